@@ -1,0 +1,1 @@
+//! Real ports, stores and loops.

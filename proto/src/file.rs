@@ -1,0 +1,189 @@
+//! Files as the engines see them: what they ask of a store, and what a store answers.
+//!
+//! An engine never opens a file. It asks (`Request`), the host does the work with whatever it has
+//! (a disk, a browser, an object store, memory) and answers (`Reply`). Decisions such as accept,
+//! resume, skip or refuse are answers to [`Request::Offer`].
+
+use core::fmt;
+
+/// Whether a file is a sequence of bytes or of lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FileKind {
+    /// Bytes; they arrive as they left.
+    #[default]
+    Binary,
+    /// Lines; the line end is the local one on either side.
+    Text,
+}
+
+/// What is known of a file before its data moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FileInfo<'a> {
+    /// Name as it stands on the wire, decoded. Raw bytes: not yet safe as a path.
+    pub name: &'a [u8],
+    /// Exact length in bytes, if known.
+    pub size: Option<u64>,
+    /// Time of the last change, in seconds since 1970-01-01 00:00 UTC.
+    pub modified: Option<i64>,
+    /// Unix permission bits (`0o644`), without file type and without setuid, setgid, sticky.
+    pub mode: Option<u32>,
+    /// Bytes or lines.
+    pub kind: FileKind,
+    /// The sender offers to continue a file that the receiver has in part.
+    pub resume: bool,
+}
+
+/// A digest over the leading bytes of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DigestKind {
+    /// CRC-32 as ZMODEM's ZCRC has it (4 bytes, big endian).
+    Crc32,
+    /// XXH3, 128 bits (16 bytes, big endian): whole files between our own ends.
+    Xxh3,
+}
+
+/// Why a receiver does not take a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A file of that name exists and the policy is not to touch it.
+    Exists,
+    /// The file here is as new or newer.
+    NotNewer,
+    /// It does not fit.
+    NoSpace,
+    /// The name is not acceptable (escapes the directory, a device, too long...).
+    Name,
+    /// The kind of file (record format, type) is not supported.
+    Kind,
+    /// Resuming is not possible for this file.
+    Resume,
+    /// The person said no.
+    Declined,
+}
+
+/// What an engine asks of its store. It is repeated, unchanged, until answered.
+///
+/// Each variant names the replies that answer it; [`Reply::Failed`] answers any of them and ends
+/// the transaction with the blame on the store.
+#[derive(PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Request<'a> {
+    /// A sender wants the next file: [`Reply::File`] or [`Reply::NoMoreFiles`].
+    Next,
+    /// A sender wants bytes of the current file from `offset`, as many as fit in `into`:
+    /// [`Reply::Read`] with how many were put there; 0 is the end of the file. Fewer than fit is
+    /// allowed at any time.
+    Read {
+        /// Position in the file.
+        offset: u64,
+        /// Where to put them.
+        into: &'a mut [u8],
+    },
+    /// A receiver is offered a file: [`Reply::Accept`] or [`Reply::Refuse`]. Accepting creates
+    /// nothing that a later refusal could not remove.
+    Offer {
+        /// What the sender said of it.
+        info: FileInfo<'a>,
+    },
+    /// A receiver wants bytes stored at `offset`: [`Reply::Done`]. Offsets never go back.
+    Write {
+        /// Position in the file.
+        offset: u64,
+        /// The bytes.
+        bytes: &'a [u8],
+    },
+    /// A digest over the first `len` bytes of the current file: [`Reply::Digest`].
+    Digest {
+        /// Which.
+        kind: DigestKind,
+        /// How many leading bytes it covers.
+        len: u64,
+    },
+    /// The current file is over: [`Reply::Done`] once it is safe. At a receiver `complete` means
+    /// that the file is whole: put it in its place, and only then answer.
+    Close {
+        /// Whole, or cut short by a cancel or a failure.
+        complete: bool,
+        /// What the partner said of the end result, for the record of the sender's store: true if
+        /// the far end has compared a digest of the whole file.
+        verified: bool,
+    },
+}
+
+/// A store's answer to a [`Request`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reply<'a> {
+    /// To `Next`: send this one.
+    File(FileInfo<'a>),
+    /// To `Next`: that was all.
+    NoMoreFiles,
+    /// To `Read`: so many bytes were put into the buffer; 0 is the end of the file.
+    Read(usize),
+    /// To `Offer`: yes, and the first `offset` bytes are here already (0 unless resuming).
+    Accept {
+        /// Position to start from.
+        offset: u64,
+    },
+    /// To `Offer`: no, and why.
+    Refuse(Refusal),
+    /// To `Digest`: its bytes, big endian, in the first bytes of the array.
+    Digest([u8; 32]),
+    /// To `Write` and `Close`: done and safe.
+    Done,
+    /// To anything: the store cannot, and why. Also to `Digest` where it has none.
+    Failed(StoreError),
+}
+
+/// Why a store could not do what was asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No room left on the device.
+    NoSpace,
+    /// Not allowed to.
+    Permission,
+    /// The file is not there any more.
+    NotFound,
+    /// The device reported an error.
+    Io,
+    /// This store does not do that.
+    Unsupported,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoSpace => "no space left in the store",
+            Self::Permission => "permission denied by the store",
+            Self::NotFound => "file not found in the store",
+            Self::Io => "the store reported an input/output error",
+            Self::Unsupported => "not supported by the store",
+        })
+    }
+}
+
+impl core::error::Error for StoreError {}
+
+impl Refusal {
+    /// The reason in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exists => "a file of that name exists",
+            Self::NotNewer => "the file here is not older",
+            Self::NoSpace => "not enough space",
+            Self::Name => "the name is not acceptable",
+            Self::Kind => "the type of file is not supported",
+            Self::Resume => "resuming is not possible",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+/// Answers an engine's requests: a disk, an object store, a test's memory.
+pub trait Store {
+    /// Does what is asked, and says how it went.
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s>;
+}

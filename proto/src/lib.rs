@@ -1,0 +1,39 @@
+//! Protocol engines that do no I/O.
+//!
+//! Every protocol is an [`Engine`]: bytes go in, bytes are lent out, time is told to it, and files
+//! are asked for through [`Request`]s. Nothing here reads a clock, opens a file or allocates while
+//! a transfer runs, so the same engine serves a serial port, a socket, a bare-metal target, a
+//! browser and the laboratory's virtual time.
+//!
+//! ```text
+//! wire bytes -> frame -> packet -> sender/receiver -> Request to the store (and Event to the person)
+//! wire bytes <- frame <- packet <- sender/receiver <- Reply from the store (and Command)
+//! ```
+//!
+//! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`file`], [`stats`] and [`memory`]
+//! are its companions, [`settings`] is the one table of settings, [`kermit`] is the first protocol.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod engine;
+pub mod file;
+pub mod kermit;
+pub mod memory;
+pub mod settings;
+pub mod stats;
+pub mod time;
+pub mod trace;
+
+pub use engine::{
+    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
+};
+pub use file::{DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
+pub use memory::{Memory, MemoryTooSmall};
+pub use stats::Stats;
+pub use time::{Duration, Instant};
+pub use trace::{NoTrace, Trace, TraceEvent};

@@ -1,0 +1,50 @@
+//! Time as the engines see it: nanoseconds since an epoch that the driver picks.
+
+use core::fmt;
+use core::ops::{Add, Sub};
+
+pub use core::time::Duration;
+
+/// A point in time, in nanoseconds since an epoch that the driver picks.
+///
+/// The engines only compare and subtract instants, so a laboratory may start at zero and a real
+/// driver at any monotonic origin. 2^64 ns are 584 years.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Instant(pub u64);
+
+impl Instant {
+    /// The driver's epoch.
+    pub const ZERO: Self = Self(0);
+
+    /// Nanoseconds since the epoch.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The time that has passed since `earlier`; zero if `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    /// Saturates at the end of time rather than wrapping to its beginning.
+    fn add(self, rhs: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(rhs.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+    fn sub(self, rhs: Self) -> Duration {
+        self.since(rhs)
+    }
+}
+
+impl fmt::Display for Instant {
+    /// Seconds with nine decimals, so that a text sort is a time sort within a transfer.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
