@@ -1,2 +1,43 @@
-//! Chores.
-fn main() {}
+//! Chores of the house: `cargo xtask CHORE`.
+//!
+//! | chore | what it does |
+//! |---|---|
+//! | `tidy` | checks the rules of the house ([`tidy`]); also an ordinary test |
+//! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
+//! | `table [--write]` | checks, or writes, `docs/settings.md` from the table of settings ([`table`]) |
+//! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
+
+mod deny;
+mod peers;
+mod table;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
+    let result = match args.first().map(String::as_str) {
+        Some("tidy") => tidy::run(&root()),
+        Some("deny") => deny::run(&root()),
+        Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
+        Some("peers") => peers::run(rest),
+        other => Err(format!(
+            "expected a chore (tidy, deny, table [--write], peers), got {}",
+            other.unwrap_or("nothing")
+        )),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

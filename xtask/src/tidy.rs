@@ -1,0 +1,398 @@
+//! The rules of the house, as data and a few small functions.
+//!
+//! A rule that is not checked rots. Each one here says why it stands, and has a test below which
+//! shows that it can fail.
+
+use std::fmt;
+use std::path::Path;
+
+/// Words that may not stand in some files.
+struct Ban {
+    /// Name of the rule.
+    rule: &'static str,
+    /// Files it is for: the beginning of the path, from the root. Empty is every file.
+    under: &'static [&'static str],
+    /// Kinds of file it is for: the end of the path.
+    ends: &'static [&'static str],
+    /// Test code is let off.
+    not_tests: bool,
+    /// What may not stand there. `concat!` keeps this file from breaking its own rules.
+    words: &'static [&'static str],
+    /// Why.
+    why: &'static str,
+}
+
+const SOURCE: &[&str] = &[".rs"];
+const PROSE: &[&str] = &[".rs", ".md", ".toml", ".txt", ".sh", ".yml", ".ci/run"];
+
+const BANS: &[Ban] = &[
+    Ban {
+        rule: "proto-is-no-std",
+        under: &["proto/src/"],
+        ends: SOURCE,
+        not_tests: true,
+        words: &["std::"],
+        why: "an engine runs on bare metal; use core",
+    },
+    Ban {
+        rule: "proto-knows-nobody",
+        under: &["proto/src/"],
+        ends: SOURCE,
+        not_tests: false,
+        words: &["wetstring_lab", "wetstring_drive", "wetstring_script"],
+        why: "proto depends on nothing",
+    },
+    Ban {
+        rule: "lab-asks-no-machine",
+        under: &["lab/src/"],
+        ends: SOURCE,
+        not_tests: true,
+        words: &[
+            "std::net",
+            "std::fs",
+            "std::process",
+            "std::thread",
+            "std::env",
+            "std::os",
+            "std::time::Instant",
+            "std::time::SystemTime",
+            "SystemTime",
+        ],
+        why: "a run of the laboratory is the same on every machine and every day",
+    },
+    Ban {
+        rule: "lab-keeps-order",
+        under: &["lab/src/", "proto/src/"],
+        ends: SOURCE,
+        not_tests: false,
+        words: &["HashMap", "HashSet"],
+        why: "the order of a hash map differs from run to run; use a BTreeMap",
+    },
+    Ban {
+        rule: "lab-knows-only-proto",
+        under: &["lab/src/"],
+        ends: SOURCE,
+        not_tests: false,
+        words: &["wetstring_drive", "wetstring_script"],
+        why: "lab depends on proto only",
+    },
+    Ban {
+        rule: "drive-knows-no-program",
+        under: &["drive/src/"],
+        ends: SOURCE,
+        not_tests: false,
+        words: &["wetstring_script", "clap::", "indicatif"],
+        why: "drive depends on proto, lab and the OS; talking to a person is the program's work",
+    },
+    Ban {
+        rule: "finished",
+        under: &[],
+        ends: SOURCE,
+        not_tests: false,
+        words: &[
+            concat!("todo", "!("),
+            concat!("unimplemented", "!("),
+            concat!("FIX", "ME"),
+            concat!("#[", "ignore"),
+            concat!("dbg", "!("),
+        ],
+        why: "what is not finished is not committed; say what is missing in the documentation",
+    },
+    Ban {
+        rule: "no-machine",
+        under: &[],
+        ends: PROSE,
+        not_tests: false,
+        words: &[
+            concat!("/ro", "ot/"),
+            concat!("/wo", "rk/"),
+            concat!("/ho", "me/"),
+            concat!("/Us", "ers/"),
+            concat!("index.", "crates.io"),
+            concat!("static.", "crates.io"),
+        ],
+        why: "paths and mirrors of one machine mean nothing on another",
+    },
+    Ban {
+        rule: "no-tabs",
+        under: &[],
+        ends: PROSE,
+        not_tests: false,
+        words: &["\t"],
+        why: "blanks look the same everywhere",
+    },
+];
+
+/// Names that say nothing about what is in a file.
+const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "misc", "manager", "common"];
+
+/// Which crates of the house each crate may name in its manifest.
+const MAY_DEPEND: &[(&str, &[&str])] = &[
+    ("proto", &[]),
+    ("lab", &["wetstring-proto"]),
+    ("drive", &["wetstring-proto", "wetstring-lab"]),
+    ("script", &["wetstring-proto"]),
+];
+
+const MOST_LINES_OF_A_FILE: usize = 800;
+const MOST_LINES_OF_A_FUNCTION: usize = 70;
+
+/// One broken rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Complaint {
+    rule: &'static str,
+    path: String,
+    line: usize,
+    say: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {} ({})", self.path, self.line, self.say, self.rule)
+    }
+}
+
+/// Checks the repository at `root`.
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    let mut complaints = Vec::new();
+    let mut count = 0;
+    walk(root, root, &mut |path, text| {
+        count += 1;
+        complaints.extend(check(path, text));
+    })?;
+    if complaints.is_empty() {
+        println!("tidy: {count} files are in order");
+        return Ok(());
+    }
+    let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+    Err(format!("the house is not tidy\n{}", lines.join("\n")))
+}
+
+/// Shows every text file of the repository to `see`, in the order of their names.
+fn walk(root: &Path, dir: &Path, see: &mut dyn FnMut(&str, &str)) -> Result<(), String> {
+    let say = |e: std::io::Error| format!("{}: {e}", dir.display());
+    let mut entries: Vec<_> = std::fs::read_dir(dir).map_err(say)?.filter_map(Result::ok).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let name = entry.file_name();
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            if name != ".git" && name != "target" {
+                walk(root, &path, see)?;
+            }
+        } else if kind.is_file()
+            && let Ok(text) = std::fs::read_to_string(&path)
+            && let Ok(relative) = path.strip_prefix(root)
+        {
+            see(&relative.to_string_lossy().replace('\\', "/"), &text);
+        }
+    }
+    Ok(())
+}
+
+/// Everything that is wrong with one file. `path` is relative to the root, with slashes.
+fn check(path: &str, text: &str) -> Vec<Complaint> {
+    let mut found = Vec::new();
+    let mut complain = |rule, line, say: String| {
+        found.push(Complaint { rule, path: path.to_owned(), line, say });
+    };
+    check_bans(path, text, &mut complain);
+    if PROSE.iter().any(|end| path.ends_with(end)) && !path.contains("/snapshots/") {
+        for (index, line) in text.lines().enumerate() {
+            if line.ends_with([' ', '\t']) && !path.starts_with("vectors/") {
+                complain("no-trailing-blanks", index + 1, "the line ends with a blank".into());
+            }
+        }
+    }
+    if SOURCE.iter().any(|end| path.ends_with(end)) {
+        check_rust(path, text, &mut complain);
+    }
+    if let Some(name) = path.strip_suffix("/Cargo.toml") {
+        check_manifest(name, text, &mut complain);
+    }
+    found
+}
+
+/// Takes a rule, a line number and a sentence.
+type Complain<'a> = dyn FnMut(&'static str, usize, String) + 'a;
+
+fn check_bans(path: &str, text: &str, complain: &mut Complain<'_>) {
+    for ban in BANS {
+        let here = ban.under.is_empty() || ban.under.iter().any(|under| path.starts_with(under));
+        if !here || !ban.ends.iter().any(|end| path.ends_with(end)) {
+            continue;
+        }
+        let last = if ban.not_tests { lines_before_tests(text) } else { usize::MAX };
+        for (index, line) in text.lines().enumerate().take(last) {
+            let comment = line.trim_start().starts_with("//");
+            for word in ban.words {
+                if line.contains(word) && !(comment && ban.ends == SOURCE) {
+                    complain(ban.rule, index + 1, format!("found {word:?}: {}", ban.why));
+                }
+            }
+        }
+    }
+}
+
+/// How many lines stand before the test module at the end of a file.
+fn lines_before_tests(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let tests = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ");
+    lines.windows(2).position(tests).unwrap_or(lines.len())
+}
+
+fn check_rust(path: &str, text: &str, complain: &mut Complain<'_>) {
+    let count = text.lines().count();
+    if count > MOST_LINES_OF_A_FILE {
+        let say = format!("expected at most {MOST_LINES_OF_A_FILE} lines, got {count}");
+        complain("short-files", count, say);
+    }
+    if !text.starts_with("//!") {
+        complain("module-doc", 1, "expected the file to begin with what it is for (//!)".into());
+    }
+    let stem = path.rsplit('/').next().and_then(|name| name.strip_suffix(".rs")).unwrap_or("");
+    // A folder of test helpers is called `common` because cargo wants it so.
+    if EMPTY_NAMES.contains(&stem) && !path.contains("/tests/") {
+        complain("names-that-say", 1, format!("{stem:?} says nothing about what is in it"));
+    }
+    for (line, len) in long_functions(text) {
+        let say = format!("expected at most {MOST_LINES_OF_A_FUNCTION} lines, got {len}");
+        complain("short-functions", line, say);
+    }
+}
+
+/// Line number and length of every function that is too long. rustfmt puts the closing brace at
+/// the indentation of the `fn`, which is all that this needs to know of the grammar.
+fn long_functions(text: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let words = ["pub ", "pub(crate) ", "pub(super) ", "const ", "async ", "unsafe "];
+        let mut head = code;
+        while let Some(rest) = words.iter().find_map(|word| head.strip_prefix(word)) {
+            head = rest;
+        }
+        if !head.starts_with("fn ") {
+            continue;
+        }
+        let close = format!("{}}}", " ".repeat(line.len() - code.len()));
+        // A signature in a trait ends with a semicolon before any brace opens.
+        let body = lines[index..].iter().position(|l| l.ends_with(['{', '}', ';']));
+        if body.is_none_or(|at| lines[index + at].ends_with([';', '}'])) {
+            continue;
+        }
+        if let Some(len) = lines[index..].iter().position(|l| *l == close)
+            && len + 1 > MOST_LINES_OF_A_FUNCTION
+        {
+            found.push((index + 1, len + 1));
+        }
+    }
+    found
+}
+
+fn check_manifest(name: &str, text: &str, complain: &mut Complain<'_>) {
+    let Some((_, allowed)) = MAY_DEPEND.iter().find(|(of, _)| *of == name) else { return };
+    let Ok(table) = text.parse::<toml::Table>() else {
+        return complain("manifest", 1, "expected a manifest in TOML".into());
+    };
+    let Some(dependencies) = table.get("dependencies").and_then(toml::Value::as_table) else {
+        return;
+    };
+    for dependency in dependencies.keys() {
+        let ours = dependency.starts_with("wetstring");
+        if (ours && !allowed.contains(&dependency.as_str())) || (!ours && name == "proto") {
+            complain("who-may-depend", 1, format!("{name} may not depend on {dependency}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_house_is_tidy() {
+        if let Err(message) = run(&crate::root()) {
+            panic!("{message}");
+        }
+    }
+
+    /// The rules that a file breaks.
+    fn broken(path: &str, text: &str) -> Vec<&'static str> {
+        check(path, text).into_iter().map(|complaint| complaint.rule).collect()
+    }
+
+    fn rust(code: &str) -> String {
+        format!("//! A file.\n\n{code}\n")
+    }
+
+    #[test]
+    fn a_good_file_breaks_nothing() {
+        assert!(broken("proto/src/x.rs", &rust("use core::fmt;")).is_empty());
+        assert!(broken("lab/src/x.rs", &rust("use std::collections::BTreeMap;")).is_empty());
+    }
+
+    #[test]
+    fn every_ban_can_fail() {
+        for ban in BANS {
+            let folder = ban.under.first().copied().unwrap_or("cli/src/");
+            for word in ban.words {
+                let found = broken(&format!("{folder}x.rs"), &rust(&format!("a{word}b")));
+                assert!(found.contains(&ban.rule), "{} lets {word:?} pass", ban.rule);
+            }
+        }
+    }
+
+    #[test]
+    fn a_ban_holds_only_in_its_rooms() {
+        assert!(broken("drive/src/x.rs", &rust("use std::fs;")).is_empty());
+        assert_eq!(broken("lab/src/x.rs", &rust("use std::fs;")), ["lab-asks-no-machine"]);
+    }
+
+    #[test]
+    fn tests_inside_a_file_may_use_what_its_code_may_not() {
+        let tests = "#[cfg(test)]\nmod tests {\n    use std::vec::Vec;\n}";
+        assert!(broken("proto/src/x.rs", &rust(tests)).is_empty());
+        let code = format!("use std::vec::Vec;\n{tests}");
+        assert_eq!(broken("proto/src/x.rs", &rust(&code)), ["proto-is-no-std"]);
+    }
+
+    #[test]
+    fn blanks_at_the_end_are_found() {
+        assert_eq!(broken("docs/x.md", "a \n"), ["no-trailing-blanks"]);
+        assert!(broken("vectors/x.txt", "a \n").is_empty());
+    }
+
+    #[test]
+    fn files_have_a_purpose_a_name_and_an_end() {
+        assert_eq!(broken("cli/src/x.rs", "fn main() {}\n"), ["module-doc"]);
+        assert_eq!(broken("cli/src/utils.rs", &rust("")), ["names-that-say"]);
+        assert!(broken("cli/tests/common/mod.rs", &rust("")).is_empty());
+        assert_eq!(broken("cli/src/x.rs", &rust(&"\n".repeat(799))), ["short-files"]);
+        assert!(broken("cli/src/x.rs", &rust(&"\n".repeat(797))).is_empty());
+    }
+
+    #[test]
+    fn functions_have_an_end() {
+        let function = |len: usize| {
+            let body = "        a();\n".repeat(len - 2);
+            rust(&format!("impl X {{\n    pub const fn f(\n    ) {{\n{body}    }}\n}}"))
+        };
+        assert!(broken("cli/src/x.rs", &function(69)).is_empty());
+        assert_eq!(broken("cli/src/x.rs", &function(71)), ["short-functions"]);
+        let signature = format!("trait X {{\n    fn f();\n{}    }}\n", "    a();\n".repeat(90));
+        assert!(broken("cli/src/x.rs", &rust(&signature)).is_empty());
+    }
+
+    #[test]
+    fn who_may_depend_on_whom() {
+        let needs = |name: &str| format!("[dependencies]\n{name} = \"1\"\n");
+        assert_eq!(broken("proto/Cargo.toml", &needs("libm")), ["who-may-depend"]);
+        assert_eq!(broken("lab/Cargo.toml", &needs("wetstring-drive")), ["who-may-depend"]);
+        assert!(broken("lab/Cargo.toml", &needs("serde")).is_empty());
+        assert!(broken("drive/Cargo.toml", &needs("wetstring-lab")).is_empty());
+        assert_eq!(broken("drive/Cargo.toml", "{"), ["manifest"]);
+    }
+}
