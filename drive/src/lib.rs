@@ -1,1 +1,34 @@
 //! Real ports, stores and loops.
+//!
+//! A protocol engine (`wetstring_proto::Engine`) does no I/O. This crate gives it a line, a disk,
+//! a clock and a person:
+//!
+//! ```text
+//! LineSpec --open--> Port --+
+//!                           +-- run(engine, port, store, watch) --> Ended
+//! DiskStore / SinkStore ----+
+//! ```
+//!
+//! * [`line`] reads the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
+//! * [`port`] opens it: non-blocking reads and writes, and what is known of the line;
+//! * [`run`] turns an engine until it ends;
+//! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
+//! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
+//! * [`sink`] writes to a stream, for `-o -`.
+//!
+//! Unix only: descriptors, `poll`, termios and directory handles are its tools.
+
+pub mod clock;
+pub mod disk;
+pub mod line;
+pub mod port;
+pub mod run;
+pub mod signals;
+pub mod sink;
+
+pub use disk::DiskStore;
+pub use line::LineSpec;
+pub use port::{Port, PortFacts, open};
+pub use run::{Ended, RunOptions, Watch, run};
+pub use signals::Signals;
+pub use sink::SinkStore;

@@ -1,0 +1,411 @@
+//! The LINE argument: what a person types to say where the partner is.
+//!
+//! | form | meaning |
+//! |---|---|
+//! | `/dev/ttyUSB0`, `COM3`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
+//! | `tcp://HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
+//! | `exec:COMMAND`, `exec-pty:COMMAND` | a program's stdin/stdout, by pipes or in a PTY |
+//! | `pty:`, `pty:NAME` | make a PTY; its name is reported, or NAME becomes a symlink to it |
+//! | `-`, `stdio:` | this process's stdin/stdout |
+//!
+//! [`LineSpec`] parses (`FromStr`) and prints (`Display`); what it prints parses to the same.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Where the partner is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LineSpec {
+    /// A serial port.
+    Serial(SerialSpec),
+    /// Connect to a TCP port.
+    Tcp(HostPort),
+    /// Listen on a TCP port, take the first that connects. Port 0 lets the system choose.
+    TcpListen(HostPort),
+    /// Run a command by `sh -c`, joined by pipes to its stdin and stdout.
+    Exec(String),
+    /// Run a command by `sh -c` in a PTY and a session of its own.
+    ExecPty(String),
+    /// Make a PTY. With a path, that path becomes a symlink to its name.
+    Pty(Option<PathBuf>),
+    /// This process's stdin and stdout.
+    Stdio,
+}
+
+/// A host and a port. IPv6 addresses are written in brackets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostPort {
+    /// A name or an address, without brackets.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+}
+
+/// A serial port and its settings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SerialSpec {
+    /// The device.
+    pub path: PathBuf,
+    /// Line rate in bit/s; any that the device can make.
+    pub baud: u32,
+    /// Parity that the hardware adds and checks.
+    pub parity: Parity,
+    /// How the two ends of the cable stop each other.
+    pub flow: Flow,
+    /// Data bits, 5 to 8.
+    pub data_bits: u8,
+    /// Stop bits, 1 or 2.
+    pub stop_bits: u8,
+    /// Data Terminal Ready.
+    pub dtr: Pin,
+    /// Request To Send. Not with `flow=rtscts`, which owns the pin.
+    pub rts: Pin,
+}
+
+/// Hardware parity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Parity {
+    /// No parity bit.
+    #[default]
+    None,
+    /// Even parity.
+    Even,
+    /// Odd parity.
+    Odd,
+}
+
+/// Flow control of a serial port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Flow {
+    /// None.
+    #[default]
+    None,
+    /// Hardware: RTS and CTS.
+    RtsCts,
+    /// Software: XON (17) and XOFF (19).
+    XonXoff,
+}
+
+/// What to do with an output pin when a serial port is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pin {
+    /// Leave it as it is.
+    #[default]
+    Keep,
+    /// Raise it.
+    On,
+    /// Drop it.
+    Off,
+}
+
+/// The forms that [`LineSpec`] takes, in one line, for messages and help.
+pub const FORMS: &str = "/dev/tty..., COM3, serial:DEVICE[?baud=...], tcp://HOST:PORT, \
+     tcp-listen://HOST:PORT, exec:COMMAND, exec-pty:COMMAND, pty:[NAME], - or stdio:";
+
+/// Prefixes that CLI and documentation know, but that no port exists for yet.
+const NOT_BUILT: [&str; 11] = [
+    "telnet://",
+    "telnet-listen://",
+    "rfc2217://",
+    "tls://",
+    "tls-listen://",
+    "udp://",
+    "udp-listen://",
+    "ip://",
+    "lab:",
+    "ncp://",
+    "ncp-listen://",
+];
+
+/// A text that names no line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BadLine {
+    /// A form that is planned, but not built yet.
+    NotBuilt(String),
+    /// No known form.
+    Unknown(String),
+    /// A known form with a part that is wrong.
+    Part {
+        /// Which part.
+        part: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// What came.
+        got: String,
+    },
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotBuilt(text) => write!(f, "not built yet: {text}"),
+            Self::Unknown(text) => write!(f, "expected a line ({FORMS}), got {text:?}"),
+            Self::Part { part, expected, got } => {
+                write!(f, "{part}: expected {expected}, got {got:?}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadLine {}
+
+impl SerialSpec {
+    /// The device at 115200 8N1, no flow control, pins kept.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            baud: 115_200,
+            parity: Parity::None,
+            flow: Flow::None,
+            data_bits: 8,
+            stop_bits: 1,
+            dtr: Pin::Keep,
+            rts: Pin::Keep,
+        }
+    }
+
+    /// Reads `DEVICE[?key=value&key=value...]`.
+    fn parse(text: &str) -> Result<Self, BadLine> {
+        let (path, query) = text.split_once('?').unwrap_or((text, ""));
+        if path.is_empty() {
+            return Err(part("serial", "a device such as /dev/ttyUSB0", text));
+        }
+        let mut spec = Self::new(path);
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            spec.set(key, value)?;
+        }
+        if spec.flow == Flow::RtsCts && spec.rts != Pin::Keep {
+            return Err(part("rts", "keep with flow=rtscts, which owns the pin", text));
+        }
+        Ok(spec)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), BadLine> {
+        match key {
+            "baud" => {
+                self.baud = value
+                    .parse()
+                    .ok()
+                    .filter(|&baud| baud > 0)
+                    .ok_or_else(|| part("baud", "a whole number of bit/s above 0", value))?;
+            }
+            "parity" => {
+                self.parity = match value {
+                    "none" => Parity::None,
+                    "even" => Parity::Even,
+                    "odd" => Parity::Odd,
+                    _ => return Err(part("parity", "none|even|odd", value)),
+                }
+            }
+            "flow" => {
+                self.flow = match value {
+                    "none" => Flow::None,
+                    "rtscts" => Flow::RtsCts,
+                    "xonxoff" => Flow::XonXoff,
+                    _ => return Err(part("flow", "none|rtscts|xonxoff", value)),
+                }
+            }
+            "databits" => {
+                self.data_bits = match value {
+                    "5" => 5,
+                    "6" => 6,
+                    "7" => 7,
+                    "8" => 8,
+                    _ => return Err(part("databits", "5|6|7|8", value)),
+                }
+            }
+            "stopbits" => {
+                self.stop_bits = match value {
+                    "1" => 1,
+                    "2" => 2,
+                    _ => return Err(part("stopbits", "1|2", value)),
+                }
+            }
+            "dtr" => self.dtr = Pin::parse("dtr", value)?,
+            "rts" => self.rts = Pin::parse("rts", value)?,
+            _ => {
+                return Err(part(
+                    "serial setting",
+                    "baud|parity|flow|databits|stopbits|dtr|rts",
+                    key,
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pin {
+    fn parse(name: &'static str, value: &str) -> Result<Self, BadLine> {
+        match value {
+            "keep" => Ok(Self::Keep),
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            _ => Err(part(name, "on|off|keep", value)),
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
+fn part(part: &'static str, expected: &'static str, got: &str) -> BadLine {
+    BadLine::Part { part, expected, got: got.to_owned() }
+}
+
+impl HostPort {
+    fn parse(text: &str) -> Result<Self, BadLine> {
+        let wrong = || part("address", "HOST:PORT, [IPV6]:PORT", text);
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => rest.split_once("]:").ok_or_else(wrong)?,
+            None => text.rsplit_once(':').ok_or_else(wrong)?,
+        };
+        // An IPv6 address without brackets could end anywhere.
+        let bare_v6 = !text.starts_with('[') && host.contains(':');
+        if host.is_empty() || bare_v6 || host.contains(['/', '?', '[', ']']) {
+            return Err(wrong());
+        }
+        let port = port.parse().map_err(|_| part("port", "0..65535", port))?;
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// `COM1` to `COM256`, as Windows has them.
+fn is_com(text: &str) -> bool {
+    text.get(..3).is_some_and(|head| head.eq_ignore_ascii_case("com"))
+        && text[3..].parse::<u16>().is_ok_and(|number| (1..=256).contains(&number))
+}
+
+impl FromStr for LineSpec {
+    type Err = BadLine;
+
+    fn from_str(text: &str) -> Result<Self, BadLine> {
+        if text == "-" || text == "stdio:" {
+            return Ok(Self::Stdio);
+        }
+        if let Some(prefix) = NOT_BUILT.iter().find(|prefix| text.starts_with(**prefix)) {
+            return Err(BadLine::NotBuilt((*prefix).to_owned()));
+        }
+        if let Some(rest) = text.strip_prefix("serial:") {
+            return SerialSpec::parse(rest).map(Self::Serial);
+        }
+        if let Some(rest) = text.strip_prefix("tcp://") {
+            let to = HostPort::parse(rest)?;
+            if to.port == 0 {
+                return Err(part("port", "1..65535", "0"));
+            }
+            return Ok(Self::Tcp(to));
+        }
+        if let Some(rest) = text.strip_prefix("tcp-listen://") {
+            return HostPort::parse(rest).map(Self::TcpListen);
+        }
+        if let Some(rest) = text.strip_prefix("exec:") {
+            return command(rest).map(Self::Exec);
+        }
+        if let Some(rest) = text.strip_prefix("exec-pty:") {
+            return command(rest).map(Self::ExecPty);
+        }
+        if let Some(rest) = text.strip_prefix("pty:") {
+            return Ok(Self::Pty((!rest.is_empty()).then(|| PathBuf::from(rest))));
+        }
+        if text.starts_with("/dev/") || is_com(text) {
+            return Ok(Self::Serial(SerialSpec::new(text)));
+        }
+        Err(BadLine::Unknown(text.to_owned()))
+    }
+}
+
+fn command(text: &str) -> Result<String, BadLine> {
+    if text.trim().is_empty() {
+        return Err(part("exec", "a command", text));
+    }
+    Ok(text.to_owned())
+}
+
+impl LineSpec {
+    /// Whether a text has the form of a line, built or not. A command line uses it to tell lines
+    /// from file names.
+    pub fn looks_like(text: &str) -> bool {
+        !matches!(text.parse::<Self>(), Err(BadLine::Unknown(_)))
+    }
+
+    /// Reads an argument of the command line.
+    pub fn from_os(text: &OsString) -> Result<Self, BadLine> {
+        match text.to_str() {
+            Some(text) => text.parse(),
+            None => Err(BadLine::Unknown(text.to_string_lossy().into_owned())),
+        }
+    }
+}
+
+impl fmt::Display for LineSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serial(spec) => spec.fmt(f),
+            Self::Tcp(to) => write!(f, "tcp://{to}"),
+            Self::TcpListen(at) => write!(f, "tcp-listen://{at}"),
+            Self::Exec(command) => write!(f, "exec:{command}"),
+            Self::ExecPty(command) => write!(f, "exec-pty:{command}"),
+            Self::Pty(None) => f.write_str("pty:"),
+            Self::Pty(Some(path)) => write!(f, "pty:{}", path.display()),
+            Self::Stdio => f.write_str("stdio:"),
+        }
+    }
+}
+
+impl fmt::Display for SerialSpec {
+    /// Only what differs from the default is written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = Self::new(&self.path);
+        write!(f, "serial:{}", show_path(&self.path))?;
+        let mut separator = '?';
+        let mut put = |key: &str, value: &dyn fmt::Display, differs: bool| {
+            if differs {
+                write!(f, "{separator}{key}={value}")?;
+                separator = '&';
+            }
+            Ok(())
+        };
+        let parity = match self.parity {
+            Parity::None => "none",
+            Parity::Even => "even",
+            Parity::Odd => "odd",
+        };
+        let flow = match self.flow {
+            Flow::None => "none",
+            Flow::RtsCts => "rtscts",
+            Flow::XonXoff => "xonxoff",
+        };
+        put("baud", &self.baud, self.baud != plain.baud)?;
+        put("parity", &parity, self.parity != plain.parity)?;
+        put("flow", &flow, self.flow != plain.flow)?;
+        put("databits", &self.data_bits, self.data_bits != plain.data_bits)?;
+        put("stopbits", &self.stop_bits, self.stop_bits != plain.stop_bits)?;
+        put("dtr", &self.dtr.as_str(), self.dtr != plain.dtr)?;
+        put("rts", &self.rts.as_str(), self.rts != plain.rts)
+    }
+}
+
+fn show_path(path: &Path) -> impl fmt::Display + '_ {
+    path.display()
+}
