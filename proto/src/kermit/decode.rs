@@ -1,1 +1,178 @@
-//! (under construction)
+//! The data field of packets to file bytes ([KPM] §6.5; locking shifts as C-Kermit has them).
+//!
+//! The elements are drawn in [`encode`](super::encode). A decoder takes more than our encoder
+//! writes: counts of 0 and 1, a DLE after the count, bare control characters, any character after
+//! QCTL, a bare LF as a line end in text.
+
+use super::check::unchar;
+use super::encode::{DLE, LONGEST_RUN, SI, SO, Shift};
+use super::prefix::is_control;
+
+const LF: u8 = 10;
+const CR: u8 = 13;
+
+/// Undoes the partner's encoding; keeps the shift state and, in text, a CR that waits for its LF.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    qctl: u8,
+    qbin: Option<u8>,
+    rept: Option<u8>,
+    shift: bool,
+    text: bool,
+    shifted: bool,
+    pending_cr: bool,
+    truncated: u64,
+}
+
+/// What one element says.
+enum Element {
+    /// So many copies of a byte, and the index after the element.
+    Bytes(usize, u8, usize),
+    /// A locking shift: the new state, and the index after it.
+    Lock(bool, usize),
+    /// The data field ends inside the element.
+    Truncated,
+}
+
+impl Decoder {
+    /// A decoder at the start of a file.
+    ///
+    /// `qctl` is what the partner announced, `qbin` and `rept` what is in effect; `text` turns
+    /// CR LF into LF. [`Shift::Negotiated`] without `qbin` counts as off, and [`Shift::Forced`]
+    /// does without `qbin`.
+    pub fn new(qctl: u8, qbin: Option<u8>, rept: Option<u8>, shift: Shift, text: bool) -> Decoder {
+        Decoder {
+            qctl,
+            qbin: if shift == Shift::Forced { None } else { qbin },
+            rept,
+            shift: shift == Shift::Forced || (shift == Shift::Negotiated && qbin.is_some()),
+            text,
+            shifted: false,
+            pending_cr: false,
+            truncated: 0,
+        }
+    }
+
+    /// Starts another file: unshifted, no CR waiting. The count of [`truncated`](Self::truncated)
+    /// elements goes on.
+    pub fn reset(&mut self) {
+        self.shifted = false;
+        self.pending_cr = false;
+    }
+
+    /// Data fields that ended inside an element since the decoder was made. Such an element says
+    /// nothing certain, so it is dropped.
+    pub fn truncated(&self) -> u64 {
+        self.truncated
+    }
+
+    /// Decodes (the rest of) the data field of one packet; returns bytes used and bytes written.
+    ///
+    /// Stops before an element whose bytes do not fit in `dst`; with room for 188 there is always
+    /// progress. Call again with the unused rest and new room.
+    pub fn decode(&mut self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        let (mut used, mut written) = (0, 0);
+        while used < src.len() {
+            match self.element(src, used) {
+                Element::Bytes(count, byte, next) => {
+                    // A waiting CR comes first, and may come out too.
+                    if dst.len() - written < count + usize::from(self.pending_cr) {
+                        break;
+                    }
+                    written += self.put(count, byte, &mut dst[written..]);
+                    used = next;
+                }
+                Element::Lock(shifted, next) => {
+                    self.shifted = shifted;
+                    used = next;
+                }
+                Element::Truncated => {
+                    self.truncated += 1;
+                    used = src.len();
+                }
+            }
+        }
+        (used, written)
+    }
+
+    /// Ends a file: writes a CR that still waits for its LF; returns bytes written (0 or 1).
+    ///
+    /// With no room in `dst` the CR goes on waiting.
+    pub fn finish(&mut self, dst: &mut [u8]) -> usize {
+        match dst.first_mut() {
+            Some(room) if self.pending_cr => {
+                *room = CR;
+                self.pending_cr = false;
+                1
+            }
+            _ => 0,
+        }
+    }
+
+    /// Reads the element at `at`.
+    fn element(&self, src: &[u8], mut at: usize) -> Element {
+        let mut count = None;
+        let mut literal = false;
+        loop {
+            let Some(&(mut byte)) = src.get(at) else { return Element::Truncated };
+            at += 1;
+            if Some(byte) == self.rept && count.is_none() {
+                let Some(&said) = src.get(at) else { return Element::Truncated };
+                at += 1;
+                // 0 counts as 1, as in C-Kermit; more than 94 cannot be said honestly.
+                count = Some(usize::from(unchar(said)).clamp(1, LONGEST_RUN));
+                continue;
+            }
+            let single = Some(byte) == self.qbin;
+            if single {
+                let Some(&next) = src.get(at) else { return Element::Truncated };
+                (byte, at) = (next, at + 1);
+            }
+            if byte == self.qctl {
+                let Some(&next) = src.get(at) else { return Element::Truncated };
+                (byte, at) = (uncontrol(next), at + 1);
+            }
+            if self.shift && !single && !literal {
+                match byte & 0x7F {
+                    SO => return Element::Lock(true, at),
+                    SI => return Element::Lock(false, at),
+                    DLE => {
+                        literal = true;
+                        continue;
+                    }
+                    _ => {}
+                }
+            }
+            let shifted = self.shift && self.shifted;
+            let high = u8::from(single ^ shifted) << 7;
+            return Element::Bytes(count.unwrap_or(1), byte | high, at);
+        }
+    }
+
+    /// Writes `count` copies of `byte`, as lines if the file is text; there is room for them and
+    /// for the waiting CR.
+    fn put(&mut self, count: usize, byte: u8, dst: &mut [u8]) -> usize {
+        let mut written = 0;
+        if self.pending_cr {
+            self.pending_cr = false;
+            if byte != LF {
+                dst[0] = CR;
+                written = 1;
+            }
+        }
+        // The last CR of a run may belong to a line end.
+        let now = if self.text && byte == CR {
+            self.pending_cr = true;
+            count - 1
+        } else {
+            count
+        };
+        dst[written..written + now].fill(byte);
+        written + now
+    }
+}
+
+/// The character after QCTL: a control if it can stand for one, else itself ([KPM] §6.5).
+fn uncontrol(c: u8) -> u8 {
+    if is_control(c ^ 64) { c ^ 64 } else { c }
+}

@@ -1,1 +1,524 @@
-//! (under construction)
+//! Packets out of the stream of bytes, nothing more ([KPM] §3, §6.1; parity sensing as C-Kermit).
+//!
+//! ```text
+//! noise  MARK  LEN SEQ TYPE [LENX1 LENX2 HCHECK] DATA... CHECK  EOL  noise
+//!              `------------------ body ---------------------'
+//! ```
+//!
+//! A body is found by its length. What cannot be a packet is reported as damaged at once, and the
+//! search goes on behind it. The block check is not verified here.
+
+use super::check::{Check, unchar};
+
+const CTRL_C: u8 = 3;
+/// Bytes of a body up to and with TYPE.
+const SHORT_HEADER: usize = 3;
+/// Bytes of a body up to and with HCHECK.
+const LONG_HEADER: usize = 6;
+/// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts behind it.
+pub const LONGEST_SHORT: usize = 96;
+/// Bytes by which a packet may be longer than agreed: C-Kermit 10 beta overruns by a few.
+pub const TOLERANCE: usize = 16;
+
+/// The parity of a line, as software adds it to 7-bit characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Parity {
+    /// Eight data bits.
+    #[default]
+    None,
+    /// Bit 7 makes the number of ones even.
+    Even,
+    /// Bit 7 makes the number of ones odd.
+    Odd,
+    /// Bit 7 is one.
+    Mark,
+    /// Bit 7 is zero.
+    Space,
+}
+
+impl Parity {
+    /// Whether only seven bits of a character carry data.
+    pub const fn is_seven_bit(self) -> bool {
+        !matches!(self, Parity::None)
+    }
+
+    /// The byte as it travels; bit 7 of `byte` is replaced unless there is no parity.
+    pub const fn add(self, byte: u8) -> u8 {
+        let low = byte & 0x7F;
+        let odd_ones = (low.count_ones() as u8 & 1) << 7;
+        match self {
+            Parity::None => byte,
+            Parity::Even => low | odd_ones,
+            Parity::Odd => low | (odd_ones ^ 0x80),
+            Parity::Mark => low | 0x80,
+            Parity::Space => low,
+        }
+    }
+
+    /// [`add`](Parity::add) for a whole packet, EOL and padding included.
+    pub fn apply(self, bytes: &mut [u8]) {
+        if self.is_seven_bit() {
+            for byte in bytes {
+                *byte = self.add(*byte);
+            }
+        }
+    }
+}
+
+/// What a [`FrameReader`] must know of the partner and the line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameSettings {
+    /// The character before each packet.
+    pub mark: u8,
+    /// The character after each packet; inside one it ends the packet early, which damages it.
+    pub eol: u8,
+    /// The line's parity; `None`: sense it from the first packet.
+    pub parity: Option<Parity>,
+    /// A clear channel: MARK and EOL in the data are data, length alone counts.
+    pub transparent: bool,
+    /// So many Ctrl-Cs in a row between packets are a wish to stop; 0: never.
+    pub interrupt: u8,
+    /// Longest body (LEN to CHECK) expected; [`TOLERANCE`] more is taken, and short packets always
+    /// are, as far as the buffer goes.
+    pub max_len: usize,
+}
+
+impl Default for FrameSettings {
+    /// Ctrl-A, CR, parity to be sensed, short packets, no interrupt.
+    fn default() -> Self {
+        FrameSettings {
+            mark: 1,
+            eol: 13,
+            parity: None,
+            transparent: false,
+            interrupt: 0,
+            max_len: LONGEST_SHORT,
+        }
+    }
+}
+
+impl FrameSettings {
+    /// Bytes the buffer given to [`FrameReader::next`] should have.
+    pub const fn buffer_len(&self) -> usize {
+        let long = self.max_len.saturating_add(TOLERANCE);
+        if long < LONGEST_SHORT { LONGEST_SHORT } else { long }
+    }
+}
+
+/// What the reader found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found<'a> {
+    /// The body of a packet, LEN to the last CHECK character, parity stripped.
+    Packet(&'a [u8]),
+    /// Something that began as a packet and was none.
+    Damaged {
+        /// What was wrong.
+        why: &'static str,
+        /// Bytes given up, MARK included.
+        len: usize,
+    },
+    /// The agreed number of Ctrl-Cs came between packets.
+    Interrupt,
+}
+
+/// How a packet ended badly, and after how many bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Damage {
+    why: &'static str,
+    len: usize,
+}
+
+/// What the header says so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Header {
+    /// More of it must come.
+    Open,
+    /// The body has so many bytes.
+    Len(usize),
+    /// It cannot be a packet.
+    Bad(&'static str),
+}
+
+/// Finds packets in a stream of bytes, however the stream is cut.
+#[derive(Clone, Debug)]
+pub struct FrameReader {
+    /// May be changed between calls; a change of parity or of `transparent` acts from the next
+    /// byte on.
+    pub settings: FrameSettings,
+    sensed: Option<Parity>,
+    /// Of the packet so far, and of its first four bytes.
+    sense: Sense,
+    header_sense: Sense,
+    /// MARK was seen; the body so far is in the first `held` bytes of the buffer.
+    in_packet: bool,
+    held: usize,
+    /// Length of the body, 0 until the header has said it.
+    need: usize,
+    /// Only EOL courtesy was seen since the last packet.
+    courtesy: bool,
+    ctrl_cs: u8,
+    noise_bytes: u64,
+}
+
+/// Which parities the bytes of one packet allow.
+#[derive(Clone, Copy, Debug)]
+struct Sense {
+    clear: bool,
+    mark: bool,
+    even: bool,
+    odd: bool,
+}
+
+impl Sense {
+    const ANY: Sense = Sense { clear: true, mark: true, even: true, odd: true };
+
+    fn see(&mut self, byte: u8) {
+        let even = byte.count_ones().is_multiple_of(2);
+        self.clear &= byte < 0x80;
+        self.mark &= byte >= 0x80;
+        self.even &= even;
+        self.odd &= !even;
+    }
+
+    /// The parity, the likeliest first where the bytes allow two.
+    fn guess(self) -> Option<Parity> {
+        match self {
+            Sense { clear: true, .. } => Some(Parity::None),
+            Sense { mark: true, .. } => Some(Parity::Mark),
+            Sense { even: true, .. } => Some(Parity::Even),
+            Sense { odd: true, .. } => Some(Parity::Odd),
+            _ => None,
+        }
+    }
+}
+
+impl FrameReader {
+    /// A reader at the start of a stream.
+    pub fn new(settings: FrameSettings) -> FrameReader {
+        FrameReader {
+            settings,
+            sensed: None,
+            sense: Sense::ANY,
+            header_sense: Sense::ANY,
+            in_packet: false,
+            held: 0,
+            need: 0,
+            courtesy: true,
+            ctrl_cs: 0,
+            noise_bytes: 0,
+        }
+    }
+
+    /// Bytes that belonged to no packet.
+    ///
+    /// Not counted: EOL, CR, LF, NUL, XON and XOFF directly after a packet (and at the start of
+    /// the stream): senders' courtesy, padding, and what terminal lines and Telnet add.
+    pub fn noise_bytes(&self) -> u64 {
+        self.noise_bytes
+    }
+
+    /// The parity in force: the one set, or the one sensed; `None` until one is.
+    pub fn sensed(&self) -> Option<Parity> {
+        self.settings.parity.or(self.sensed)
+    }
+
+    /// Forgets a sensed parity. To be called when the packet it was sensed from proves damaged.
+    pub fn forget_parity(&mut self) {
+        self.sensed = None;
+    }
+
+    /// Whether an unfinished packet is held.
+    pub fn mid_packet(&self) -> bool {
+        self.in_packet
+    }
+
+    /// Gives up the unfinished packet, for example after silence; returns its bytes, MARK
+    /// included.
+    pub fn abandon(&mut self) -> usize {
+        let len = if self.in_packet { self.held + 1 } else { 0 };
+        self.in_packet = false;
+        len
+    }
+
+    /// Takes bytes of `input` until something is found or there are no more; returns how many it
+    /// took, and the find.
+    ///
+    /// `buf` must be the same memory every time, as long as an unfinished packet is held in it;
+    /// [`FrameSettings::buffer_len`] says how long. A packet longer than `buf` is damaged.
+    pub fn next<'a>(&mut self, buf: &'a mut [u8], input: &'a [u8]) -> (usize, Option<Found<'a>>) {
+        let mut at = 0;
+        while at < input.len() {
+            if !self.in_packet {
+                let (used, interrupt) = self.hunt(&input[at..]);
+                at += used;
+                if interrupt {
+                    return (at, Some(Found::Interrupt));
+                }
+                if let Some(len) = self.whole(buf.len(), &input[at..]) {
+                    self.in_packet = false;
+                    self.courtesy = true;
+                    return (at + len, Some(Found::Packet(&input[at..at + len])));
+                }
+                continue;
+            }
+            let (used, ended) = self.collect(buf, &input[at..]);
+            at += used;
+            match ended {
+                None => {}
+                Some(Ok(())) => {
+                    let body = &mut buf[..self.held];
+                    self.settle_parity(body);
+                    self.in_packet = false;
+                    self.courtesy = true;
+                    return (at, Some(Found::Packet(body)));
+                }
+                Some(Err(Damage { why, len })) => {
+                    return (at, Some(Found::Damaged { why, len }));
+                }
+            }
+        }
+        (at, None)
+    }
+
+    /// Looks for MARK; returns bytes taken and whether an interrupt was met.
+    fn hunt(&mut self, input: &[u8]) -> (usize, bool) {
+        let strip = self.strip();
+        let FrameSettings { mark, eol, interrupt, .. } = self.settings;
+        for (at, &raw) in input.iter().enumerate() {
+            let byte = raw & strip;
+            if byte == mark {
+                self.start_packet(raw);
+                return (at + 1, false);
+            }
+            self.courtesy &= byte == eol || matches!(byte & 0x7F, 0 | 10 | 13 | 17 | 19);
+            if !self.courtesy {
+                self.noise_bytes += 1;
+            }
+            self.ctrl_cs = if raw & 0x7F == CTRL_C { self.ctrl_cs + 1 } else { 0 };
+            if interrupt > 0 && self.ctrl_cs >= interrupt {
+                self.ctrl_cs = 0;
+                return (at + 1, true);
+            }
+            // Never let the count run over where nobody asked for it.
+            self.ctrl_cs = self.ctrl_cs.min(254);
+        }
+        (input.len(), false)
+    }
+
+    fn start_packet(&mut self, mark: u8) {
+        self.in_packet = true;
+        self.held = 0;
+        self.need = 0;
+        self.ctrl_cs = 0;
+        self.sense = Sense::ANY;
+        self.sense.see(mark);
+    }
+
+    /// The bits of a byte that count.
+    fn strip(&self) -> u8 {
+        let eight = match self.sensed() {
+            Some(parity) => !parity.is_seven_bit(),
+            // The header has shown it, unless it allows odd parity as well.
+            None => {
+                self.in_packet
+                    && self.held >= SHORT_HEADER
+                    && self.header_sense.clear
+                    && !self.header_sense.odd
+            }
+        };
+        if eight { 0xFF } else { 0x7F }
+    }
+
+    /// The length of the body if all of it stands in `input` as it is, undamaged.
+    fn whole(&self, room: usize, input: &[u8]) -> Option<usize> {
+        if !self.in_packet || self.sensed() != Some(Parity::None) {
+            return None;
+        }
+        let Header::Len(len) = self.header(&input[..input.len().min(LONG_HEADER)], room) else {
+            return None;
+        };
+        let body = input.get(..len)?;
+        let header = if body[0] == b' ' { LONG_HEADER } else { SHORT_HEADER };
+        if self.stop(&body[..header], 0xFF, false).is_some()
+            || self.stop(&body[header..], 0xFF, self.settings.transparent).is_some()
+        {
+            return None;
+        }
+        Some(len)
+    }
+
+    /// The index of the first byte that may not stand in a packet: MARK or EOL.
+    fn stop(&self, bytes: &[u8], strip: u8, transparent: bool) -> Option<usize> {
+        if transparent {
+            return None;
+        }
+        let FrameSettings { mark, eol, .. } = self.settings;
+        bytes.iter().position(|&byte| byte & strip == mark || byte & strip == eol)
+    }
+
+    /// Reads the header from the body's first bytes.
+    fn header(&self, body: &[u8], room: usize) -> Header {
+        let Some(&len) = body.first() else { return Header::Open };
+        let short = match len {
+            b' ' => None,
+            35..=127 => Some(usize::from(unchar(len)) + 1),
+            _ => return Header::Bad("expected a length of 3 to 94, or 0"),
+        };
+        match body.get(1) {
+            None => return Header::Open,
+            Some(32..=95) => {}
+            Some(_) => return Header::Bad("expected a sequence number of 0 to 63"),
+        }
+        if body.len() < SHORT_HEADER {
+            return Header::Open;
+        }
+        let Some(len) = short else { return self.long_header(body, room) };
+        if len > room { Header::Bad("packet longer than the buffer") } else { Header::Len(len) }
+    }
+
+    /// Reads the rest of a long packet's header.
+    fn long_header(&self, body: &[u8], room: usize) -> Header {
+        let Some((covered, &[hcheck])) =
+            body.get(..LONG_HEADER).and_then(|header| header.split_last_chunk::<1>())
+        else {
+            return Header::Open;
+        };
+        let (high, low) = (usize::from(unchar(covered[3])), usize::from(unchar(covered[4])));
+        if !Check::Sum6.verify(covered, &[hcheck]) {
+            return Header::Bad("the check of the long header is wrong");
+        }
+        let extended = high * 95 + low;
+        if high > 94 || low > 94 || extended == 0 {
+            return Header::Bad("expected an extended length of 1 to 9024");
+        }
+        let len = LONG_HEADER + extended;
+        if len > self.settings.max_len.saturating_add(TOLERANCE) || len > room {
+            return Header::Bad("packet longer than agreed");
+        }
+        Header::Len(len)
+    }
+
+    /// Takes bytes of an unfinished packet into `buf`; returns how many, and how it ended: well, or
+    /// why not and after how many bytes.
+    fn collect(&mut self, buf: &mut [u8], input: &[u8]) -> (usize, Option<Result<(), Damage>>) {
+        let mut at = 0;
+        while at < input.len() {
+            let (used, ended) = if self.need > 0 && self.sensed().is_some() {
+                self.collect_data(buf, &input[at..])
+            } else {
+                self.collect_byte(buf, input[at])
+            };
+            at += used;
+            if ended.is_some() {
+                return (at, ended);
+            }
+        }
+        (at, None)
+    }
+
+    /// Takes the data of a packet whose header is known, on a line whose parity is known.
+    fn collect_data(
+        &mut self,
+        buf: &mut [u8],
+        input: &[u8],
+    ) -> (usize, Option<Result<(), Damage>>) {
+        let wanted = &input[..input.len().min(self.need - self.held)];
+        let strip = self.strip();
+        let stop = self.stop(wanted, strip, self.settings.transparent);
+        let clean = &wanted[..stop.unwrap_or(wanted.len())];
+        let Some(room) = buf.get_mut(self.held..self.held + clean.len()) else {
+            return self.damaged(0, "the buffer became shorter than the packet");
+        };
+        room.copy_from_slice(clean);
+        if strip != 0xFF {
+            strip_all(room, strip);
+        }
+        self.held += clean.len();
+        if stop.is_some() {
+            let (used, ended) = self.collect_byte(buf, wanted[clean.len()]);
+            return (clean.len() + used, ended);
+        }
+        (clean.len(), (self.held == self.need).then_some(Ok(())))
+    }
+
+    /// Takes one byte of a packet.
+    fn collect_byte(&mut self, buf: &mut [u8], raw: u8) -> (usize, Option<Result<(), Damage>>) {
+        let byte = raw & self.strip();
+        if !self.is_clear(buf) {
+            if byte == self.settings.mark {
+                if self.held > 0 {
+                    // MARK is left for the hunt.
+                    return self.damaged(0, "a packet began inside this one");
+                }
+                // Two MARKs in a row: the first one was noise.
+                self.noise_bytes += 1;
+                self.start_packet(raw);
+                return (1, None);
+            }
+            if byte == self.settings.eol {
+                return self.damaged(1, "the end of line came before the end of the packet");
+            }
+        }
+        let Some(room) = buf.get_mut(self.held) else {
+            return self.damaged(1, "packet longer than the buffer");
+        };
+        // Bit 7 is kept until it is known what it means.
+        *room = if self.sensed().is_some() { byte } else { raw };
+        self.held += 1;
+        self.sense.see(raw);
+        if self.held == SHORT_HEADER {
+            self.header_sense = self.sense;
+            if self.sensed().is_none() && self.sense.guess().is_none() {
+                // The byte is held and counted already.
+                return (1, self.damaged(0, "the header has no common parity").1);
+            }
+        }
+        if self.need == 0 {
+            let mut header = [0; LONG_HEADER];
+            let seen = self.held.min(LONG_HEADER);
+            header[..seen].copy_from_slice(&buf[..seen]);
+            if self.sensed().is_none() {
+                strip_all(&mut header, 0x7F);
+            }
+            match self.header(&header[..seen], buf.len()) {
+                Header::Open => {}
+                Header::Len(len) => self.need = len,
+                Header::Bad(why) => return (1, self.damaged(0, why).1),
+            }
+        }
+        (1, (self.held == self.need).then_some(Ok(())))
+    }
+
+    /// Whether the next byte is data that may be anything.
+    fn is_clear(&self, buf: &[u8]) -> bool {
+        let long = buf.first().is_some_and(|&len| len & 0x7F == b' ');
+        let header = if long { LONG_HEADER } else { SHORT_HEADER };
+        self.settings.transparent && self.held >= header
+    }
+
+    /// Ends the packet as damaged by the next `used` bytes.
+    fn damaged(&mut self, used: usize, why: &'static str) -> (usize, Option<Result<(), Damage>>) {
+        self.in_packet = false;
+        self.courtesy = true;
+        (used, Some(Err(Damage { why, len: 1 + self.held + used })))
+    }
+
+    /// Adopts the parity that a whole first packet shows, and strips it from the `body`.
+    fn settle_parity(&mut self, body: &mut [u8]) {
+        if self.sensed().is_some() {
+            return;
+        }
+        // A line with 8 bits shows in the header, which never has bit 7 set by itself.
+        let header = self.header_sense.guess();
+        self.sensed = self.sense.guess().or(header.filter(|&parity| parity == Parity::None));
+        if self.sensed.or(header).is_some_and(Parity::is_seven_bit) {
+            strip_all(body, 0x7F);
+        }
+    }
+}
+
+fn strip_all(bytes: &mut [u8], strip: u8) {
+    for byte in bytes {
+        *byte &= strip;
+    }
+}
