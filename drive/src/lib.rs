@@ -25,6 +25,7 @@ pub mod port;
 pub mod run;
 pub mod signals;
 pub mod sink;
+pub mod terminal;
 
 pub use disk::DiskStore;
 pub use line::LineSpec;

@@ -7,9 +7,20 @@ use crate::line::LineSpec;
 use crate::signals::Signals;
 use std::fmt;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
 use std::time::Duration;
+
+mod child;
+mod exec;
+mod exec_pty;
+mod list;
+mod pty;
+mod serial;
+mod stdio;
+mod tcp;
+
+pub use list::{PortInfo, UsbFacts, ports};
 
 /// The end of a line. Object safe; every call returns at once except [`Port::finish`].
 pub trait Port {
@@ -95,30 +106,11 @@ impl std::error::Error for OpenError {
     }
 }
 
-/// A serial port of this machine.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PortInfo {
-    /// The device, such as `/dev/ttyUSB0`.
-    pub path: std::path::PathBuf,
-    /// The kernel driver behind it, where known.
-    pub driver: Option<String>,
-    /// What USB says of it, if it hangs on USB.
-    pub usb: Option<UsbFacts>,
-}
-
-/// What USB says of a serial adapter.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UsbFacts {
-    /// Vendor id.
-    pub vendor_id: u16,
-    /// Product id.
-    pub product_id: u16,
-    /// The vendor's name.
-    pub manufacturer: Option<String>,
-    /// The product's name.
-    pub product: Option<String>,
-    /// Serial number.
-    pub serial_number: Option<String>,
+impl OpenError {
+    /// `what` failed with `error`.
+    fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
+        Self::Io { what: what.into(), error: error.into() }
+    }
 }
 
 /// Opens a line.
@@ -131,11 +123,46 @@ pub fn open(
     signals: Option<&Signals>,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Box<dyn Port>, OpenError> {
-    let _ = (spec, signals, notes);
-    todo!()
+    Ok(match spec {
+        LineSpec::Serial(spec) => Box::new(serial::SerialLine::open(spec)?),
+        LineSpec::Tcp(to) => Box::new(tcp::TcpLine::connect(to, signals)?),
+        LineSpec::TcpListen(at) => Box::new(tcp::TcpLine::listen(at, signals, notes)?),
+        LineSpec::Exec(command) => Box::new(exec::ExecLine::spawn(command)?),
+        LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command)?),
+        LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
+        LineSpec::Stdio => Box::new(stdio::StdioLine::open()?),
+    })
 }
 
-/// The serial ports of this machine, sorted by name.
-pub fn ports() -> io::Result<Vec<PortInfo>> {
-    todo!()
+/// One non-blocking read, as [`Port::read`] has it.
+fn read(fd: impl AsFd, into: &mut [u8]) -> io::Result<Option<usize>> {
+    loop {
+        match rustix::io::read(&fd, &mut *into) {
+            Ok(len) => return Ok(Some(len)),
+            Err(rustix::io::Errno::AGAIN) => return Ok(None),
+            Err(rustix::io::Errno::INTR) => {}
+            // A terminal whose other side has gone, or an adapter that was pulled out.
+            Err(rustix::io::Errno::IO) => return Ok(Some(0)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// One non-blocking write, as [`Port::write`] has it.
+fn write(fd: impl AsFd, bytes: &[u8]) -> io::Result<Option<usize>> {
+    loop {
+        match rustix::io::write(&fd, bytes) {
+            Ok(len) => return Ok(Some(len)),
+            Err(rustix::io::Errno::AGAIN) => return Ok(None),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Makes a descriptor of our own non-blocking.
+fn nonblocking(fd: impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(&fd)?;
+    rustix::fs::fcntl_setfl(&fd, flags | rustix::fs::OFlags::NONBLOCK)?;
+    Ok(())
 }

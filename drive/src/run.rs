@@ -2,15 +2,25 @@
 //!
 //! A turn: answer the engine's requests until there is none, move what it lends to the port,
 //! read the port into it (keeping what it does not take), let its timers run, show its events;
-//! when nothing moves, wait in `poll` for the port, the deadline or a signal.
+//! when nothing moved, wait in `poll` for the port, the deadline or a signal.
+//!
+//! Writes are tried before they are waited for, and a read that came back short is not repeated
+//! before `poll` says so: a busy line costs one system call per block moved. Nothing is
+//! allocated while the loop turns.
 
+use crate::clock::Clock;
 use crate::port::Port;
 use crate::signals::Signals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use wetstring_proto::engine::{Command, Engine, Event, Outcome};
-use wetstring_proto::file::Store;
+use wetstring_proto::engine::{
+    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status,
+};
+use wetstring_proto::file::{Request, Store};
 use wetstring_proto::stats::Stats;
+use wetstring_proto::time::Instant;
 use wetstring_proto::trace::Trace;
 
 /// Sees what happens, and says what the person wants.
@@ -49,10 +59,11 @@ pub struct RunOptions<'a> {
     pub signals: Option<&'a Signals>,
     /// The shortest time between two calls of [`Watch::progress`]. 100 ms unless set.
     pub progress_every: Duration,
-    /// After an abort, how long the partner may take to be told. 1 s unless set.
-    pub abort_grace: Duration,
+    /// How long the end may take: after an abort, to tell the partner; after the line has broken
+    /// in one direction, to hear what it still says. 1 s unless set.
+    pub grace: Duration,
     /// The clock; its zero is the trace's zero.
-    pub clock: crate::clock::Clock,
+    pub clock: Clock,
     /// Bytes that came before the engine was made (recognition of the protocol, the last
     /// engine's [`Ended::leftover`]); the engine gets them first.
     pub before: &'a [u8],
@@ -68,8 +79,8 @@ impl<'a> RunOptions<'a> {
             trace,
             signals: None,
             progress_every: Duration::from_millis(100),
-            abort_grace: Duration::from_secs(1),
-            clock: crate::clock::Clock::start(),
+            grace: Duration::from_secs(1),
+            clock: Clock::start(),
             before: &[],
             linger: None,
         }
@@ -91,10 +102,27 @@ pub struct Ended {
     /// The signal that ended it, if one did.
     pub interrupted: Option<i32>,
     /// What the system said when the port failed, if it did.
-    pub error: Option<std::io::Error>,
+    pub error: Option<io::Error>,
 }
 
+/// Bytes asked for in one read: at least half the receive window of a fast TCP connection, as
+/// the streaming draft advises.
+const READ_LEN: usize = 256 * 1024;
+/// Bytes written before the other direction is looked at.
+const WRITE_TURN: usize = 256 * 1024;
+/// Requests answered before the other doors are looked at.
+const REQUEST_TURN: usize = 1024;
+/// A deadline that stays in the past must not make the loop spin.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+const CLOSED: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Closed });
+const ABORTED: Outcome =
+    Outcome::Failed(Failure { blame: Blame::Local, kind: FailureKind::Aborted });
+
 /// Turns `engine` until it ends, the port closes, or a second signal comes.
+///
+/// When it returns, every request of the engine has been answered, and a file that a failure
+/// left open in the store has been closed as incomplete.
 pub fn run(
     engine: &mut dyn Engine,
     port: &mut dyn Port,
@@ -102,6 +130,355 @@ pub fn run(
     watch: &mut dyn Watch,
     options: RunOptions<'_>,
 ) -> Ended {
-    let _ = (engine, port, store, watch, options);
-    todo!()
+    let start = options.clock.now();
+    let linger = options.linger.unwrap_or(port.facts().reliable != Some(true));
+    let mut input = vec![0; READ_LEN.max(options.before.len())];
+    input[..options.before.len()].copy_from_slice(options.before);
+    let mut turning = Turning {
+        fed: 0,
+        filled: options.before.len(),
+        input,
+        now: start,
+        next_progress: start + options.progress_every,
+        input_ready: true,
+        output_ready: true,
+        hears: true,
+        speaks: true,
+        broken_since: None,
+        ending_since: None,
+        abort_by: None,
+        signals_seen: 0,
+        error: None,
+        linger,
+        engine,
+        port,
+        store,
+        watch,
+        options,
+    };
+    let outcome = turning.to_the_end();
+    turning.settle(outcome);
+    Ended {
+        outcome,
+        stats: *turning.engine.stats(),
+        leftover: turning.input[turning.fed..turning.filled].to_vec(),
+        elapsed: turning.options.clock.now().since(start),
+        interrupted: (turning.signals_seen > 0)
+            .then(|| turning.options.signals.and_then(Signals::last))
+            .flatten(),
+        error: turning.error,
+    }
+}
+
+struct Turning<'a, 'o> {
+    engine: &'a mut dyn Engine,
+    port: &'a mut dyn Port,
+    store: &'a mut dyn Store,
+    watch: &'a mut dyn Watch,
+    options: RunOptions<'o>,
+    /// Bytes `fed..filled` have been read and not yet taken by the engine.
+    input: Vec<u8>,
+    fed: usize,
+    filled: usize,
+    now: Instant,
+    next_progress: Instant,
+    /// A read is worth trying.
+    input_ready: bool,
+    /// A write is worth trying.
+    output_ready: bool,
+    /// The other end has not closed.
+    hears: bool,
+    /// Writes have not failed.
+    speaks: bool,
+    /// When one direction broke.
+    broken_since: Option<Instant>,
+    /// When the outcome was first seen fixed.
+    ending_since: Option<Instant>,
+    /// When an abort has had its time.
+    abort_by: Option<Instant>,
+    signals_seen: usize,
+    error: Option<io::Error>,
+    linger: bool,
+}
+
+impl Turning<'_, '_> {
+    fn to_the_end(&mut self) -> Outcome {
+        loop {
+            self.now = self.options.clock.now();
+            let mut moved = self.exchange();
+            moved |= self.read();
+            moved |= self.tick();
+            moved |= self.events();
+            moved |= self.person();
+            if let Some(outcome) = self.over(moved) {
+                return outcome;
+            }
+            if !moved {
+                self.wait();
+            }
+        }
+    }
+
+    /// Requests and output, until there is none or the other doors must be looked at.
+    fn exchange(&mut self) -> bool {
+        let mut moved = false;
+        let mut written = 0;
+        loop {
+            moved |= self.answer();
+            if !(self.output_ready && self.speaks) {
+                return moved;
+            }
+            let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+            let bytes = self.engine.transmit(&mut cx);
+            let len = bytes.len();
+            if len == 0 {
+                return moved;
+            }
+            match self.port.write(bytes) {
+                Ok(Some(taken)) => {
+                    self.now = self.options.clock.now();
+                    let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+                    self.engine.transmitted(&mut cx, taken);
+                    moved |= taken > 0;
+                    self.output_ready = taken == len;
+                    written += taken;
+                }
+                Ok(None) => self.output_ready = false,
+                Err(error) => {
+                    self.speaks = false;
+                    self.broke(Some(error));
+                }
+            }
+            if written >= WRITE_TURN {
+                // The port takes all we have: look for input without being told.
+                self.input_ready = true;
+                return moved;
+            }
+        }
+    }
+
+    fn answer(&mut self) -> bool {
+        for answered in 0..REQUEST_TURN {
+            let Some(request) = self.engine.request() else { return answered > 0 };
+            let reply = self.store.answer(request);
+            let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+            self.engine.reply(&mut cx, reply);
+        }
+        true
+    }
+
+    /// Feeds what waits, and reads more once all of it was taken.
+    fn read(&mut self) -> bool {
+        let mut moved = self.feed();
+        if self.fed < self.filled || !self.input_ready || !self.hears || self.ended() {
+            return moved;
+        }
+        match self.port.read(&mut self.input) {
+            Ok(Some(0)) => {
+                self.hears = false;
+                self.broke(None);
+            }
+            Ok(Some(len)) => {
+                (self.fed, self.filled) = (0, len);
+                // A short read has emptied the port: ask poll before the next.
+                self.input_ready = len == self.input.len();
+                self.now = self.options.clock.now();
+                moved = true;
+                self.feed();
+            }
+            Ok(None) => self.input_ready = false,
+            Err(error) => {
+                self.hears = false;
+                self.broke(Some(error));
+            }
+        }
+        moved
+    }
+
+    /// Lets the engine take what waits; answers its requests in between, as they are often what
+    /// it waits for.
+    fn feed(&mut self) -> bool {
+        let mut moved = false;
+        while self.fed < self.filled && !self.ended() {
+            let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+            let taken = self.engine.receive(&mut cx, &self.input[self.fed..self.filled]);
+            self.fed += taken.min(self.filled - self.fed);
+            let answered = self.answer();
+            moved |= taken > 0 || answered;
+            if taken == 0 && !answered {
+                break;
+            }
+        }
+        moved
+    }
+
+    /// Whether the engine shall get no more bytes: what follows belongs to somebody else.
+    fn ended(&self) -> bool {
+        match self.engine.status() {
+            Status::Running => false,
+            Status::Lingering(_) => !self.linger,
+            Status::Over(_) => true,
+        }
+    }
+
+    fn tick(&mut self) -> bool {
+        let before = self.engine.deadline();
+        if before.is_none_or(|deadline| deadline > self.now) {
+            return false;
+        }
+        let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+        self.engine.tick(&mut cx);
+        self.engine.deadline() != before
+    }
+
+    fn events(&mut self) -> bool {
+        let mut moved = false;
+        loop {
+            let stats = *self.engine.stats();
+            let Some(event) = self.engine.event() else { return moved };
+            self.watch.event(&event, &stats);
+            moved = true;
+        }
+    }
+
+    /// Signals, progress and commands.
+    fn person(&mut self) -> bool {
+        let mut moved = false;
+        let came = self.options.signals.map_or(0, Signals::count);
+        if came > self.signals_seen {
+            if self.signals_seen == 0 {
+                self.command(Command::Abort);
+                moved = true;
+            }
+            self.signals_seen = came;
+            self.options.signals.inspect(|signals| signals.noticed());
+        }
+        if self.now >= self.next_progress {
+            self.next_progress = self.now + self.options.progress_every;
+            self.watch.progress(self.engine.stats());
+            moved |= self.ask_person();
+        }
+        moved
+    }
+
+    fn ask_person(&mut self) -> bool {
+        let Some(command) = self.watch.command() else { return false };
+        self.command(command);
+        true
+    }
+
+    fn command(&mut self, command: Command) {
+        if command == Command::Abort && self.abort_by.is_none() {
+            self.abort_by = Some(self.now + self.options.grace);
+        }
+        let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+        self.engine.command(&mut cx, command);
+    }
+
+    fn broke(&mut self, error: Option<io::Error>) {
+        self.broken_since.get_or_insert(self.now);
+        if let Some(error) = error {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Whether the run is over, and how it ended.
+    fn over(&mut self, moved: bool) -> Option<Outcome> {
+        let outcome = self.engine.status().outcome();
+        if self.signals_seen >= 2 || self.abort_by.is_some_and(|by| self.now >= by) {
+            return Some(outcome.unwrap_or(ABORTED));
+        }
+        if moved {
+            return None;
+        }
+        let patient = |since: Instant, now: Instant| now.since(since) < self.options.grace;
+        if let Some(since) = self.broken_since {
+            // What was heard has been fed. Output that still finds its way may complete the
+            // engine; a line that only hears may still bring the partner's last word.
+            let leaving = self.speaks && !self.output_ready;
+            let worth_waiting = self.hears || leaving;
+            if !worth_waiting || !patient(since, self.now) {
+                return Some(outcome.unwrap_or(CLOSED));
+            }
+        }
+        if outcome.is_some() && self.ended() {
+            let since = *self.ending_since.get_or_insert(self.now);
+            let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+            let silent = self.engine.transmit(&mut cx).is_empty();
+            if silent || !self.speaks || !patient(since, self.now) {
+                return outcome;
+            }
+        }
+        None
+    }
+
+    /// Waits for the port, a deadline, a signal or the person.
+    fn wait(&mut self) {
+        let wants_input =
+            self.hears && !self.input_ready && self.fed == self.filled && !self.ended();
+        let wants_output = self.speaks && !self.output_ready;
+        let timeout = self.timeout();
+        let mut ready = [PollFlags::empty(); 4];
+        {
+            let stand_in = self.port.read_fd();
+            let sources = [
+                wants_input.then(|| (self.port.read_fd(), PollFlags::IN)),
+                wants_output.then(|| (self.port.write_fd(), PollFlags::OUT)),
+                self.options.signals.map(|signals| (signals.fd(), PollFlags::IN)),
+                self.watch.wake().map(|fd| (fd, PollFlags::IN)),
+            ];
+            let mut fds: [PollFd<'_>; 4] =
+                std::array::from_fn(|_| PollFd::from_borrowed_fd(stand_in, PollFlags::empty()));
+            let mut used = 0;
+            for (fd, events) in sources.iter().flatten() {
+                fds[used] = PollFd::from_borrowed_fd(*fd, *events);
+                used += 1;
+            }
+            // An interrupted or failed poll is a turn of the loop: the doors say what is wrong.
+            let _ = poll(&mut fds[..used], Some(&timeout));
+            let mut polled = fds[..used].iter();
+            for (ready, source) in ready.iter_mut().zip(&sources) {
+                if source.is_some() {
+                    *ready = polled.next().map_or(PollFlags::empty(), PollFd::revents);
+                }
+            }
+        }
+        // An error or a hang-up counts as ready: the read or write will tell what it is.
+        self.input_ready |= !ready[0].is_empty();
+        self.output_ready |= !ready[1].is_empty();
+        if !ready[3].is_empty() {
+            self.now = self.options.clock.now();
+            self.ask_person();
+        }
+    }
+
+    fn timeout(&self) -> Timespec {
+        let grace = |since: Option<Instant>| since.map(|since| since + self.options.grace);
+        let next = [
+            self.engine.deadline(),
+            self.abort_by,
+            grace(self.broken_since),
+            grace(self.ending_since),
+        ]
+        .into_iter()
+        .flatten()
+        .fold(self.next_progress, Instant::min);
+        let wait = next.since(self.now).max(SHORTEST_WAIT);
+        Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
+    }
+
+    /// Leaves the store in good order, and shows what is still to be shown.
+    fn settle(&mut self, outcome: Outcome) {
+        self.now = self.options.clock.now();
+        if self.engine.status() == Status::Running {
+            let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
+            self.engine.command(&mut cx, Command::Abort);
+        }
+        self.answer();
+        if outcome != Outcome::Done {
+            // The engine had no time to close it, or thinks it has. Closing nothing is harmless.
+            let _ = self.store.answer(Request::Close { complete: false, verified: false });
+        }
+        self.events();
+    }
 }

@@ -1,53 +1,163 @@
-//! Ctrl-C and its relatives, and the terminal that must come back.
+//! Ctrl-C and its relatives.
 //!
-//! The first SIGINT, SIGTERM or SIGHUP wakes whoever waits in [`crate::run`] or
-//! [`crate::open`], who then ends in good order. The second one ends hard: terminals are set
-//! back and the process exits with 128 + the signal's number.
+//! The first SIGINT, SIGTERM or SIGHUP wakes whoever waits in [`run()`](crate::run()) or
+//! [`open`](crate::open()), who then ends in good order. The second one ends hard: after half a
+//! second in which the program may still end by itself, terminals are set back and the process
+//! exits with 128 + the signal's number.
 
-use std::io;
-use std::os::fd::BorrowedFd;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 /// The signals of this process, as a count and a descriptor to wait on. Cheap to clone; all
 /// clones see the same.
 #[derive(Clone, Debug)]
-pub struct Signals {}
+pub struct Signals(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    count: AtomicUsize,
+    last: AtomicI32,
+    reader: UnixStream,
+    writer: UnixStream,
+}
+
+/// The one that [`Signals::install`] made.
+static INSTALLED: Mutex<Option<Signals>> = Mutex::new(None);
+
+/// How long a program may take to end by itself after the second signal.
+const HARD_AFTER: Duration = Duration::from_millis(500);
 
 impl Signals {
-    /// Takes over SIGINT, SIGTERM and SIGHUP, and ignores SIGPIPE and SIGXFSZ (which then show
-    /// as errors of the write). Every call returns the same signals.
+    /// Takes over SIGINT, SIGTERM and SIGHUP, except those that the process was started to
+    /// ignore (`nohup`, background jobs), and lets SIGXFSZ show as an error of the write, as
+    /// SIGPIPE already does in a Rust program. Every call returns the same signals.
     pub fn install() -> io::Result<Self> {
-        todo!()
+        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(signals) = installed.as_ref() {
+            return Ok(signals.clone());
+        }
+        let signals = Self::detached()?;
+        signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+        let ignored = ignored_mask();
+        let wanted = [SIGINT, SIGTERM, SIGHUP]
+            .into_iter()
+            .filter(|signal| ignored & (1 << (signal - 1)) == 0);
+        let mut arriving = signal_hook::iterator::Signals::new(wanted)?;
+        let told = signals.clone();
+        std::thread::Builder::new().name("signals".into()).spawn(move || {
+            for signal in arriving.forever() {
+                told.raise(signal);
+                if told.count() >= 2 {
+                    std::thread::sleep(HARD_AFTER);
+                    if told.count() >= 2 {
+                        crate::terminal::restore_all();
+                        std::process::exit(128 + signal);
+                    }
+                }
+            }
+        })?;
+        *installed = Some(signals.clone());
+        Ok(signals)
     }
 
     /// Signals that only [`Signals::raise`] raises: for tests and for hosts with their own
     /// handling.
     pub fn detached() -> io::Result<Self> {
-        todo!()
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        writer.set_nonblocking(true)?;
+        Ok(Self(Arc::new(Shared {
+            count: AtomicUsize::new(0),
+            last: AtomicI32::new(0),
+            reader,
+            writer,
+        })))
     }
 
     /// As if this signal had come.
     pub fn raise(&self, signal: i32) {
-        let _ = signal;
-        todo!()
+        self.0.last.store(signal, Ordering::SeqCst);
+        self.0.count.fetch_add(1, Ordering::SeqCst);
+        // A full pipe is as good as one more byte in it: whoever waits wakes up.
+        let _ = (&self.0.writer).write(&[0]);
     }
 
     /// How many have come.
     pub fn count(&self) -> usize {
-        todo!()
+        self.0.count.load(Ordering::SeqCst)
     }
 
     /// The last one that came.
     pub fn last(&self) -> Option<i32> {
-        todo!()
+        (self.count() > 0).then(|| self.0.last.load(Ordering::SeqCst))
     }
 
-    /// Readable once one has come.
+    /// Readable when one has come that nobody has noticed yet.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        todo!()
+        self.0.reader.as_fd()
+    }
+
+    /// Makes [`Signals::fd`] wait for the next one. [`Signals::count`] stays.
+    pub fn noticed(&self) {
+        let mut bytes = [0; 64];
+        while matches!((&self.0.reader).read(&mut bytes), Ok(len) if len == bytes.len()) {}
     }
 
     /// Forgets what came: the next signal counts as the first again.
     pub fn reset(&self) {
-        todo!()
+        self.noticed();
+        self.0.count.store(0, Ordering::SeqCst);
     }
+
+    /// Waits until `fd` is ready for `events` or `timeout` has passed; the ready events, empty
+    /// for the timeout. A signal ends it early with its number.
+    pub(crate) fn wait(
+        signals: Option<&Self>,
+        fd: BorrowedFd<'_>,
+        events: PollFlags,
+        timeout: Option<Duration>,
+    ) -> Result<io::Result<PollFlags>, i32> {
+        if let Some(signal) = signals.and_then(Self::last) {
+            return Err(signal);
+        }
+        let until = timeout.map(|timeout| std::time::Instant::now() + timeout);
+        let wake = signals.map_or(fd, Self::fd);
+        loop {
+            let left = until.map(|until| {
+                until.saturating_duration_since(std::time::Instant::now()).try_into().ok()
+            });
+            let mut fds = [
+                PollFd::from_borrowed_fd(fd, events),
+                PollFd::from_borrowed_fd(wake, PollFlags::IN),
+            ];
+            let used = if signals.is_some() { 2 } else { 1 };
+            let result = poll(&mut fds[..used], left.flatten().as_ref());
+            if let Some(signal) = signals.and_then(Self::last) {
+                return Err(signal);
+            }
+            match result {
+                Ok(_) => return Ok(Ok(fds[0].revents())),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Ok(Err(error.into())),
+            }
+        }
+    }
+}
+
+/// The signals that this process was started to ignore, bit 0 for signal 1. Zero where the
+/// system does not tell.
+fn ignored_mask() -> u64 {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }

@@ -1,0 +1,105 @@
+//! A command's stdin and stdout, by pipes.
+
+use super::{OpenError, PATIENCE, Port, PortFacts, child};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Bytes that a pipe shall hold: one read of the loop and more. The system's limit for
+/// unprivileged users is 1 MiB.
+const PIPE_LEN: usize = 1 << 20;
+
+/// A command that was started for us.
+///
+/// Pipes and not a socket pair: a socket as stdin breaks programs that open `/dev/stdin`.
+#[derive(Debug)]
+pub(super) struct ExecLine {
+    child: Child,
+    /// Gone once nothing more will be written.
+    to: Option<OwnedFd>,
+    from: OwnedFd,
+    facts: PortFacts,
+    status: Option<ExitStatus>,
+    finished: bool,
+}
+
+impl ExecLine {
+    /// Starts the command. It stays in our session, so that `ssh` can ask for a password; it
+    /// ignores Ctrl-C, so that the partner can still be told when we end.
+    pub(super) fn spawn(command: &str) -> Result<Self, OpenError> {
+        let failed = |error: io::Error| OpenError::io(format!("run {command:?}"), error);
+        let mut child = Command::new("sh")
+            .arg("-c")
+            .arg(format!("trap '' INT\n{command}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let to = child.stdin.take().map(OwnedFd::from);
+        let from = child.stdout.take().map(OwnedFd::from);
+        let (Some(to), Some(from)) = (to, from) else {
+            return Err(failed(io::ErrorKind::BrokenPipe.into()));
+        };
+        for fd in [&to, &from] {
+            super::nonblocking(fd).map_err(failed)?;
+            // Small pipes only cost speed.
+            let _ = rustix::pipe::fcntl_setpipe_size(fd, PIPE_LEN);
+        }
+        let facts = PortFacts {
+            name: format!("exec:{command}"),
+            reliable: Some(true),
+            clear: true,
+            local: true,
+            rate_bps: None,
+            segment_len: None,
+        };
+        Ok(Self { child, to: Some(to), from, facts, status: None, finished: false })
+    }
+}
+
+impl Port for ExecLine {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        super::read(&self.from, into)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        match &self.to {
+            Some(to) => super::write(to, bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        self.from.as_fd()
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        self.to.as_ref().map_or(self.from.as_fd(), AsFd::as_fd)
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    /// Closes the command's stdin, reads away what it still says, waits for its end.
+    fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        if self.finished {
+            return Ok(self.status);
+        }
+        self.finished = true;
+        self.to = None;
+        let from = &self.from;
+        let mut rest = [0; 4096];
+        let mut drain = || while matches!(super::read(from, &mut rest), Ok(Some(1..))) {};
+        self.status = child::wait(&mut self.child, patience, &mut drain)
+            .or_else(|| child::end(&mut self.child, drain));
+        Ok(self.status)
+    }
+}
+
+impl Drop for ExecLine {
+    fn drop(&mut self) {
+        let _ = self.finish(PATIENCE);
+    }
+}

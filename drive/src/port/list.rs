@@ -1,0 +1,106 @@
+//! The serial ports of this machine.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A serial port of this machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortInfo {
+    /// The device, such as `/dev/ttyUSB0`.
+    pub path: PathBuf,
+    /// The kernel driver behind it, where known.
+    pub driver: Option<String>,
+    /// What USB says of it, if it hangs on USB.
+    pub usb: Option<UsbFacts>,
+}
+
+/// What USB says of a serial adapter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UsbFacts {
+    /// Vendor id.
+    pub vendor_id: u16,
+    /// Product id.
+    pub product_id: u16,
+    /// The vendor's name.
+    pub manufacturer: Option<String>,
+    /// The product's name.
+    pub product: Option<String>,
+    /// Serial number.
+    pub serial_number: Option<String>,
+}
+
+/// The serial ports of this machine, sorted by name. Driver and USB facts come from sysfs and
+/// are empty where there is none.
+pub fn ports() -> io::Result<Vec<PortInfo>> {
+    let mut found: Vec<PortInfo> = serial2::SerialPort::available_ports()?
+        .into_iter()
+        .map(|path| describe(path, Path::new("/sys/class/tty")))
+        .collect();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// Adds what `sysfs` (a directory with one entry per terminal device) knows of a device.
+fn describe(path: PathBuf, sysfs: &Path) -> PortInfo {
+    let device = path.file_name().map(|name| sysfs.join(name).join("device"));
+    let Some(device) = device.and_then(|device| device.canonicalize().ok()) else {
+        return PortInfo { path, driver: None, usb: None };
+    };
+    let driver = std::fs::read_link(device.join("driver"))
+        .ok()
+        .and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+    // The terminal hangs below its USB interface, that below the device with the ids.
+    let usb = device.ancestors().take(4).find_map(usb_facts);
+    PortInfo { path, driver, usb }
+}
+
+fn usb_facts(device: &Path) -> Option<UsbFacts> {
+    let text = |name: &str| {
+        let text = std::fs::read_to_string(device.join(name)).ok()?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let id = |name: &str| u16::from_str_radix(&text(name)?, 16).ok();
+    Some(UsbFacts {
+        vendor_id: id("idVendor")?,
+        product_id: id("idProduct")?,
+        manufacturer: text("manufacturer"),
+        product: text("product"),
+        serial_number: text("serial"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn usb_facts_are_found_above_the_terminal() {
+        let root = tempfile::tempdir().unwrap();
+        let adapter = root.path().join("devices/usb1/1-2");
+        let terminal = adapter.join("1-2:1.0/ttyUSB7");
+        fs::create_dir_all(&terminal).unwrap();
+        fs::create_dir_all(root.path().join("class/ttyUSB7")).unwrap();
+        fs::create_dir_all(root.path().join("drivers/ftdi_sio")).unwrap();
+        fs::write(adapter.join("idVendor"), "0403\n").unwrap();
+        fs::write(adapter.join("idProduct"), "6001\n").unwrap();
+        fs::write(adapter.join("product"), "FT232R USB UART\n").unwrap();
+        fs::write(adapter.join("serial"), "\n").unwrap();
+        let link = std::os::unix::fs::symlink::<PathBuf, PathBuf>;
+        link(root.path().join("drivers/ftdi_sio"), terminal.join("driver")).unwrap();
+        link(terminal, root.path().join("class/ttyUSB7/device")).unwrap();
+
+        let info = describe("/dev/ttyUSB7".into(), &root.path().join("class"));
+        assert_eq!(info.driver.as_deref(), Some("ftdi_sio"));
+        assert_eq!(
+            info.usb,
+            Some(UsbFacts {
+                vendor_id: 0x0403,
+                product_id: 0x6001,
+                manufacturer: None,
+                product: Some("FT232R USB UART".into()),
+                serial_number: None,
+            })
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! A PTY of our own, for any program that can use a terminal device.
+
+use super::{OpenError, PATIENCE, Port, PortFacts};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// Our side of a PTY.
+///
+/// We hold the other side open too, so that partners may come and go, as on a serial line; it
+/// never reports that the other end has closed.
+#[derive(Debug)]
+pub(super) struct PtyLine {
+    master: OwnedFd,
+    slave: OwnedFd,
+    slave_path: PathBuf,
+    link: Option<PathBuf>,
+    facts: PortFacts,
+    written: bool,
+    finished: bool,
+}
+
+impl PtyLine {
+    /// Makes a raw PTY, reports its name, and links `link` to it.
+    pub(super) fn make(
+        link: Option<&Path>,
+        notes: &mut dyn FnMut(&str),
+    ) -> Result<Self, OpenError> {
+        let make = || {
+            let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+            grantpt(&master)?;
+            unlockpt(&master)?;
+            let name = ptsname(&master, Vec::new())?;
+            let path = PathBuf::from(OsStr::from_bytes(name.as_bytes()));
+            let flags =
+                rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC;
+            let slave = rustix::fs::open(&path, flags, rustix::fs::Mode::empty())?;
+            crate::terminal::make_raw(&slave)?;
+            super::nonblocking(&master)?;
+            Ok::<_, io::Error>((master, slave, path))
+        };
+        let (master, slave, slave_path) =
+            make().map_err(|error| OpenError::io("make a pty", error))?;
+        if let Some(link) = link {
+            self::link(&slave_path, link)
+                .map_err(|error| OpenError::io(format!("link {}", link.display()), error))?;
+        }
+        match link {
+            Some(link) => {
+                notes(&format!("pty {} -> {}", link.display(), slave_path.display()));
+            }
+            None => notes(&format!("pty {}", slave_path.display())),
+        }
+        let facts = PortFacts {
+            name: slave_path.display().to_string(),
+            // The PTY loses nothing, but what opens its other side is not ours to know.
+            reliable: None,
+            clear: false,
+            local: true,
+            rate_bps: None,
+            segment_len: None,
+        };
+        let link = link.map(Path::to_owned);
+        Ok(Self { master, slave, slave_path, link, facts, written: false, finished: false })
+    }
+}
+
+/// Puts a symlink in place. A symlink that is there already is replaced, anything else is not.
+fn link(to: &Path, at: &Path) -> io::Result<()> {
+    if std::fs::symlink_metadata(at).is_ok_and(|there| there.is_symlink()) {
+        std::fs::remove_file(at)?;
+    }
+    std::os::unix::fs::symlink(to, at)
+}
+
+impl Port for PtyLine {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        super::read(&self.master, into)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        self.written = true;
+        super::write(&self.master, bytes)
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        self.master.as_fd()
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        self.master.as_fd()
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    /// Waits until the other side has read what we wrote: when the PTY goes, what is still in
+    /// it goes too.
+    fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        if self.finished {
+            return Ok(None);
+        }
+        self.finished = true;
+        let until = Instant::now() + patience;
+        let mut empty_looks = 0;
+        // The kernel moves bytes from our side to the other in steps: one look at an empty
+        // queue may have come between two of them.
+        while self.written && empty_looks < 3 && Instant::now() < until {
+            match rustix::io::ioctl_fionread(&self.slave) {
+                Ok(0) => empty_looks += 1,
+                Ok(_) => empty_looks = 0,
+                Err(_) => break,
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if let Some(link) = self.link.take() {
+            // Only if it is still ours.
+            if std::fs::read_link(&link).is_ok_and(|to| to == self.slave_path) {
+                let _ = std::fs::remove_file(link);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for PtyLine {
+    fn drop(&mut self) {
+        let _ = self.finish(PATIENCE);
+    }
+}

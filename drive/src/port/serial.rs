@@ -1,0 +1,201 @@
+//! Serial ports.
+
+use super::{OpenError, PATIENCE, Port, PortFacts};
+use crate::line::{Flow, Parity, Pin, SerialSpec};
+use crate::terminal::Restore;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use rustix::termios::{
+    ControlModes, OptionalActions, QueueSelector, SpecialCodeIndex, ioctl_tiocexcl, ioctl_tiocnxcl,
+    tcflush, tcgetattr, tcsetattr,
+};
+use serial2::{CharSize, FlowControl, SerialPort, Settings, StopBits};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Where programs of the UUCP tradition keep their locks.
+const LOCK_DIRECTORIES: [&str; 3] = ["/run/lock", "/var/lock", "/var/spool/uucp"];
+
+/// An open serial port.
+#[derive(Debug)]
+pub(super) struct SerialLine {
+    port: SerialPort,
+    facts: PortFacts,
+    restore: Option<Restore>,
+    written: bool,
+}
+
+impl SerialLine {
+    /// Opens the device for ourselves alone, and sets it up.
+    ///
+    /// The system raises DTR and RTS when a closed port is opened; nothing here changes them
+    /// after that unless asked. Hang-up on close (HUPCL) is switched off and stays off, so that
+    /// closing the port does not drop them either and a board that resets on DTR keeps running.
+    pub(super) fn open(spec: &SerialSpec) -> Result<Self, OpenError> {
+        let device = spec.path.display().to_string();
+        let failed = |error: io::Error| OpenError::io(format!("open {device}"), error);
+        if let Some(by) = uucp_lock(&spec.path) {
+            return Err(OpenError::Locked { device, by });
+        }
+        let locked = || OpenError::Locked { device: device.clone(), by: "another program".into() };
+        let mut port = SerialPort::open(&spec.path, serial2::KeepSettings).map_err(|error| {
+            if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) {
+                locked()
+            } else {
+                failed(error)
+            }
+        })?;
+        match flock(&port, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(locked()),
+            Err(error) => return Err(failed(error.into())),
+        }
+        ioctl_tiocexcl(&port).map_err(|error| failed(error.into()))?;
+        no_hangup(&port).map_err(failed)?;
+        let restore = Some(Restore::settings(&port).map_err(failed)?);
+        set_up(&mut port, spec)?;
+        let facts = PortFacts {
+            name: device,
+            reliable: Some(false),
+            clear: false,
+            local: true,
+            rate_bps: Some(spec.baud),
+            segment_len: None,
+        };
+        Ok(Self { port, facts, restore, written: false })
+    }
+}
+
+/// Closing the device shall not drop DTR and RTS.
+fn no_hangup(port: &SerialPort) -> io::Result<()> {
+    let mut settings = tcgetattr(port)?;
+    settings.control_modes.remove(ControlModes::HUPCL);
+    tcsetattr(port, OptionalActions::Now, &settings)?;
+    Ok(())
+}
+
+fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
+    let name = spec.path.display();
+    let failed = |error: io::Error| {
+        OpenError::io(format!("set {name} to {spec} (the device may not be able to)"), error)
+    };
+    let configure = |port: &mut SerialPort| {
+        let mut settings = port.get_configuration()?;
+        settings.set_raw();
+        settings.set_baud_rate(spec.baud)?;
+        set_format(&mut settings, spec);
+        port.set_configuration(&settings)?;
+        // With VMIN 0 an empty line would read as the end of the file.
+        let mut settings = tcgetattr(&*port)?;
+        settings.special_codes[SpecialCodeIndex::VMIN] = 1;
+        settings.special_codes[SpecialCodeIndex::VTIME] = 0;
+        settings.control_modes.insert(ControlModes::CLOCAL);
+        tcsetattr(&*port, OptionalActions::Now, &settings)?;
+        // What came before we listened at this rate is noise.
+        tcflush(&*port, QueueSelector::IFlush)?;
+        match spec.dtr {
+            Pin::Keep => {}
+            pin => port.set_dtr(pin == Pin::On)?,
+        }
+        match spec.rts {
+            Pin::Keep => {}
+            pin => port.set_rts(pin == Pin::On)?,
+        }
+        Ok(())
+    };
+    configure(port).map_err(failed)
+}
+
+fn set_format(settings: &mut Settings, spec: &SerialSpec) {
+    settings.set_char_size(match spec.data_bits {
+        5 => CharSize::Bits5,
+        6 => CharSize::Bits6,
+        7 => CharSize::Bits7,
+        _ => CharSize::Bits8,
+    });
+    settings.set_stop_bits(if spec.stop_bits == 2 { StopBits::Two } else { StopBits::One });
+    settings.set_parity(match spec.parity {
+        Parity::None => serial2::Parity::None,
+        Parity::Even => serial2::Parity::Even,
+        Parity::Odd => serial2::Parity::Odd,
+    });
+    settings.set_flow_control(match spec.flow {
+        Flow::None => FlowControl::None,
+        Flow::RtsCts => FlowControl::RtsCts,
+        Flow::XonXoff => FlowControl::XonXoff,
+    });
+}
+
+/// Who holds a UUCP lock on the device, if a living process does.
+fn uucp_lock(device: &Path) -> Option<String> {
+    let name = device.file_name()?.to_string_lossy().into_owned();
+    LOCK_DIRECTORIES.iter().find_map(|directory| {
+        let lock = Path::new(directory).join(format!("LCK..{name}"));
+        let holder: i32 =
+            std::fs::read_to_string(&lock).ok()?.split_whitespace().next()?.parse().ok()?;
+        let pid = Pid::from_raw(holder)?;
+        let lives = holder > 0
+            && pid != rustix::process::getpid()
+            && !matches!(test_kill_process(pid), Err(Errno::SRCH));
+        lives.then(|| format!("process {holder} ({})", lock.display()))
+    })
+}
+
+impl Port for SerialLine {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        super::read(&self.port, into)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        self.written = true;
+        super::write(&self.port, bytes)
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        self.port.as_fd()
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        self.port.as_fd()
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    /// Waits until the last bit has left, sets the line back.
+    fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        let Some(restore) = self.restore.take() else { return Ok(None) };
+        if self.written && !drained(&self.port, patience) {
+            // The other end has stopped us. Close would wait for it, up to half a minute.
+            let _ = tcflush(&self.port, QueueSelector::OFlush);
+        }
+        drop(restore);
+        let _ = ioctl_tiocnxcl(&self.port);
+        Ok(None)
+    }
+}
+
+/// Whether the output left in time. Draining blocks for as long as the other end likes, so it is
+/// waited for on a thread that may be left behind.
+fn drained(port: &SerialPort, patience: Duration) -> bool {
+    let Ok(fd) = port.as_fd().try_clone_to_owned() else { return false };
+    let (done, wait) = mpsc::channel();
+    let drain = move || {
+        let _ = rustix::termios::tcdrain(&fd);
+        let _ = done.send(());
+    };
+    std::thread::Builder::new().name("drain".into()).spawn(drain).is_ok()
+        && wait.recv_timeout(patience).is_ok()
+}
+
+impl Drop for SerialLine {
+    fn drop(&mut self) {
+        let _ = self.finish(PATIENCE);
+    }
+}

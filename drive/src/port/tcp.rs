@@ -1,0 +1,178 @@
+//! Raw TCP: reliable, clear, and as fast as the segment size and the buffers allow.
+
+use super::{OpenError, PATIENCE, Port, PortFacts};
+use crate::line::HostPort;
+use crate::signals::Signals;
+use rustix::event::PollFlags;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// How long one address may take to answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A TCP connection.
+#[derive(Debug)]
+pub(super) struct TcpLine {
+    stream: TcpStream,
+    facts: PortFacts,
+    finished: bool,
+}
+
+impl TcpLine {
+    /// Connects to the first address of the host that answers.
+    pub(super) fn connect(to: &HostPort, signals: Option<&Signals>) -> Result<Self, OpenError> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in resolve(to)? {
+            match connect(address, signals)? {
+                Ok(stream) => return Self::new(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(OpenError::io(format!("connect to {to}"), last))
+    }
+
+    /// Listens, reports the address, and takes the first that connects.
+    pub(super) fn listen(
+        at: &HostPort,
+        signals: Option<&Signals>,
+        notes: &mut dyn FnMut(&str),
+    ) -> Result<Self, OpenError> {
+        let failed = |error: io::Error| OpenError::io(format!("listen on {at}"), error);
+        let addresses = resolve(at)?;
+        let listener = TcpListener::bind(&addresses[..]).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        notes(&format!("listening on {}", listener.local_addr().map_err(failed)?));
+        loop {
+            match listener.accept() {
+                Ok((stream, peer)) => {
+                    notes(&format!("connected from {peer}"));
+                    return Self::new(stream);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    Signals::wait(signals, listener.as_fd(), PollFlags::IN, None)
+                        .map_err(OpenError::Interrupted)?
+                        .map_err(failed)?;
+                }
+                // The one who knocked has gone again; the next may come.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    fn new(stream: TcpStream) -> Result<Self, OpenError> {
+        let set = |result: io::Result<()>| {
+            result.map_err(|error| OpenError::io("set up the connection", error))
+        };
+        set(stream.set_nonblocking(true))?;
+        // Acknowledgements are short and must not wait for company.
+        set(stream.set_nodelay(true))?;
+        let name = stream.peer_addr().map_or_else(|_| "tcp".into(), |peer| peer.to_string());
+        let segment_len = SockRef::from(&stream).tcp_mss().ok().map(|mss| mss as usize);
+        let facts = PortFacts {
+            name,
+            reliable: Some(true),
+            clear: true,
+            local: true,
+            rate_bps: None,
+            segment_len,
+        };
+        Ok(Self { stream, facts, finished: false })
+    }
+}
+
+fn resolve(to: &HostPort) -> Result<Vec<SocketAddr>, OpenError> {
+    (to.host.as_str(), to.port)
+        .to_socket_addrs()
+        .map(Iterator::collect)
+        .map_err(|error| OpenError::io(format!("find the address of {}", to.host), error))
+}
+
+/// Connects without blocking, so that a signal can end the wait.
+fn connect(
+    address: SocketAddr,
+    signals: Option<&Signals>,
+) -> Result<io::Result<TcpStream>, OpenError> {
+    let begin = || {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address.into()) {
+            Err(error) if error.raw_os_error() != Some(IN_PROGRESS) => Err(error),
+            _ => Ok(socket),
+        }
+    };
+    let socket = match begin() {
+        Ok(socket) => socket,
+        Err(error) => return Ok(Err(error)),
+    };
+    let ready = Signals::wait(signals, socket.as_fd(), PollFlags::OUT, Some(CONNECT_TIMEOUT))
+        .map_err(OpenError::Interrupted)?;
+    Ok(match ready {
+        Ok(ready) if ready.is_empty() => Err(io::ErrorKind::TimedOut.into()),
+        Ok(_) => match socket.take_error() {
+            Ok(None) => Ok(socket.into()),
+            Ok(Some(error)) | Err(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    })
+}
+
+const IN_PROGRESS: i32 = rustix::io::Errno::INPROGRESS.raw_os_error();
+
+impl Port for TcpLine {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        super::read(&self.stream, into)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        super::write(&self.stream, bytes)
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    /// Says that nothing more comes, and reads until the other end has said the same: closing
+    /// with unread input would reset the connection and take our last bytes with it.
+    fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        if self.finished {
+            return Ok(None);
+        }
+        self.finished = true;
+        if self.stream.shutdown(Shutdown::Write).is_err() {
+            return Ok(None);
+        }
+        let until = Instant::now() + patience;
+        let mut rest = [0; 4096];
+        loop {
+            match super::read(&self.stream, &mut rest) {
+                Ok(None) => {}
+                Ok(Some(1..)) if Instant::now() < until => continue,
+                Ok(Some(_)) | Err(_) => return Ok(None),
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let ready = Signals::wait(None, self.stream.as_fd(), PollFlags::IN, Some(left));
+            if left.is_zero() || !matches!(ready, Ok(Ok(ready)) if !ready.is_empty()) {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Drop for TcpLine {
+    fn drop(&mut self) {
+        let _ = self.finish(PATIENCE);
+    }
+}
