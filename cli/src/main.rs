@@ -1,2 +1,92 @@
-//! wst.
-fn main() {}
+//! `wst`: moves files over any line, and knows why it is slow.
+//!
+//! Verbs first, then files, then the line. [`args`] reads the command line, [`config`] the file
+//! and the profiles, [`voice`] says everything that is said, [`exit`] has the codes; each verb has
+//! a file of its own.
+
+mod args;
+mod config;
+mod demo;
+mod exit;
+mod facts;
+mod line;
+mod paper;
+mod ports;
+mod progress;
+mod record;
+mod show;
+mod transfer;
+mod voice;
+mod watch;
+mod words;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+use args::{Parsed, Verb};
+use exit::Exit;
+use transfer::Ending;
+use voice::{Level, Voice};
+
+fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    match args::parse(&args) {
+        Ok(parsed) => go(&parsed).into(),
+        Err(error) if error.use_stderr() => {
+            let (sentence, text) = args::explain(&error);
+            eprint!("{text}");
+            Voice::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, Value::Null);
+            Exit::Usage.into()
+        }
+        Err(help) => {
+            paper::print(&help.render().to_string());
+            Exit::Done.into()
+        }
+    }
+}
+
+/// Does what was asked, and says how it ended.
+fn go(parsed: &Parsed) -> Exit {
+    let common = &parsed.cli.common;
+    let voice = match Voice::new(common) {
+        Ok(voice) => voice,
+        Err(message) => {
+            eprintln!("wst: {message}");
+            Voice::bare(common.json).end(Exit::Store, &message, Value::Null);
+            return Exit::Store;
+        }
+    };
+    let plain = |result: Result<Exit, String>| match result {
+        Ok(exit) => Ending::early(exit, ""),
+        Err(message) => Ending::early(Exit::Usage, message),
+    };
+    let settings = &parsed.settings;
+    let ending = match &parsed.cli.verb {
+        Verb::Demo(verb) => demo::run(&voice, common, verb),
+        Verb::Send(verb) => either(transfer::send(&voice, common, verb, settings)),
+        Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
+        Verb::Line(verb) => line::run(&voice, verb),
+        Verb::Ports => match ports::run(&voice) {
+            Ok(exit) => Ending::early(exit, ""),
+            Err((exit, message)) => Ending::early(exit, message),
+        },
+        Verb::Show { names } => plain(show::run(&voice, names, common.profile.as_deref())),
+        Verb::Completions { shell } => plain(Ok(paper::completions(*shell))),
+        Verb::Man => plain(paper::man()),
+    };
+    if !ending.message.is_empty() {
+        let level = if ending.exit == Exit::Done { Level::Note } else { Level::Error };
+        voice.say(level, &format!("wst: {}", ending.message));
+    }
+    voice.end(ending.exit, &ending.message, ending.fields);
+    ending.exit
+}
+
+/// An end is an end, however it was reached.
+fn either(result: Result<Ending, Ending>) -> Ending {
+    match result {
+        Ok(ending) | Err(ending) => ending,
+    }
+}

@@ -1,7 +1,7 @@
 //! Licences, bans and sources of everything in the lock file, against `deny.toml`.
 //!
 //! The file is cargo-deny's own; this chore reads the part that needs no download. Why:
-//! `docs/decisions/001-licences.md`.
+//! `docs/decisions/010-licences.md`.
 
 use std::path::Path;
 use std::process::Command;

@@ -33,7 +33,7 @@ fn page(tables: &[&[Setting]]) -> String {
 
 /// Every table of the house.
 fn tables() -> Vec<&'static [Setting]> {
-    Vec::new()
+    vec![wetstring_proto::kermit::config::TABLE]
 }
 
 /// Checks the page, or writes it.

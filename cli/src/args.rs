@@ -1,0 +1,387 @@
+//! The command line: verbs, flags, and the flags that come from the table of settings.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use wetstring_proto::settings::{Range, Setting};
+
+use crate::config::{KERMIT_TABLE, STORE_TABLE};
+use crate::exit;
+
+/// The verbs that will come, so that a person who types one learns so.
+const LATER: &[&str] =
+    &["get", "put", "remote", "serve", "connect", "lab", "explain", "slip", "kermit"];
+
+const EXAMPLES: &str = "\
+Examples:
+  wst demo                                        see it work, no hardware needed
+  wst send firmware.bin /dev/ttyUSB0              to a Kermit receiver, such as U-Boot's loadb
+  wst receive tcp-listen://0.0.0.0:1649 -o inbox  from a Kermit sender over TCP
+  wst send notes.txt 'exec-pty:ssh box wst receive -'
+  wst line 9600,delay=250ms,burst=8@2s            a bad line between any two programs
+
+LINE is one of:
+  /dev/ttyUSB0, serial:/dev/ttyUSB0?baud=9600&parity=even&flow=rtscts
+  tcp://HOST:PORT, tcp-listen://HOST:PORT
+  exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
+  pty:[NAME]                         make a PTY and print, or link, its name
+  -                                  this program's own stdin and stdout
+  @PROFILE                           the line of a profile in the configuration file";
+
+/// Moves files over any line, and knows why it is slow.
+#[derive(Parser, Debug)]
+#[command(name = "wst", version, max_term_width = 100, after_help = EXAMPLES, after_long_help = after())]
+pub(crate) struct Cli {
+    /// What every verb takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+fn after() -> String {
+    format!("{EXAMPLES}\n\n{}", exit::TABLE)
+}
+
+/// Flags of every verb.
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct Common {
+    /// Say more; twice: every packet
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub(crate) verbose: u8,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Write one JSON object per event to stdout; the last one is the end
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Append messages to a file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) log: Option<PathBuf>,
+    /// Write every packet and timer to a file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) trace: Option<PathBuf>,
+    /// Take settings from this profile of the configuration file
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) profile: Option<String>,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Move a real file over a noisy emulated line, and watch
+    Demo(Demo),
+    /// Send files
+    Send(Send),
+    /// Receive files
+    Receive(Receive),
+    /// Emulate a line in real time between two programs
+    Line(Line),
+    /// List the serial ports of this machine
+    Ports,
+    /// Show settings: their values, ranges and defaults
+    Show {
+        /// Names or beginnings of names; all if none
+        names: Vec<String>,
+    },
+    /// Write a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page
+    Man,
+}
+
+/// `wst demo`.
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// The file to move; a text of this program's own source if none
+    pub(crate) file: Option<PathBuf>,
+    /// The line, as for `wst line`
+    #[arg(long, value_name = "SPEC", default_value = crate::demo::LINE)]
+    pub(crate) line: String,
+    /// How much faster than the real line; unless given, so that it ends within 20 seconds
+    #[arg(long, value_name = "FACTOR", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) faster: Option<u64>,
+}
+
+/// What sending and receiving share.
+#[derive(Args, Debug)]
+pub(crate) struct Transfer {
+    /// Protocol
+    #[arg(short = 'P', long, default_value = "kermit", value_parser = ["kermit"])]
+    pub(crate) protocol: String,
+    /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
+
+/// `wst send`.
+#[derive(Args, Debug)]
+pub(crate) struct Send {
+    /// Files to send; - is stdin, and needs --as
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The line to send them over
+    #[arg(required = true, value_name = "LINE")]
+    pub(crate) line: OsString,
+    /// Lines of text: line ends become those of the other end
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) text: bool,
+    /// Bytes as they are (this is the default)
+    #[arg(long)]
+    pub(crate) binary: bool,
+    /// Go on where an earlier transfer of the same file stopped
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Name of the (one) file at the other end
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: Option<OsString>,
+    /// Send paths as they stand here, not only the last part of them
+    #[arg(long)]
+    pub(crate) paths: bool,
+    /// What sending and receiving share.
+    #[command(flatten)]
+    pub(crate) transfer: Transfer,
+}
+
+/// `wst receive`.
+#[derive(Args, Debug)]
+pub(crate) struct Receive {
+    /// The line to receive from
+    #[arg(value_name = "LINE")]
+    pub(crate) line: OsString,
+    /// Directory for the files, and nothing is written outside it; - is stdout
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// Name of the first file here, whatever the sender calls it
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: Option<OsString>,
+    /// Take the directories of a name too, below the directory for the files
+    #[arg(long)]
+    pub(crate) paths: bool,
+    /// Lines of text, where the sender does not say
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) text: bool,
+    /// Bytes as they are, where the sender does not say (this is the default)
+    #[arg(long)]
+    pub(crate) binary: bool,
+    /// What sending and receiving share.
+    #[command(flatten)]
+    pub(crate) transfer: Transfer,
+}
+
+/// `wst line`.
+#[derive(Args, Debug)]
+pub(crate) struct Line {
+    /// The line: RATE[,delay=250ms][,burst=8@2s]...
+    #[arg(value_name = "SPEC")]
+    pub(crate) spec: String,
+    /// First end
+    #[arg(short, value_name = "LINE", default_value = "pty:")]
+    pub(crate) a: OsString,
+    /// Second end
+    #[arg(short, value_name = "LINE", default_value = "pty:")]
+    pub(crate) b: OsString,
+}
+
+/// A command line that was understood.
+pub(crate) struct Parsed {
+    /// The flags and the verb.
+    pub(crate) cli: Cli,
+    /// Settings by flags of their own and by `--set`, the later ones last.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// A short flag for more than one row, or under another name: flag, rows, sentence.
+const SHORT: &[(&str, &[&str], &str)] = &[
+    (
+        "length",
+        &["kermit.send-length", "kermit.receive-length"],
+        "Longest packet in both directions",
+    ),
+    ("prefix", &["kermit.prefixing"], "The same as --prefixing"),
+];
+
+/// Rows whose flag would be more confusing than `--set`.
+const NO_FLAG: &[&str] = &["kermit.receive-kind", "kermit.digest", "kermit.buffer"];
+
+/// The name of a row's own flag.
+fn flag_of(row: &'static Setting) -> Option<&'static str> {
+    if NO_FLAG.contains(&row.name) {
+        return None;
+    }
+    row.name.split_once('.').map(|(_, flag)| flag)
+}
+
+fn with_range(arg: Arg, row: &'static Setting) -> Arg {
+    match row.range {
+        Range::Word(words) => arg.value_name("WORD").value_parser(PossibleValuesParser::new(words)),
+        Range::Number(low, high) => {
+            arg.value_name("N").value_parser(clap::value_parser!(u64).range(low..=high))
+        }
+        Range::Text => arg.value_name("TEXT"),
+    }
+}
+
+fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
+    let own = rows.iter().filter_map(|row| {
+        let flag = flag_of(row)?;
+        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+        let range = match row.range {
+            Range::Number(low, high) => format!(", {low} to {high}"),
+            _ => String::new(),
+        };
+        let default = if row.default.is_empty() { "none" } else { row.default };
+        let help = format!("{} [default: {default}{unit}{range}]", row.doc);
+        Some(with_range(Arg::new(row.name).long(flag).help(help).help_heading(heading), row))
+    });
+    own.collect()
+}
+
+/// The command, complete with the flags of the tables.
+pub(crate) fn command() -> Command {
+    let mut command = Cli::command();
+    for verb in ["send", "receive"] {
+        command = command.mut_subcommand(verb, |sub| {
+            let sub = sub.args(setting_args(KERMIT_TABLE, "Kermit settings"));
+            let short = SHORT.iter().filter_map(|(flag, rows, help)| {
+                let row = KERMIT_TABLE.iter().find(|row| Some(&row.name) == rows.first())?;
+                let arg = Arg::new(*flag).long(*flag).help(*help).help_heading("Kermit settings");
+                Some(with_range(arg, row))
+            });
+            let sub = sub.args(short);
+            if verb == "receive" {
+                sub.args(setting_args(STORE_TABLE, "Store settings"))
+            } else {
+                sub
+            }
+        });
+    }
+    command
+}
+
+/// What the flags say of settings, as text.
+fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
+    let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
+    if verb != "send" && verb != "receive" {
+        return Vec::new();
+    }
+    let value = |id: &str| -> Option<String> {
+        let raw = matches.try_get_raw(id).ok()??.next_back()?;
+        Some(raw.to_string_lossy().into_owned())
+    };
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (flag, rows, _) in SHORT {
+        for row in rows.iter().filter(|_| value(flag).is_some()) {
+            found.extend(value(flag).map(|value| ((*row).to_owned(), value)));
+        }
+    }
+    for row in KERMIT_TABLE.iter().chain(STORE_TABLE) {
+        found.extend(value(row.name).map(|value| (row.name.to_owned(), value)));
+    }
+    found
+}
+
+/// Reads a command line.
+pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
+    let matches = command().try_get_matches_from(args)?;
+    let settings = settings_of(&matches);
+    let cli = Cli::from_arg_matches(&matches)?;
+    let mut parsed = Parsed { cli, settings };
+    let (sets, kind) = match &parsed.cli.verb {
+        Verb::Send(send) => (&send.transfer.sets, None),
+        Verb::Receive(receive) => {
+            let kind = if receive.text { Some("text") } else { receive.binary.then_some("binary") };
+            (&receive.transfer.sets, kind)
+        }
+        _ => return Ok(parsed),
+    };
+    parsed.settings.extend(kind.map(|k| ("kermit.receive-kind".to_owned(), k.to_owned())));
+    for set in sets {
+        let Some((name, value)) = set.split_once('=') else {
+            let say = format!("expected --set NAME=VALUE, got {set}\n");
+            return Err(command().error(ErrorKind::ValueValidation, say));
+        };
+        parsed.settings.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok(parsed)
+}
+
+/// What to say of a command line that was not understood: the sentence, and the whole text.
+pub(crate) fn explain(error: &clap::Error) -> (String, String) {
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.as_str(),
+        _ => "",
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
+        let say = format!(
+            "wst {word} is not there yet; what works today: demo, send, receive, line, ports, show"
+        );
+        return (say.clone(), format!("wst: {say}\n"));
+    }
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    (first.strip_prefix("error: ").unwrap_or(first).to_owned(), text)
+}
+
+/// Whether the JSON output was asked for, even if the rest of the line makes no sense.
+pub(crate) fn wants_json(args: &[OsString]) -> bool {
+    args.iter().take_while(|arg| *arg != OsStr::new("--")).any(|arg| arg == OsStr::new("--json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(line: &str) -> Vec<(String, String)> {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        parse(&args).map(|parsed| parsed.settings).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn the_command_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn the_last_word_is_the_line() {
+        let args = ["wst", "send", "a", "b", "/dev/tty"].map(OsString::from);
+        let Ok(Parsed { cli: Cli { verb: Verb::Send(send), .. }, .. }) = parse(&args) else {
+            panic!("expected send")
+        };
+        assert_eq!(send.files, [PathBuf::from("a"), PathBuf::from("b")]);
+        assert_eq!(send.line, "/dev/tty");
+    }
+
+    #[test]
+    fn flags_and_sets_become_settings() {
+        assert_eq!(settings("wst send --window 4 f -"), [pair("kermit.window", "4")]);
+        assert_eq!(settings("wst receive - --text"), [pair("kermit.receive-kind", "text")]);
+        assert_eq!(settings("wst send f - --prefix all"), [pair("kermit.prefixing", "all")]);
+        let both = [pair("kermit.send-length", "90"), pair("kermit.receive-length", "90")];
+        assert_eq!(settings("wst send --length 90 f -"), both);
+        // What is named in full comes last and wins.
+        let last = [pair("kermit.window", "4"), pair("kermit.window", "9")];
+        assert_eq!(settings("wst send --set kermit.window=9 --window 4 f -"), last);
+    }
+
+    #[test]
+    fn a_verb_that_will_come_is_told_so() {
+        for verb in LATER {
+            let args = ["wst", verb].map(OsString::from);
+            let Err(error) = parse(&args) else { panic!("{verb} exists") };
+            let (say, _) = explain(&error);
+            assert!(say.starts_with(&format!("wst {verb} is not there yet")), "{say}");
+        }
+    }
+}

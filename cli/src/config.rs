@@ -1,0 +1,280 @@
+//! The configuration file, its profiles, and the settings that follow from everything.
+//!
+//! Later ones win: defaults of the table, the `[set]` of the file, the `[profile.NAME.set]` of the
+//! profile, flags and `--set`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use toml::{Table, Value};
+use wetstring_drive::disk::{Collision, Incomplete, Resume};
+use wetstring_proto::kermit;
+pub(crate) use wetstring_proto::kermit::config::TABLE as KERMIT_TABLE;
+use wetstring_proto::settings::{BadSetting, Range, Setting, Settings};
+
+/// Rows of the store of received files.
+pub(crate) const STORE_TABLE: &[Setting] = &[
+    Setting {
+        name: "store.collision",
+        range: Range::Word(&["rename", "replace", "backup", "append", "reject", "update"]),
+        default: "rename",
+        unit: "",
+        doc: "What to do when a file of the name exists: give the new one another name, replace the old one, put the old one aside, append to it, refuse the new one, or replace an older one",
+        source: "C-Kermit SET FILE COLLISION",
+    },
+    Setting {
+        name: "store.incomplete",
+        range: Range::Word(&["keep", "discard"]),
+        default: "keep",
+        unit: "",
+        doc: "Whether a file that did not arrive whole stays as NAME.part, from which a later transfer can go on",
+        source: "C-Kermit SET FILE INCOMPLETE",
+    },
+    Setting {
+        name: "store.resume",
+        range: Range::Word(&["never", "part", "existing"]),
+        default: "part",
+        unit: "",
+        doc: "What to go on with when the sender offers to: nothing, a NAME.part, or also a file under its own name",
+        source: "[KPM] RESEND",
+    },
+];
+
+const COLLISIONS: [(&str, Collision); 6] = [
+    ("rename", Collision::Rename),
+    ("replace", Collision::Replace),
+    ("backup", Collision::Backup),
+    ("append", Collision::Append),
+    ("reject", Collision::Reject),
+    ("update", Collision::Update),
+];
+const INCOMPLETES: [(&str, Incomplete); 2] =
+    [("keep", Incomplete::Keep), ("discard", Incomplete::Discard)];
+
+const RESUMES: [(&str, Resume); 3] =
+    [("never", Resume::Never), ("part", Resume::Part), ("existing", Resume::Existing)];
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Everything {
+    /// The Kermit engines.
+    pub(crate) kermit: kermit::Config,
+    /// What to do when a file of the name exists.
+    pub(crate) collision: Collision,
+    /// What to do with a file that did not arrive whole.
+    pub(crate) incomplete: Incomplete,
+    /// What to go on with.
+    pub(crate) resume: Resume,
+}
+
+fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {
+    words.iter().find(|(word, _)| *word == value).map(|(_, v)| *v)
+}
+
+fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, v)| *v == value).map_or("", |(word, _)| *word)
+}
+
+impl Everything {
+    /// Every row there is.
+    pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
+        KERMIT_TABLE.iter().chain(STORE_TABLE)
+    }
+
+    /// Sets one by its full name.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
+        let Some(row) = STORE_TABLE.iter().find(|row| row.name == name) else {
+            return self.kermit.set(name, value);
+        };
+        let done = match name {
+            "store.collision" => value_of(&COLLISIONS, value).map(|v| self.collision = v),
+            "store.incomplete" => value_of(&INCOMPLETES, value).map(|v| self.incomplete = v),
+            _ => value_of(&RESUMES, value).map(|v| self.resume = v),
+        };
+        done.ok_or(BadSetting::Value(row))
+    }
+
+    /// Writes the present value of one.
+    pub(crate) fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+        match name {
+            "store.collision" => out.write_str(word_of(&COLLISIONS, self.collision)),
+            "store.incomplete" => out.write_str(word_of(&INCOMPLETES, self.incomplete)),
+            "store.resume" => out.write_str(word_of(&RESUMES, self.resume)),
+            _ => self.kermit.show(name, out),
+        }
+    }
+
+    /// Sets many, and says which one was wrong.
+    pub(crate) fn set_all(
+        &mut self,
+        settings: &[(String, String)],
+        at: &str,
+    ) -> Result<(), String> {
+        for (name, value) in settings {
+            self.set(name, value).map_err(|bad| match bad {
+                BadSetting::Unknown => {
+                    format!("{at}: there is no setting called {name}; wst show lists them")
+                }
+                BadSetting::Value(row) => {
+                    format!("{at}: expected {} for {name}, got {value}", row.range)
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The configuration file.
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    /// Where it is; also if it does not exist.
+    pub(crate) path: PathBuf,
+    table: Table,
+}
+
+impl File {
+    /// Reads it; a file that is not there is an empty one.
+    pub(crate) fn load() -> Result<Self, String> {
+        let Some(path) = path() else { return Ok(Self::default()) };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(path, &text),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Self { path, table: Table::new() })
+            }
+            Err(e) => Err(format!("{}: {e}", path.display())),
+        }
+    }
+
+    fn parse(path: PathBuf, text: &str) -> Result<Self, String> {
+        let table: Table = text.parse().map_err(|e| format!("{}: {e}", path.display()))?;
+        if let Some(key) = table.keys().find(|key| *key != "set" && *key != "profile") {
+            let say = format!("expected [set] or [profile.NAME], got {key}");
+            return Err(format!("{}: {say}", path.display()));
+        }
+        Ok(Self { path, table })
+    }
+
+    fn profile(&self, name: &str) -> Result<&Table, String> {
+        let found = self.table.get("profile").and_then(|p| p.get(name)).and_then(Value::as_table);
+        found.ok_or_else(|| {
+            let all = self.table.get("profile").and_then(Value::as_table);
+            let names: Vec<&str> =
+                all.into_iter().flat_map(Table::keys).map(String::as_str).collect();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            format!(
+                "there is no profile called {name} in {}; there is: {known}",
+                self.path.display()
+            )
+        })
+    }
+
+    /// The settings of the file and of a profile.
+    pub(crate) fn apply(&self, to: &mut Everything, profile: Option<&str>) -> Result<(), String> {
+        let at = self.path.display().to_string();
+        to.set_all(&flat(self.table.get("set")), &at)?;
+        if let Some(name) = profile {
+            to.set_all(&flat(self.profile(name)?.get("set")), &at)?;
+        }
+        Ok(())
+    }
+
+    /// The line of a profile.
+    pub(crate) fn line(&self, profile: &str) -> Result<String, String> {
+        let line = self.profile(profile)?.get("line").and_then(Value::as_str);
+        line.map(str::to_owned).ok_or_else(|| {
+            format!("the profile {profile} in {} has no line = \"...\"", self.path.display())
+        })
+    }
+}
+
+/// Where the file is.
+fn path() -> Option<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let home = from("XDG_CONFIG_HOME").filter(|p| p.is_absolute());
+    let home = home.or_else(|| from("HOME").map(|home| home.join(".config")));
+    let home = home.or_else(|| from("APPDATA"));
+    home.map(|home| home.join("wetstring").join("config.toml"))
+}
+
+/// `kermit.window = 31` is a table in a table for TOML, and one name for us.
+fn flat(value: Option<&Value>) -> Vec<(String, String)> {
+    fn walk(prefix: &str, value: &Value, out: &mut Vec<(String, String)>) {
+        match value {
+            Value::Table(table) => {
+                for (key, value) in table {
+                    let dot = if prefix.is_empty() { "" } else { "." };
+                    walk(&format!("{prefix}{dot}{key}"), value, out);
+                }
+            }
+            Value::String(text) => out.push((prefix.to_owned(), text.clone())),
+            Value::Boolean(on) => {
+                out.push((prefix.to_owned(), if *on { "on" } else { "off" }.to_owned()));
+            }
+            other => out.push((prefix.to_owned(), other.to_string())),
+        }
+    }
+    let mut out = Vec::new();
+    if let Some(value) = value {
+        walk("", value, &mut out);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "
+        [set]
+        kermit.window = 4
+        kermit.attributes = false
+        [profile.board]
+        line = '/dev/ttyUSB0'
+        [profile.board.set]
+        kermit.window = 1
+        'kermit.prefixing' = 'all'
+    ";
+
+    fn shown(profile: Option<&str>, name: &str) -> String {
+        let file = File::parse(PathBuf::from("c.toml"), TEXT).unwrap();
+        let mut all = Everything::default();
+        file.apply(&mut all, profile).unwrap();
+        let mut out = String::new();
+        all.show(name, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn a_profile_wins_over_the_file() {
+        assert_eq!(shown(None, "kermit.window"), "4");
+        assert_eq!(shown(None, "kermit.attributes"), "off");
+        assert_eq!(shown(Some("board"), "kermit.window"), "1");
+        assert_eq!(shown(Some("board"), "kermit.prefixing"), "all");
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_file_is_named() {
+        let file = File::parse(PathBuf::from("c.toml"), TEXT).unwrap();
+        assert_eq!(file.line("board").unwrap(), "/dev/ttyUSB0");
+        let say = file.line("router").unwrap_err();
+        assert_eq!(say, "there is no profile called router in c.toml; there is: board");
+        let bad = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.window = 99").unwrap();
+        let say = bad.apply(&mut Everything::default(), None).unwrap_err();
+        assert_eq!(say, "c.toml: expected 1..31 for kermit.window, got 99");
+        let unknown = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.widow = 9").unwrap();
+        let say = unknown.apply(&mut Everything::default(), None).unwrap_err();
+        assert!(say.contains("no setting called kermit.widow"), "{say}");
+        assert!(File::parse(PathBuf::from("c.toml"), "widow = 1").is_err());
+    }
+
+    #[test]
+    fn every_row_can_be_shown_and_set_to_its_default() {
+        let mut all = Everything::default();
+        for row in Everything::rows() {
+            let mut out = String::new();
+            all.show(row.name, &mut out).unwrap();
+            assert_eq!(out, row.default, "{}", row.name);
+            assert_eq!(all.set(row.name, row.default), Ok(()), "{}", row.name);
+        }
+    }
+}

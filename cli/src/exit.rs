@@ -1,0 +1,137 @@
+//! The exit codes, and how an end is mapped to one of them.
+
+use std::process::ExitCode;
+
+use wetstring_proto::{Blame, Failure, FailureKind};
+
+/// How the program ends. The numbers are part of the interface and never change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exit {
+    /// Everything that was asked for is done.
+    Done = 0,
+    /// Some files were skipped, refused or cancelled; the rest is done.
+    Skipped = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// The line cannot be opened, closed early, or damages too much.
+    Line = 3,
+    /// The program at the other end failed or does not follow its protocol.
+    Peer = 4,
+    /// The disk: not found, not allowed, full.
+    Store = 5,
+    /// The bytes at the two ends differ.
+    Integrity = 6,
+    /// Nothing usable came for too long.
+    Timeout = 7,
+    /// Interrupted by the person.
+    Interrupted = 130,
+}
+
+/// One line for each code, for the help and the manual.
+pub(crate) const TABLE: &str = "\
+Exit codes:
+    0  all done
+    1  some files were skipped, refused or cancelled
+    2  usage: the command line or the configuration
+    3  the line: cannot be opened, closed early, damages too much
+    4  the peer: the program at the other end
+    5  the store: file not found, permissions, disk full
+    6  integrity: the bytes at the two ends differ
+    7  timeout: nothing usable came
+  130  interrupted";
+
+impl Exit {
+    /// The word that stands for this end in the JSON output.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Skipped => "skipped",
+            Self::Usage => "usage",
+            Self::Line => "line",
+            Self::Peer => "peer",
+            Self::Store => "store",
+            Self::Integrity => "integrity",
+            Self::Timeout => "timeout",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The end that a failure of an engine means.
+    pub(crate) const fn of(failure: Failure) -> Self {
+        match (failure.kind, failure.blame) {
+            (FailureKind::Aborted, Blame::Local) => Self::Interrupted,
+            (FailureKind::DigestDiffers, _) => Self::Integrity,
+            (FailureKind::Silence, _) => Self::Timeout,
+            (FailureKind::Store(_), _) => Self::Store,
+            (_, Blame::Peer) => Self::Peer,
+            (_, Blame::Line) => Self::Line,
+            (_, Blame::Store) => Self::Store,
+            (_, Blame::Local) => Self::Usage,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// What to do about a failure, in a sentence for the person.
+pub(crate) const fn advice(failure: Failure) -> &'static str {
+    match failure.kind {
+        FailureKind::Silence => {
+            "is the program at the other end started, and does the line have the same speed and parity at both ends?"
+        }
+        FailureKind::TooManyRetries => {
+            "the line loses or changes what is sent: try --length 90 --window 1, --parity even, or --prefix all"
+        }
+        FailureKind::NotReliable => "say --reliable off, so that damaged packets are repeated",
+        FailureKind::PeerError => "the other end has given up; its message says why",
+        FailureKind::Violation => "-v and --trace FILE show what it sent",
+        FailureKind::Unsupported => "try again without resuming",
+        FailureKind::NotAServer => "start a receiver or a sender at the other end, not a client",
+        FailureKind::DigestDiffers => "do not use the file; send it again",
+        FailureKind::Store(_) => "make room or choose another directory with -o",
+        FailureKind::Closed => "the other end may have been interrupted; try again",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wetstring_proto::StoreError;
+
+    #[test]
+    fn ends_have_their_codes() {
+        let of = |blame, kind| Exit::of(Failure { blame, kind }) as u8;
+        assert_eq!(of(Blame::Line, FailureKind::Closed), 3);
+        assert_eq!(of(Blame::Line, FailureKind::TooManyRetries), 3);
+        assert_eq!(of(Blame::Peer, FailureKind::PeerError), 4);
+        assert_eq!(of(Blame::Peer, FailureKind::Aborted), 4);
+        assert_eq!(of(Blame::Store, FailureKind::Store(StoreError::NoSpace)), 5);
+        assert_eq!(of(Blame::Peer, FailureKind::DigestDiffers), 6);
+        assert_eq!(of(Blame::Line, FailureKind::Silence), 7);
+        assert_eq!(of(Blame::Peer, FailureKind::Silence), 7);
+        assert_eq!(of(Blame::Local, FailureKind::Aborted), 130);
+    }
+
+    #[test]
+    fn the_help_names_every_code() {
+        for exit in [
+            Exit::Done,
+            Exit::Skipped,
+            Exit::Usage,
+            Exit::Line,
+            Exit::Peer,
+            Exit::Store,
+            Exit::Integrity,
+            Exit::Timeout,
+            Exit::Interrupted,
+        ] {
+            let number = format!("{:>3}  ", exit as u8);
+            assert!(TABLE.contains(&number), "{exit:?}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! From what is known of a port to the facts of a Kermit configuration.
+
+use wetstring_drive::PortFacts;
+use wetstring_proto::kermit::{Config, LineFacts};
+
+/// Bytes of a long packet beside those its length counts: header, header check and terminator.
+const BESIDE_LEN: usize = 8;
+
+/// Puts the facts of a port into a configuration. What a person has chosen stays.
+pub(crate) fn apply(facts: &PortFacts, config: &mut Config) {
+    config.line = LineFacts {
+        reliable: facts.reliable,
+        clear: facts.clear,
+        rate_bps: facts.rate_bps.unwrap_or(0),
+        telnet: false,
+    };
+    let untouched = Config::default().receive_length;
+    if let (Some(segment), true) = (facts.segment_len, config.receive_length == untouched) {
+        config.receive_length = fitted(segment, untouched);
+    }
+}
+
+/// The longest packet to ask for so that packets fill segments and leave no runt (seed 000: "1450
+/// (or slightly less), or any multiple thereof").
+fn fitted(segment: usize, most: u16) -> u16 {
+    let most_bytes = usize::from(most);
+    if segment <= 2 * BESIDE_LEN || segment > most_bytes {
+        // A segment of the loopback interface takes any packet whole.
+        return most;
+    }
+    (most_bytes / segment * segment - BESIDE_LEN) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(segment_len: Option<usize>) -> PortFacts {
+        PortFacts {
+            name: "tcp".to_owned(),
+            reliable: Some(true),
+            clear: true,
+            local: true,
+            rate_bps: None,
+            segment_len,
+        }
+    }
+
+    #[test]
+    fn packets_fill_segments() {
+        assert_eq!(fitted(1448, 9024), 6 * 1448 - 8);
+        assert_eq!(fitted(536, 9024), 16 * 536 - 8);
+        assert_eq!(fitted(65_483, 9024), 9024);
+        assert_eq!(fitted(0, 9024), 9024);
+    }
+
+    #[test]
+    fn a_persons_choice_stays() {
+        let mut config = Config { receive_length: 1000, ..Config::default() };
+        apply(&tcp(Some(1448)), &mut config);
+        assert_eq!(config.receive_length, 1000);
+        assert!(config.line.clear && config.is_reliable());
+        let mut config = Config::default();
+        apply(&PortFacts { rate_bps: Some(9600), ..tcp(None) }, &mut config);
+        assert_eq!((config.line.rate_bps, config.receive_length), (9600, 9024));
+    }
+}

@@ -1,0 +1,40 @@
+//! The manual page, completions, and writing to stdout.
+
+use std::io::Write as _;
+
+use clap_complete::Shell;
+
+use crate::args;
+use crate::exit::Exit;
+
+/// Writes data to stdout. A reader that has seen enough (`head`) is no error.
+pub(crate) fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Writes the completion script of a shell.
+pub(crate) fn completions(shell: Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut args::command(), "wst", &mut script);
+    print(&String::from_utf8_lossy(&script));
+    Exit::Done
+}
+
+/// Writes the manual page: the program, then each verb.
+pub(crate) fn man() -> Result<Exit, String> {
+    let mut page = Vec::new();
+    let say = |e: std::io::Error| e.to_string();
+    let mut command = args::command();
+    command.build();
+    clap_mangen::Man::new(command.clone()).render(&mut page).map_err(say)?;
+    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let man = clap_mangen::Man::new(verb.clone());
+        let title = format!(".SH \"WST {}\"\n", verb.get_name().to_uppercase());
+        page.extend_from_slice(title.as_bytes());
+        man.render_description_section(&mut page).map_err(say)?;
+        man.render_synopsis_section(&mut page).map_err(say)?;
+        man.render_options_section(&mut page).map_err(say)?;
+    }
+    print(&String::from_utf8_lossy(&page));
+    Ok(Exit::Done)
+}

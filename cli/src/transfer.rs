@@ -1,0 +1,369 @@
+//! `wst send` and `wst receive`.
+
+use std::ffi::OsStr;
+use std::io::Stdout;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use wetstring_drive::disk::{
+    DiskStore, FileOutcome, FileRecord, PathRule, ReceiveOptions, SendOptions, Source,
+};
+use wetstring_drive::port::{OpenError, PATIENCE};
+use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, SinkStore, open, run};
+use wetstring_proto::{Engine, FileKind, Outcome, Store, kermit};
+
+use crate::args::{Common, Receive, Send};
+use crate::config::{Everything, File};
+use crate::exit::{self, Exit};
+use crate::facts;
+use crate::record::Recorder;
+use crate::voice::{Level, Voice};
+use crate::watch::{Observer, Way, stats_json};
+use crate::words::{self, escaped};
+
+/// How the program ends, with its last words and the fields of the last event.
+pub(crate) struct Ending {
+    /// The code.
+    pub(crate) exit: Exit,
+    /// A sentence; empty if everything is said.
+    pub(crate) message: String,
+    /// For the last event.
+    pub(crate) fields: Value,
+}
+
+impl Ending {
+    /// An end before anything has moved.
+    pub(crate) fn early(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), fields: Value::Null }
+    }
+}
+
+/// Turns a sentence into an end by a wrong command line or configuration.
+fn usage(message: String) -> Ending {
+    Ending::early(Exit::Usage, message)
+}
+
+/// What a transfer stores into, or takes from.
+enum Keeper {
+    Disk(DiskStore),
+    Stream(SinkStore<Stdout>),
+}
+
+impl Keeper {
+    fn store(&mut self) -> &mut dyn Store {
+        match self {
+            Self::Disk(disk) => disk,
+            Self::Stream(sink) => sink,
+        }
+    }
+
+    fn files(&self) -> &[FileRecord] {
+        match self {
+            Self::Disk(disk) => disk.files(),
+            Self::Stream(sink) => sink.files(),
+        }
+    }
+
+    fn last_error(&self) -> Option<&str> {
+        match self {
+            Self::Disk(disk) => disk.last_error(),
+            Self::Stream(sink) => sink.last_error(),
+        }
+    }
+}
+
+/// What the file and the flags set, and the line they name.
+fn prepare(
+    common: &Common,
+    settings: &[(String, String)],
+    line: &OsStr,
+) -> Result<(Everything, LineSpec), String> {
+    let file = File::load()?;
+    let line = line.to_str().ok_or("expected a line in UTF-8, got other bytes")?;
+    let (text, by_line) = match line.strip_prefix('@') {
+        Some(name) => (file.line(name)?, Some(name)),
+        None => (line.to_owned(), None),
+    };
+    let mut all = Everything::default();
+    file.apply(&mut all, common.profile.as_deref().or(by_line))?;
+    all.set_all(settings, "command line")?;
+    let spec = text.parse::<LineSpec>().map_err(|bad| bad.to_string())?;
+    Ok((all, spec))
+}
+
+/// `wst send`.
+pub(crate) fn send(
+    voice: &Voice,
+    common: &Common,
+    verb: &Send,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let sources = sources(verb, &spec).map_err(|(exit, say)| Ending::early(exit, say))?;
+    let options = SendOptions {
+        paths: verb.paths,
+        kind: if verb.text { FileKind::Text } else { FileKind::Binary },
+        resume: verb.resume,
+        ..SendOptions::default()
+    };
+    let keeper = Keeper::Disk(DiskStore::sending(sources, options));
+    Job { voice, common, way: Way::Send, all, spec, keeper }.run()
+}
+
+/// The files to send. One that cannot be read is found out before the line is opened.
+fn sources(verb: &Send, spec: &LineSpec) -> Result<Vec<Source>, (Exit, String)> {
+    if verb.name.is_some() && verb.files.len() > 1 {
+        let say = "expected one file with --as, got several".to_owned();
+        return Err((Exit::Usage, say));
+    }
+    let source = |path: &std::path::PathBuf| {
+        let mut source = if path == Path::new("-") {
+            if *spec == LineSpec::Stdio {
+                return Err((Exit::Usage, "stdin cannot be both the file and the line".to_owned()));
+            }
+            let name = verb.name.as_ref().ok_or_else(|| {
+                (Exit::Usage, "expected --as NAME, to name what comes from stdin".to_owned())
+            })?;
+            Source::stdin(name.as_bytes())
+        } else {
+            readable(path).map_err(|say| (Exit::Store, say))?;
+            Source::path(path)
+        };
+        if let Some(name) = &verb.name {
+            source = source.named(name.as_bytes());
+        }
+        Ok(source)
+    };
+    verb.files.iter().map(source).collect()
+}
+
+/// Whether a file can be read, as far as can be said without reading it.
+fn readable(path: &Path) -> Result<(), String> {
+    let name = escaped(path.as_os_str().as_bytes());
+    let metadata = std::fs::metadata(path).map_err(|e| format!("could not read {name}: {e}"))?;
+    if metadata.is_dir() {
+        return Err(format!("expected a file, got the directory {name}"));
+    }
+    std::fs::File::open(path).map(drop).map_err(|e| format!("could not read {name}: {e}"))
+}
+
+/// `wst receive`.
+pub(crate) fn receive(
+    voice: &Voice,
+    common: &Common,
+    verb: &Receive,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let keeper = if verb.output == Path::new("-") {
+        if spec == LineSpec::Stdio {
+            return Err(usage("stdout cannot be both the output and the line".to_owned()));
+        }
+        if common.json {
+            return Err(usage("stdout cannot be both the output and the JSON".to_owned()));
+        }
+        Keeper::Stream(SinkStore::new(std::io::stdout()))
+    } else {
+        let options = ReceiveOptions {
+            collision: all.collision,
+            incomplete: all.incomplete,
+            resume: all.resume,
+            paths: if verb.paths { PathRule::Relative } else { PathRule::LastOnly },
+            name: verb.name.as_ref().map(|name| name.as_bytes().to_vec()),
+            ..ReceiveOptions::default()
+        };
+        let disk = DiskStore::receiving(&verb.output, options).map_err(|e| {
+            let name = escaped(verb.output.as_os_str().as_bytes());
+            Ending::early(Exit::Store, format!("could not receive into {name}: {e}"))
+        })?;
+        Keeper::Disk(disk)
+    };
+    Job { voice, common, way: Way::Receive, all, spec, keeper }.run()
+}
+
+/// Everything a transfer needs.
+struct Job<'a> {
+    voice: &'a Voice,
+    common: &'a Common,
+    way: Way,
+    all: Everything,
+    spec: LineSpec,
+    keeper: Keeper,
+}
+
+impl Job<'_> {
+    fn run(mut self) -> Result<Ending, Ending> {
+        let voice = self.voice;
+        if self.spec == LineSpec::Stdio {
+            voice.line_is_stdio();
+        }
+        let who = if self.way == Way::Send { "sender" } else { "receiver" };
+        let mut recorder = Recorder::new(voice, who, self.common.trace.as_deref())
+            .map_err(|say| Ending::early(Exit::Store, say))?;
+        let signals = Signals::install()
+            .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+        let mut port = self.open(&signals)?;
+        facts::apply(port.facts(), &mut self.all.kermit);
+        let mut engine = self.engine().map_err(usage)?;
+        let mut observer = Observer::new(voice, self.way, port.facts().rate_bps);
+        let mut options = RunOptions::new(&mut recorder);
+        options.signals = Some(&signals);
+        let store = self.keeper.store();
+        let ended = run(&mut *engine, &mut *port, store, &mut observer, options);
+        observer.finish();
+        match port.finish(PATIENCE) {
+            Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
+            Ok(None) => {}
+            Err(e) => voice.say(Level::Detail, &format!("the line did not close well: {e}")),
+        }
+        if let Some(error) = recorder.finish() {
+            voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+        }
+        self.tell_records();
+        Ok(self.conclude(&ended, &observer))
+    }
+
+    fn open(&self, signals: &Signals) -> Result<Box<dyn Port>, Ending> {
+        let voice = self.voice;
+        let mut notes = |text: &str| {
+            voice.say(Level::Note, text);
+            voice.event("line", json!({"text": text}));
+        };
+        let port = open(&self.spec, Some(signals), &mut notes).map_err(|error| match error {
+            OpenError::Interrupted(_) => Ending::early(Exit::Interrupted, error.to_string()),
+            _ => Ending::early(Exit::Line, error.to_string()),
+        })?;
+        let facts = port.facts();
+        voice.event(
+            "opened",
+            json!({
+                "line": facts.name, "reliable": facts.reliable, "clear": facts.clear,
+                "rate_bps": facts.rate_bps,
+            }),
+        );
+        voice.say(Level::Detail, &format!("line: {}", facts.name));
+        Ok(port)
+    }
+
+    fn engine(&self) -> Result<Box<dyn Engine>, String> {
+        let config = self.all.kermit.clone();
+        Ok(match self.way {
+            Way::Send => {
+                let memory = vec![0; config.sender_memory()];
+                Box::new(kermit::Sender::new(config, memory).map_err(|e| e.to_string())?)
+            }
+            Way::Receive => {
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(kermit::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+            }
+        })
+    }
+
+    /// What only the store knows: where files are, and which could not be read.
+    fn tell_records(&self) {
+        for record in self.keeper.files() {
+            let name = escaped(&record.wire_name);
+            let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
+            match (&record.outcome, &path) {
+                (FileOutcome::Stored, Some(path)) => {
+                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
+                    let same = path.rsplit('/').next() == Some(name.as_str()) && rule.is_empty();
+                    let level = if same { Level::Detail } else { Level::Note };
+                    self.voice.say(level, &format!("{name}: stored as {path}{rule}"));
+                }
+                (FileOutcome::Partial, Some(path)) if self.way == Way::Receive => {
+                    let size = words::size(record.size);
+                    let say = format!("{name}: {size} kept in {path}; send it again with --resume");
+                    self.voice.say(Level::Note, &say);
+                }
+                (FileOutcome::Skipped(why), _) => {
+                    self.voice.say(Level::Error, &format!("{name}: skipped: {why}"));
+                }
+                (FileOutcome::Refused(why), _) => {
+                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
+                    let say = format!("{name}: refused: {}{rule}", why.as_str());
+                    self.voice.say(Level::Detail, &say);
+                }
+                _ => {}
+            }
+            if record.changed {
+                self.voice.say(Level::Error, &format!("{name}: changed while it was sent"));
+            }
+        }
+    }
+
+    fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
+        let (exit, message) = self.verdict(ended, observer);
+        let files: Vec<Value> = self.keeper.files().iter().map(record_json).collect();
+        let fields = json!({
+            "files": files,
+            "verified": observer.verified,
+            "unverified": observer.unverified,
+            "elapsed_s": ended.elapsed.as_secs_f64(),
+            "stats": stats_json(&ended.stats),
+        });
+        Ending { exit, message, fields }
+    }
+
+    fn verdict(&self, ended: &Ended, observer: &Observer<'_>) -> (Exit, String) {
+        if let Some(signal) = ended.interrupted {
+            return (Exit::Interrupted, format!("interrupted by signal {signal}"));
+        }
+        let failure = match ended.outcome {
+            Outcome::Failed(failure) => failure,
+            Outcome::Done => return self.done(observer),
+        };
+        let exit = Exit::of(failure);
+        let mut message = failure.to_string();
+        let detail = match exit {
+            Exit::Store => self.keeper.last_error().map(str::to_owned),
+            Exit::Peer => observer.partner_said.clone(),
+            _ => ended.error.as_ref().map(ToString::to_string),
+        };
+        for more in [detail.as_deref().unwrap_or(""), exit::advice(failure)] {
+            if !more.is_empty() {
+                message = format!("{message}; {more}");
+            }
+        }
+        (exit, message)
+    }
+
+    /// The end of a transaction in good order, in which single files may be missing.
+    fn done(&self, observer: &Observer<'_>) -> (Exit, String) {
+        let records = self.keeper.files();
+        let whole = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent);
+        let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
+        let good = records.iter().filter(whole).count();
+        let missed = (records.len() - good) as u64;
+        if missed == 0 && observer.missed == 0 {
+            let none = good == 0 && self.way == Way::Receive;
+            return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
+        }
+        let missed = words::count(missed.max(observer.missed), "file");
+        let message = format!("{missed} skipped, refused or cancelled");
+        let only_unread = good == 0 && records.iter().all(|r| unread(&r));
+        (if only_unread { Exit::Store } else { Exit::Skipped }, message)
+    }
+}
+
+fn record_json(record: &FileRecord) -> Value {
+    let (outcome, why) = match &record.outcome {
+        FileOutcome::Stored => ("stored", None),
+        FileOutcome::Sent => ("sent", None),
+        FileOutcome::Refused(why) => ("refused", Some(why.as_str().to_owned())),
+        FileOutcome::Skipped(why) => ("skipped", Some(why.clone())),
+        _ => ("partial", None),
+    };
+    json!({
+        "name": escaped(&record.wire_name),
+        "path": record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        "size": record.size,
+        "resumed_from": record.resumed_from,
+        "outcome": outcome,
+        "why": why,
+        "name_rule": record.name_rule.map(|rule| rule.to_string()),
+        "verified": record.verified,
+        "changed": record.changed,
+    })
+}

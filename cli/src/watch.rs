@@ -1,0 +1,205 @@
+//! Sees a transfer: progress and events for the person and for a program.
+
+use serde_json::{Value, json};
+use wetstring_drive::Watch;
+use wetstring_proto::{Event, FileInfo, FileKind, Refusal, Stats};
+
+use crate::progress::{Meter, Progress, Reading};
+use crate::voice::{Level, Voice};
+use crate::words::{self, escaped};
+
+/// Which way the files go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// From here.
+    Send,
+    /// To here.
+    Receive,
+}
+
+impl Way {
+    /// What has happened to a file that is over.
+    pub(crate) const fn done(self) -> &'static str {
+        match self {
+            Self::Send => "sent",
+            Self::Receive => "received",
+        }
+    }
+}
+
+/// The watch of `wst send` and `wst receive`.
+pub(crate) struct Observer<'a> {
+    voice: &'a Voice,
+    way: Way,
+    rate_bps: Option<u32>,
+    meter: Option<Meter>,
+    progress: Progress<'a>,
+    /// Files that were refused or cancelled, by either end.
+    pub(crate) missed: u64,
+    /// Files that are whole and that no digest has been compared of.
+    pub(crate) unverified: u64,
+    /// Files that are whole, with a digest of both ends.
+    pub(crate) verified: u64,
+    /// The last words of the partner, safe to show.
+    pub(crate) partner_said: Option<String>,
+}
+
+impl<'a> Observer<'a> {
+    /// Nothing has been seen yet. `rate_bps` is the line's, if known.
+    pub(crate) fn new(voice: &'a Voice, way: Way, rate_bps: Option<u32>) -> Self {
+        Self {
+            voice,
+            way,
+            rate_bps,
+            meter: None,
+            progress: Progress::new(voice),
+            missed: 0,
+            unverified: 0,
+            verified: 0,
+            partner_said: None,
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&mut self) {
+        self.progress.clear();
+    }
+
+    fn started(&mut self, info: &FileInfo<'_>, offset: u64, stats: &Stats) {
+        let name = escaped(info.name);
+        self.voice.event("file-started", started_json(info, offset));
+        if offset > 0 {
+            let say = format!("{name}: going on at {}", words::size(offset));
+            self.voice.say(Level::Note, &say);
+        }
+        self.voice.say(Level::Detail, &format!("{name}: begins"));
+        self.meter = Some(Meter::new(name, info.size, offset, self.rate_bps, stats));
+    }
+
+    fn done(&mut self, size: u64, verified: bool, stats: &Stats) {
+        self.progress.clear();
+        let Some(mut meter) = self.meter.take() else { return };
+        let reading = meter.read_end(size, stats);
+        *(if verified { &mut self.verified } else { &mut self.unverified }) += 1;
+        let line = match reading.efficiency {
+            Some(efficiency) => format!(", {:.0} % of the line", efficiency * 100.0),
+            None => String::new(),
+        };
+        let truth = if verified { "verified" } else { "not verified by the peer" };
+        let again = match reading.again {
+            0 => String::new(),
+            again => format!(", {}", words::count(again, "retransmission")),
+        };
+        let say = format!(
+            "{}: {} {} in {} ({}{line}){again}, {truth}",
+            meter.name,
+            self.way.done(),
+            words::size(size),
+            words::time(reading.elapsed),
+            words::rate(reading.bytes_per_s),
+        );
+        self.voice.say(Level::Note, &say);
+        let mut fields = reading_json(&meter, &reading);
+        fields["verified"] = json!(verified);
+        self.voice.event("file-done", fields);
+    }
+
+    fn refused(&mut self, name: &[u8], why: Option<Refusal>, by_peer: bool) {
+        self.progress.clear();
+        self.meter = None;
+        self.missed += 1;
+        let name = escaped(name);
+        let reason = why.map_or("no reason given", Refusal::as_str);
+        let who = if by_peer { "refused by the peer" } else { "refused here" };
+        self.voice.say(Level::Error, &format!("{name}: {who}: {reason}"));
+        let fields = json!({"name": name, "why": why.map(Refusal::as_str), "by_peer": by_peer});
+        self.voice.event("file-refused", fields);
+    }
+
+    fn cancelled(&mut self, by_peer: bool) {
+        self.progress.clear();
+        let name = self.meter.take().map_or_else(String::new, |meter| meter.name);
+        self.missed += 1;
+        let who = if by_peer { "by the peer" } else { "here" };
+        self.voice.say(Level::Error, &format!("{name}: cancelled {who}"));
+        self.voice.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
+    }
+}
+
+impl Watch for Observer<'_> {
+    fn event(&mut self, event: &Event<'_>, stats: &Stats) {
+        match event {
+            Event::Negotiated(text) => {
+                self.voice.say(Level::Detail, &format!("agreed: {text}"));
+                self.voice.event("negotiated", json!({"text": text}));
+            }
+            Event::FileStarted { info, offset } => self.started(info, *offset, stats),
+            Event::FileDone { size, verified } => self.done(*size, *verified, stats),
+            Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
+            Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
+            Event::Message(text) => {
+                let text = escaped(text);
+                self.voice.say(Level::Note, &format!("the peer says: {text}"));
+                self.voice.event("message", json!({"text": text}));
+                self.partner_said = Some(text);
+            }
+            _ => {}
+        }
+    }
+
+    fn progress(&mut self, stats: &Stats) {
+        let Some(meter) = &mut self.meter else { return };
+        let reading = meter.read(stats);
+        self.progress.show(meter, &reading);
+        if self.voice.has_json() {
+            self.voice.event("progress", reading_json(meter, &reading));
+        }
+    }
+}
+
+fn started_json(info: &FileInfo<'_>, offset: u64) -> Value {
+    json!({
+        "name": escaped(info.name),
+        "size": info.size,
+        "modified": info.modified,
+        "mode": info.mode,
+        "kind": if info.kind == FileKind::Text { "text" } else { "binary" },
+        "offset": offset,
+    })
+}
+
+fn reading_json(meter: &Meter, reading: &Reading) -> Value {
+    json!({
+        "name": meter.name,
+        "bytes": reading.bytes,
+        "size": meter.size,
+        "elapsed_s": reading.elapsed.as_secs_f64(),
+        "bytes_per_s": reading.bytes_per_s,
+        "efficiency": reading.efficiency,
+        "left_s": reading.left.map(|left| left.as_secs_f64()),
+        "retransmissions": reading.again,
+    })
+}
+
+/// The counters of a transfer.
+pub(crate) fn stats_json(stats: &Stats) -> Value {
+    json!({
+        "files_done": stats.files_done,
+        "files_skipped": stats.files_skipped,
+        "file_bytes": stats.file_bytes,
+        "wire_out_bytes": stats.wire_out_bytes,
+        "wire_in_bytes": stats.wire_in_bytes,
+        "encoded_bytes": stats.encoded_bytes,
+        "repeated_bytes": stats.repeated_bytes,
+        "packets_out": stats.packets_out,
+        "packets_in": stats.packets_in,
+        "retransmissions": stats.retransmissions,
+        "naks_out": stats.naks_out,
+        "naks_in": stats.naks_in,
+        "timeouts": stats.timeouts,
+        "damaged": stats.damaged,
+        "duplicates": stats.duplicates,
+        "noise_bytes": stats.noise_bytes,
+        "longest_packet_bytes": stats.longest_packet_bytes,
+    })
+}

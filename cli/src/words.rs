@@ -1,0 +1,95 @@
+//! Bytes, times and names as a person reads them.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Text from the other end, safe to show: what a terminal could act on is escaped.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                c if acts(c) => out.extend(c.escape_default()),
+                c => out.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+/// Whether a terminal acts on a character, or shows it so that the text reads as another.
+fn acts(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    c.is_control() || turns || c == '\u{feff}'
+}
+
+/// A number of bytes with a unit: `999 B`, `1.5 kB`, `64.0 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["B", "kB", "MB", "GB", "TB"] {
+        if value < 999.95 || unit == "TB" {
+            return if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1000.0;
+    }
+    String::new()
+}
+
+/// A rate in bytes per second.
+pub(crate) fn rate(bytes_per_s: f64) -> String {
+    format!("{}/s", size(bytes_per_s.max(0.0) as u64))
+}
+
+/// A time: `0.4 s`, `12 s`, `3:05`, `2:10:00`.
+pub(crate) fn time(time: Duration) -> String {
+    let s = time.as_secs();
+    match s {
+        0..=9 => format!("{:.1} s", time.as_secs_f64()),
+        10..=59 => format!("{s} s"),
+        60..=3599 => format!("{}:{:02}", s / 60, s % 60),
+        _ => format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60),
+    }
+}
+
+/// One of something, or several: `1 file`, `3 files`.
+pub(crate) fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_acts_on_is_escaped() {
+        assert_eq!(escaped(b"plain name.txt"), "plain name.txt");
+        assert_eq!(escaped("\u{e9}t\u{e9}".as_bytes()), "\u{e9}t\u{e9}");
+        assert_eq!(escaped(b"\x1b[2Ja\x07\n"), "\\u{1b}[2Ja\\u{7}\\n");
+        assert_eq!(escaped(b"a\xffb"), "a\\xffb");
+        assert_eq!(escaped("\u{9b}x\u{202e}y".as_bytes()), "\\u{9b}x\\u{202e}y");
+        assert_eq!(escaped(b"\\n"), "\\\\n");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(1000), "1.0 kB");
+        assert_eq!(size(999_949), "999.9 kB");
+        assert_eq!(size(999_960), "1.0 MB");
+        assert_eq!(size(67_108_864), "67.1 MB");
+        assert_eq!(rate(1500.0), "1.5 kB/s");
+        assert_eq!(time(Duration::from_millis(440)), "0.4 s");
+        assert_eq!(time(Duration::from_secs(59)), "59 s");
+        assert_eq!(time(Duration::from_secs(185)), "3:05");
+        assert_eq!(time(Duration::from_secs(7800)), "2:10:00");
+        assert_eq!(count(1, "file"), "1 file");
+        assert_eq!(count(0, "file"), "0 files");
+    }
+}
