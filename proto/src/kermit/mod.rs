@@ -6,11 +6,33 @@
 //! ```
 //!
 //! Reading order: [`frame`] finds packets in the stream of bytes, [`check`] guards them, [`packet`]
-//! gives them types, [`encode`] and [`decode`] are the data field, [`params`] is the negotiation,
-//! [`attributes`] describes files, and `sender` and `receiver` are the two state machines.
+//! gives them types, [`encode`] and [`decode`] are the data field with [`prefix`] tables,
+//! [`params`] is the negotiation, [`attributes`] describes files, [`states`] is the whole protocol
+//! on one screen, and [`Sender`] and [`Receiver`] are the two engines.
+//!
+//! Not here: server mode and REMOTE commands, character sets, checkpointing (never deployed).
 
+mod arrivals;
+pub mod attributes;
 pub mod check;
+pub mod config;
 pub mod decode;
 pub mod encode;
+mod flight;
 pub mod frame;
+mod length;
+mod link;
+pub mod packet;
+pub mod params;
 pub mod prefix;
+mod receiver;
+mod receiving;
+mod sender;
+mod sink;
+mod source;
+pub mod states;
+mod timing;
+
+pub use config::{Config, LineFacts, Prefixing, Switch};
+pub use receiver::Receiver;
+pub use sender::Sender;

@@ -1,0 +1,187 @@
+//! The sender's window: packets that are under way, and which of them need sending again.
+//!
+//! Numbers here are absolute (they do not wrap); the wire carries them modulo 64. The window is
+//! slots in memory, a packet with number n in slot n mod the number of slots ([KPM] sliding
+//! windows, digest §13).
+
+use crate::time::{Duration, Instant};
+
+/// The most window slots there can be: the numbering allows no more than 31 under way.
+pub(crate) const MAX_SLOTS: usize = 31;
+
+/// One packet under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    pub(crate) kind: u8,
+    /// Where the packet stands in its slot of memory.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) acked: bool,
+    /// It waits to be put into the queue towards the port.
+    pub(crate) queue: bool,
+    /// Times it was put into the queue.
+    pub(crate) copies: u32,
+    /// Position in the outgoing stream at which its last copy ends.
+    pub(crate) leaves_at: u64,
+    /// When the port took the last byte of the last copy.
+    pub(crate) left: Option<Instant>,
+    /// Order of sending among all copies of all packets.
+    pub(crate) order: u64,
+}
+
+impl Slot {
+    pub(crate) fn len(&self) -> usize {
+        self.end - self.start
+    }
+}
+
+/// The packets under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    slots: [Slot; MAX_SLOTS],
+    /// Slots there is memory for.
+    count: usize,
+    /// The oldest number that is not acknowledged.
+    pub(crate) low: u64,
+    /// The number that comes next.
+    pub(crate) next: u64,
+    order: u64,
+}
+
+/// What an acknowledgement did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Acked {
+    pub(crate) kind: u8,
+    pub(crate) len: usize,
+    /// Round trip, if the packet was sent only once.
+    pub(crate) rtt: Option<Duration>,
+}
+
+impl Flight {
+    pub(crate) fn new(count: usize) -> Self {
+        let count = count.clamp(1, MAX_SLOTS);
+        Self { slots: [Slot::default(); MAX_SLOTS], count, low: 0, next: 0, order: 0 }
+    }
+
+    /// Which slot of memory a number lives in.
+    pub(crate) fn index(&self, number: u64) -> usize {
+        (number % self.count as u64) as usize
+    }
+
+    pub(crate) fn slot(&self, number: u64) -> &Slot {
+        &self.slots[self.index(number)]
+    }
+
+    fn slot_mut(&mut self, number: u64) -> &mut Slot {
+        let index = self.index(number);
+        &mut self.slots[index]
+    }
+
+    /// Packets under way, acknowledged ones behind a hole included.
+    pub(crate) fn len(&self) -> usize {
+        (self.next - self.low) as usize
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.next == self.low
+    }
+
+    /// The number in flight that a number of the wire means, if any.
+    pub(crate) fn locate(&self, seq: u8) -> Option<u64> {
+        let ahead = u64::from(seq.wrapping_sub((self.low % 64) as u8) & 63);
+        (ahead < self.next - self.low).then_some(self.low + ahead)
+    }
+
+    /// Takes the next number for a packet that stands at `start..end` of its slot of memory.
+    pub(crate) fn push(&mut self, kind: u8, start: usize, end: usize) -> u64 {
+        let number = self.next;
+        *self.slot_mut(number) = Slot { kind, start, end, queue: true, ..Slot::default() };
+        self.next += 1;
+        number
+    }
+
+    /// A number goes by without being kept (streaming).
+    pub(crate) fn pass(&mut self) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.low = self.next;
+        number
+    }
+
+    /// The oldest packet that waits to be queued.
+    pub(crate) fn to_queue(&self) -> Option<u64> {
+        (self.low..self.next).find(|n| self.slot(*n).queue)
+    }
+
+    /// A copy was put into the queue and ends at `leaves_at` of the stream. Returns how many copies
+    /// there were before.
+    pub(crate) fn queued(&mut self, number: u64, leaves_at: u64) -> u32 {
+        self.order += 1;
+        let order = self.order;
+        let slot = self.slot_mut(number);
+        slot.queue = false;
+        slot.order = order;
+        slot.leaves_at = leaves_at;
+        slot.left = None;
+        slot.copies += 1;
+        slot.copies - 1
+    }
+
+    /// The port has taken the stream up to `taken`.
+    pub(crate) fn left(&mut self, taken: u64, now: Instant) {
+        for number in self.low..self.next {
+            let slot = self.slot_mut(number);
+            if slot.left.is_none() && slot.copies > 0 && slot.leaves_at <= taken {
+                slot.left = Some(now);
+            }
+        }
+    }
+
+    /// An acknowledgement of `number`, which is in flight. `None` if it had been acknowledged.
+    pub(crate) fn ack(&mut self, number: u64, now: Instant) -> Option<Acked> {
+        let slot = self.slot_mut(number);
+        if slot.acked || slot.copies == 0 {
+            return None;
+        }
+        slot.acked = true;
+        slot.queue = false;
+        let rtt = match slot.left {
+            Some(left) if slot.copies == 1 => Some(now - left),
+            _ => None,
+        };
+        let acked = Acked { kind: slot.kind, len: slot.len(), rtt };
+        while self.low < self.next && self.slot(self.low).acked {
+            self.low += 1;
+        }
+        Some(acked)
+    }
+
+    /// Asks for another copy of `number`, unless one is on its way that the partner cannot have
+    /// known of: still in the queue, or left less than `soonest` ago.
+    pub(crate) fn again(&mut self, number: u64, now: Instant, soonest: Duration) -> bool {
+        let slot = self.slot_mut(number);
+        let fresh = slot.left.is_none_or(|left| now - left < soonest);
+        if slot.acked || slot.queue || fresh {
+            return false;
+        }
+        slot.queue = true;
+        true
+    }
+
+    /// Packets below `number` that left before it: on a line that keeps the order they are lost.
+    ///
+    /// Only a later packet bears witness, and only by its number too: a partner that acknowledges
+    /// in sequence answers a repeated packet first and all that waited behind it afterwards.
+    pub(crate) fn overtaken(&self, number: u64) -> impl Iterator<Item = u64> + use<> {
+        let witness = *self.slot(number);
+        let mut lost = 0u64;
+        for (bit, n) in (self.low..number.min(self.next)).enumerate() {
+            let slot = self.slot(n);
+            if !slot.acked && !slot.queue && slot.left.is_some() && slot.order < witness.order {
+                lost |= 1 << bit;
+            }
+        }
+        let low = self.low;
+        (0..MAX_SLOTS as u64).filter(move |bit| lost >> bit & 1 != 0).map(move |bit| low + bit)
+    }
+}

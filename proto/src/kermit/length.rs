@@ -1,0 +1,66 @@
+//! Packet lengths that fit the errors of the line.
+//!
+//! A packet of L bytes with overhead h gets through with probability exp(-L/m) on a line that is
+//! hit once in m bytes, and carries L-h bytes of data; the product is greatest near L = sqrt(h m).
+//! C-Kermit's rule halves after every error and grows back by a third; this one knows where it is
+//! going, stays there, and on a clean line grows without a bound but the partner's.
+
+/// Learns how often the line is hit, and says how long a packet should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LengthPolicy {
+    bytes: u64,
+    losses: u64,
+    enabled: bool,
+}
+
+/// Bytes of a packet that are not data, with the terminator.
+const OVERHEAD: u64 = 11;
+/// Bytes a line is trusted for before it has carried any.
+const TRUST: u64 = 20_000;
+/// Lengths below this are all overhead.
+const SHORTEST: u64 = 32;
+/// Losses after which the older half of the record is forgotten, so that the policy follows a line
+/// that changes.
+const MEMORY: u64 = 64;
+
+impl LengthPolicy {
+    pub(crate) fn new(enabled: bool) -> Self {
+        Self { bytes: 0, losses: 0, enabled }
+    }
+
+    /// So many bytes of packets were acknowledged.
+    pub(crate) fn carried(&mut self, len: usize) {
+        self.bytes += len as u64;
+        // A long clean stretch must be able to outweigh early errors.
+        if self.bytes > 4_000_000 {
+            self.bytes /= 2;
+            self.losses /= 2;
+        }
+    }
+
+    /// A packet of so many bytes was lost.
+    pub(crate) fn lost(&mut self, len: usize) {
+        self.bytes += len as u64;
+        self.losses += 1;
+        if self.losses > MEMORY {
+            self.losses /= 2;
+            self.bytes /= 2;
+        }
+    }
+
+    /// The best length of a whole packet, at most `longest`. `idle` is how many bytes of line time
+    /// pass per packet without being used (waiting for an answer with a window of one).
+    pub(crate) fn length(&self, longest: usize, idle: usize) -> usize {
+        if !self.enabled {
+            return longest;
+        }
+        let between = if self.losses == 0 {
+            // Nothing was ever hit: ten times the trust, for a start near 1500 bytes.
+            (self.bytes + TRUST) * 10
+        } else {
+            (self.bytes + TRUST) / (self.losses + 1)
+        };
+        let best = ((OVERHEAD + idle as u64) * between).isqrt().max(SHORTEST);
+        longest.min(usize::try_from(best).unwrap_or(longest))
+    }
+}

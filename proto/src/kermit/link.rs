@@ -1,0 +1,620 @@
+//! What sender and receiver have in common: the queue towards the port, the agreement with the
+//! partner, counters and the things to tell the person.
+
+use super::check::Check;
+use super::config::Config;
+use super::decode::Decoder;
+use super::encode::{Coding, Shift, encode_text};
+use super::frame::{FrameReader, FrameSettings, Parity};
+use super::packet::{LONG_HEADER, finish, kind};
+use super::config::Prefixing;
+use super::params::{Agreed, OWN_LENGTH, Params};
+use super::prefix::PrefixTable;
+use crate::engine::{Cx, Event, Failure, Outcome, Status};
+use crate::file::{FileInfo, Refusal};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+use core::fmt::Write;
+
+/// Marks in the stream where packets end; as many packets may be queued at once.
+const ENDS: usize = 64;
+
+/// Bytes on their way to the port, with the ends of packets, so that what has not left can be
+/// dropped without cutting a packet in two.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    start: usize,
+    end: usize,
+    /// Stream position of `start`: bytes the port has taken.
+    pub(crate) taken: u64,
+    ends: [u64; ENDS],
+    first: usize,
+    count: usize,
+    /// Stream position at which the packet begins that `taken` is in or before.
+    begins: u64,
+}
+
+impl Output {
+    fn new() -> Self {
+        Self { start: 0, end: 0, taken: 0, ends: [0; ENDS], first: 0, count: 0, begins: 0 }
+    }
+
+    pub(crate) fn pending(&self) -> usize {
+        self.end - self.start
+    }
+
+    pub(crate) fn lend<'a>(&self, out: &'a [u8]) -> &'a [u8] {
+        &out[self.start..self.end]
+    }
+
+    /// The port took `len` bytes. Returns how many that really were.
+    pub(crate) fn take(&mut self, len: usize) -> usize {
+        let len = len.min(self.pending());
+        self.start += len;
+        self.taken += len as u64;
+        while self.count > 0 && self.ends[self.first] <= self.taken {
+            self.begins = self.ends[self.first];
+            self.first = (self.first + 1) % ENDS;
+            self.count -= 1;
+        }
+        len
+    }
+
+    /// Room behind what is queued; moves the queue to the front if that is needed for `want`.
+    /// `None` if there is no room for `want` bytes or for another packet.
+    pub(crate) fn room<'a>(&mut self, out: &'a mut [u8], want: usize) -> Option<&'a mut [u8]> {
+        if self.count == ENDS {
+            return None;
+        }
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if out.len() - self.end < want && self.start > 0 {
+            out.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        let room = &mut out[self.end..];
+        (room.len() >= want).then_some(room)
+    }
+
+    /// The first `len` bytes of the room are a packet now. Returns where it ends in the stream.
+    pub(crate) fn push(&mut self, len: usize) -> u64 {
+        self.end += len;
+        let position = self.taken + self.pending() as u64;
+        self.ends[(self.first + self.count) % ENDS] = position;
+        self.count += 1;
+        position
+    }
+
+    /// Drops every packet of which nothing has left; returns where the stream ends now.
+    pub(crate) fn drop_unsent(&mut self) -> u64 {
+        let keep = if self.count == 0 || self.begins == self.taken {
+            self.taken
+        } else {
+            self.ends[self.first]
+        };
+        self.end = self.start + (keep - self.taken) as usize;
+        self.count = usize::from(keep > self.taken);
+        keep
+    }
+}
+
+/// Things to tell the person, in order. Names and texts stand elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Note {
+    Negotiated,
+    Started { offset: u64 },
+    Done { size: u64, verified: bool },
+    Refused { why: Option<Refusal>, by_peer: bool },
+    Cancelled { by_peer: bool },
+    Message,
+}
+
+const NOTES: usize = 8;
+
+/// A short queue; a host that never looks loses the newest.
+#[derive(Clone, Debug)]
+pub(crate) struct Notes {
+    ring: [Note; NOTES],
+    first: usize,
+    count: usize,
+}
+
+impl Notes {
+    pub(crate) fn push(&mut self, note: Note) {
+        if self.count < NOTES {
+            self.ring[(self.first + self.count) % NOTES] = note;
+            self.count += 1;
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Note> {
+        let note = (self.count > 0).then(|| self.ring[self.first])?;
+        self.first = (self.first + 1) % NOTES;
+        self.count -= 1;
+        Some(note)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// A short text in fixed memory; what does not fit is cut off.
+#[derive(Clone, Debug)]
+pub(crate) struct Text<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Text<N> {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; N], len: 0 }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        core::str::from_utf8(self.as_bytes()).unwrap_or("")
+    }
+
+    /// Lets `fill` write into the whole text; it returns how many bytes it wrote.
+    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
+        self.len = fill(&mut self.bytes).min(N);
+    }
+}
+
+impl<const N: usize> Write for Text<N> {
+    fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        let take = s.len().min(N - self.len);
+        self.bytes[self.len..self.len + take].copy_from_slice(&s.as_bytes()[..take]);
+        self.len += take;
+        Ok(())
+    }
+}
+
+/// How far an engine is with ending.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// Not ending.
+    No,
+    /// The outcome is fixed; the store must be told and the last words must leave.
+    Words(Outcome),
+    /// Everything is said; input is passed over until the line is quiet, or a lost last
+    /// acknowledgement is repeated.
+    Linger { outcome: Outcome, until: Instant, latest: Instant },
+    /// Finished.
+    Over(Outcome),
+}
+
+/// The common part of both engines.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) config: Config,
+    pub(crate) reader: FrameReader,
+    pub(crate) output: Output,
+    pub(crate) stats: Stats,
+    pub(crate) notes: Notes,
+    pub(crate) message: Text<160>,
+    pub(crate) agreement: Text<160>,
+    /// What the partner said of itself.
+    pub(crate) theirs: Params,
+    pub(crate) agreed: Agreed,
+    /// Parity of what we send: configured, or as sensed from the partner.
+    pub(crate) parity: Parity,
+    pub(crate) ending: Ending,
+    /// We wait for the line turn-around character, until then at most.
+    pub(crate) turn: Option<Instant>,
+    /// Something usable came, or the port took something.
+    pub(crate) alive: Instant,
+    last_nak: Option<Instant>,
+}
+
+/// Before anything is agreed: type-1 checks, nothing else.
+pub(crate) const NOTHING_AGREED: Agreed = Agreed {
+    check: Check::Sum6,
+    forced_check: false,
+    qbin: None,
+    rept: None,
+    window: 1,
+    send_long: None,
+    attributes: false,
+    resend: false,
+    shift: Shift::Off,
+    streaming: false,
+    clear: false,
+    own: None,
+};
+
+impl Link {
+    pub(crate) fn new(config: Config) -> Self {
+        let reader = FrameReader::new(FrameSettings {
+            mark: config.mark,
+            eol: config.eol,
+            parity: config.parity,
+            transparent: false,
+            interrupt: config.interrupts,
+            max_len: usize::from(config.receive_length),
+        });
+        Self {
+            reader,
+            output: Output::new(),
+            stats: Stats::default(),
+            notes: Notes { ring: [Note::Message; NOTES], first: 0, count: 0 },
+            message: Text::new(),
+            agreement: Text::new(),
+            theirs: Params::default(),
+            agreed: Agreed { forced_check: config.check == b'5', ..NOTHING_AGREED },
+            parity: config.parity.unwrap_or(Parity::None),
+            ending: Ending::No,
+            turn: None,
+            alive: Instant::ZERO,
+            last_nak: None,
+            config,
+        }
+    }
+
+    /// Whether data bytes lose their high bit on this line.
+    pub(crate) fn seven_bit(&self) -> bool {
+        self.parity.is_seven_bit()
+    }
+
+    /// The longest wait for a packet.
+    pub(crate) fn longest_wait(&self) -> Duration {
+        Duration::from_secs(u64::from(self.config.timeout_s))
+    }
+
+    /// Silence that nothing explains ends the transfer after so long.
+    pub(crate) fn patience(&self) -> Duration {
+        self.longest_wait() * u32::from(self.config.retries)
+    }
+
+    /// Takes over the parity of the partner's packets, once it is known.
+    pub(crate) fn sense_parity(&mut self) {
+        if self.config.parity.is_none() && !self.parity.is_seven_bit() {
+            if let Some(parity) = self.reader.sensed() {
+                self.parity = parity;
+            }
+        }
+    }
+
+    /// The check of packets we send now. Parameter exchanges are on type 1 unless 5 was asked for.
+    pub(crate) fn check_for(&self, kind: u8) -> Check {
+        match kind {
+            _ if self.agreed.forced_check => Check::Crc16,
+            kind::SEND_INIT | kind::INFO => Check::Sum6,
+            _ => self.agreed.check,
+        }
+    }
+
+    /// How text that is not file data is encoded: names, messages.
+    pub(crate) fn text_coding(&self) -> Coding {
+        Coding {
+            qctl: b'#',
+            qbin: self.agreed.qbin,
+            rept: self.agreed.rept,
+            shift: Shift::Off,
+            text: false,
+            prefix: PrefixTable::ALL,
+            strict_high: true,
+        }
+    }
+
+    /// How file data is encoded for this partner.
+    pub(crate) fn data_coding(&self, text: bool) -> Coding {
+        Coding {
+            qctl: b'#',
+            qbin: self.agreed.qbin,
+            rept: self.agreed.rept,
+            shift: self.agreed.shift,
+            text,
+            prefix: self.prefix_table(),
+            strict_high: false,
+        }
+    }
+
+    /// Whether our partner frames by length alone: one of us, streaming on a clear channel.
+    pub(crate) fn framed_by_length(&self) -> bool {
+        let a = &self.agreed;
+        a.streaming && a.clear && a.own.is_some_and(|own| own & OWN_LENGTH != 0)
+    }
+
+    /// The codes that get a prefix in file data to this partner (digest §7.4).
+    fn prefix_table(&self) -> PrefixTable {
+        let by_length = self.framed_by_length() && self.config.prefixing == Prefixing::Auto;
+        let mut table = match self.config.prefixing {
+            Prefixing::All => PrefixTable::ALL,
+            Prefixing::Cautious => PrefixTable::CAUTIOUS,
+            Prefixing::Minimal => PrefixTable::MINIMAL,
+            Prefixing::None if self.config.line.clear => PrefixTable::NONE_NETWORK,
+            Prefixing::None => PrefixTable::NONE_SERIAL,
+            Prefixing::Auto if self.agreed.clear && self.config.line.telnet => {
+                PrefixTable::CLEAR_TELNET
+            }
+            Prefixing::Auto if by_length => PrefixTable::CLEAR_OWN,
+            Prefixing::Auto if self.agreed.clear => PrefixTable::CLEAR,
+            Prefixing::Auto if self.theirs.whatami.is_some() => PrefixTable::CAUTIOUS,
+            Prefixing::Auto => PrefixTable::ALL,
+        };
+        for code in 0..=255u8 {
+            if self.config.unprefixed.contains(code) {
+                table = table.without(code);
+            }
+            // VMS terminal drivers take these for themselves whatever was agreed (digest §7.4).
+            let vms = &self.theirs.system == b"D7"
+                && matches!(code, 3 | 14 | 15 | 17 | 19 | 24 | 25 | 141 | 145 | 147);
+            if vms || self.config.prefixed.contains(code) {
+                table = table.with(code);
+            }
+        }
+        if by_length {
+            return table;
+        }
+        // What begins and ends a packet must not stand bare in the middle of one.
+        table.with(self.config.mark).with(b'\r').with(self.theirs.eol)
+    }
+
+    /// Puts a copy of a finished packet into the queue, with padding, parity and terminator.
+    /// `answered` says that the line turns around after it. `None` if there is no room now.
+    pub(crate) fn enqueue(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut [u8],
+        packet: &[u8],
+        answered: bool,
+    ) -> Option<u64> {
+        let pad = usize::from(self.theirs.pad_count);
+        let turn = answered && self.config.handshake != 0;
+        let len = pad + packet.len() + 1 + usize::from(turn);
+        let room = self.output.room(out, len)?;
+        room[..pad].fill(self.theirs.pad);
+        room[pad..pad + packet.len()].copy_from_slice(packet);
+        room[pad + packet.len()] = self.theirs.eol;
+        if turn {
+            room[len - 1] = self.config.handshake;
+        }
+        self.parity.apply(&mut room[..len]);
+        if self.output.pending() == 0 {
+            // A stalled port is measured from when there was something for it to take.
+            self.alive = self.alive.max(cx.now);
+        }
+        self.stats.packets_out += 1;
+        self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet.len() as u64);
+        Some(self.output.push(len))
+    }
+
+    /// Builds a packet without a slot (acknowledgements, NAKs, errors) and queues it. `data` is as
+    /// it stands on the wire.
+    pub(crate) fn say(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut [u8],
+        kind: u8,
+        number: u64,
+        data: &[u8],
+        check: Check,
+    ) {
+        let mut buf = [0u8; 112];
+        let data = &data[..data.len().min(90)];
+        buf[LONG_HEADER..LONG_HEADER + data.len()].copy_from_slice(data);
+        let (start, end) = finish(
+            &mut buf,
+            data.len(),
+            (number % 64) as u8,
+            kind,
+            check,
+            self.config.mark,
+            self.seven_bit(),
+        );
+        // No room means that the port takes nothing; the partner will ask again.
+        if self.enqueue(cx, out, &buf[start..end], true).is_some() {
+            trace_sent(cx, kind, number, end - start, 0);
+            if kind == kind::NAK {
+                self.stats.naks_out += 1;
+                self.last_nak = Some(cx.now);
+            }
+        }
+    }
+
+    /// Sends an error packet with this text.
+    pub(crate) fn say_error(&mut self, cx: &mut Cx<'_>, out: &mut [u8], number: u64, text: &str) {
+        let mut data = [0u8; 90];
+        let (_, len) = encode_text(&self.text_coding(), text.as_bytes(), &mut data);
+        // Every Kermit knows the type in force by now or still is on type 1; both are tried.
+        self.say(cx, out, kind::ERROR, number, &data[..len], self.agreed.check);
+    }
+
+    /// Whether a damaged packet may be answered by a NAK now: a burst of noise is one event.
+    pub(crate) fn may_nak(&self, now: Instant) -> bool {
+        self.last_nak.is_none_or(|last| now - last >= Duration::from_millis(100))
+    }
+
+    /// Begins to end. The first reason counts.
+    pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
+        if self.ending == Ending::No {
+            self.ending = Ending::Words(outcome);
+            if let Outcome::Failed(Failure { .. }) = outcome {
+                cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
+            }
+            self.alive = cx.now;
+        }
+    }
+
+    /// Everything is said: stays for `quiet` more, and as long as something comes, to a bound.
+    pub(crate) fn linger(&mut self, cx: &Cx<'_>, outcome: Outcome, quiet: Duration) {
+        self.ending = Ending::Linger { outcome, until: cx.now + quiet, latest: cx.now + quiet * 6 };
+    }
+
+    /// Whether the port is full enough that new packets had better wait.
+    pub(crate) fn saturated(&self, out_len: usize) -> bool {
+        let high = (out_len / 2).max(out_len.saturating_sub(Config::slot_len(9024) + 96));
+        self.turn.is_some() || self.output.pending() >= self.config.output_chunk().min(high)
+    }
+
+    /// Looks for the turn-around character; returns how many bytes of `bytes` to pass over.
+    pub(crate) fn await_turn(&mut self, bytes: &[u8]) -> usize {
+        if self.turn.is_none() {
+            return 0;
+        }
+        let mask = if self.seven_bit() { 0x7f } else { 0xff };
+        match bytes.iter().position(|byte| byte & mask == self.config.handshake) {
+            Some(at) => {
+                self.turn = None;
+                at + 1
+            }
+            // A packet that begins means that the partner does not keep to the rule.
+            None => match bytes.iter().position(|byte| byte & 0x7f == self.config.mark) {
+                Some(at) => {
+                    self.turn = None;
+                    at
+                }
+                None => bytes.len(),
+            },
+        }
+    }
+
+    /// A packet came after which the line turns around: wait for the character, if there is one.
+    pub(crate) fn turn_begins(&mut self, now: Instant) {
+        if self.config.handshake != 0 {
+            self.turn = Some(now + Duration::from_secs(2));
+        }
+    }
+
+    /// The port took bytes.
+    pub(crate) fn sent(&mut self, cx: &Cx<'_>, len: usize) {
+        let len = self.output.take(len);
+        self.stats.wire_out_bytes += len as u64;
+        if len > 0 {
+            self.alive = cx.now;
+        }
+    }
+
+    /// A packet was built in place in the room of the queue: `len` bytes with padding and
+    /// terminator, `packet_len` without.
+    pub(crate) fn queued_in_place(&mut self, cx: &Cx<'_>, len: usize, packet_len: usize) {
+        if self.output.pending() == 0 {
+            self.alive = self.alive.max(cx.now);
+        }
+        self.output.push(len);
+        self.stats.packets_out += 1;
+        self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet_len as u64);
+    }
+
+    /// The partner's error message, decoded, for the person.
+    pub(crate) fn take_message(&mut self, data: &[u8]) {
+        let (qbin, rept) = (self.agreed.qbin, self.agreed.rept);
+        let mut decoder = Decoder::new(self.theirs.qctl, qbin, rept, Shift::Off, false);
+        // The decoder stops before what might not fit, so the buffer is longer than the text.
+        let mut text = [0u8; 352];
+        let (_, len) = decoder.decode(data, &mut text);
+        self.message.fill(|to| {
+            let len = len.min(to.len());
+            to[..len].copy_from_slice(&text[..len]);
+            len
+        });
+        self.notes.push(Note::Message);
+    }
+
+    /// What follows from an agreement for the line itself.
+    pub(crate) fn settle(&mut self) {
+        if self.agreed.qbin.is_some() && !self.parity.is_seven_bit() {
+            // A partner that wants 8th-bit prefixing has a 7-bit line, parity or not.
+            self.parity = Parity::Space;
+            self.reader.settings.parity = Some(Parity::Space);
+        }
+        if self.config.handshake != 0 {
+            self.agreed.window = 1;
+        }
+    }
+
+    /// Passes over input at the end; returns how many bytes were taken.
+    pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
+        match &mut self.ending {
+            Ending::Over(_) | Ending::No => 0,
+            Ending::Words(_) => len,
+            Ending::Linger { until, latest, .. } => {
+                *until = (cx.now + (*latest - cx.now) / 6).max(*until).min(*latest);
+                len
+            }
+        }
+    }
+
+    pub(crate) fn ending_deadline(&self) -> Option<Instant> {
+        match self.ending {
+            Ending::No | Ending::Over(_) => None,
+            Ending::Words(_) => Some(self.alive + Duration::from_secs(1)),
+            Ending::Linger { until, .. } => Some(until),
+        }
+    }
+
+    pub(crate) fn tick_ending(&mut self, cx: &Cx<'_>) {
+        if let Ending::Linger { outcome, until, .. } = self.ending {
+            if until <= cx.now {
+                self.ending = Ending::Over(outcome);
+            }
+        }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match self.ending {
+            Ending::No | Ending::Words(_) => Status::Running,
+            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
+            Ending::Over(outcome) => Status::Over(outcome),
+        }
+    }
+
+    /// A note as the person gets it.
+    pub(crate) fn event<'a>(&'a self, note: Note, info: FileInfo<'a>) -> Event<'a> {
+        match note {
+            Note::Negotiated => Event::Negotiated(self.agreement.as_str()),
+            Note::Started { offset } => Event::FileStarted { info, offset },
+            Note::Done { size, verified } => Event::FileDone { size, verified },
+            Note::Refused { why, by_peer } => {
+                Event::FileRefused { name: info.name, why, by_peer }
+            }
+            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Note::Message => Event::Message(self.message.as_bytes()),
+        }
+    }
+
+    /// Writes the agreement in words.
+    pub(crate) fn describe_agreement(&mut self) {
+        let mut text = Text::<160>::new();
+        let a = &self.agreed;
+        let check = if a.forced_check { '5' } else { char::from(a.check.as_char()) };
+        let long = a.send_long.map_or(u16::from(self.theirs.max_short), |long| long);
+        let _ = write!(text, "window {}, packets to {long} bytes, check {check}", a.window);
+        let mut also = |on: bool, word: &str| {
+            if on {
+                let _ = write!(text, ", {word}");
+            }
+        };
+        also(a.streaming, "streaming");
+        also(a.clear, "clear channel");
+        also(a.qbin.is_some(), "8th-bit prefixing");
+        also(a.shift != Shift::Off, "locking shifts");
+        also(a.rept.is_some(), "repeat counts");
+        also(a.attributes, "attributes");
+        also(a.own.is_some(), "whole-file digests");
+        self.agreement = text;
+        self.notes.push(Note::Negotiated);
+    }
+}
+
+/// Leaves the trace of a packet that was queued.
+pub(crate) fn trace_sent(cx: &mut Cx<'_>, kind: u8, number: u64, len: usize, again: u32) {
+    if cx.trace.enabled() {
+        cx.trace.record(cx.now, &TraceEvent::Sent { kind: char::from(kind), number, len, again });
+    }
+}
+
+/// Leaves the trace of a packet that came.
+pub(crate) fn trace_got(cx: &mut Cx<'_>, kind: u8, number: u64, len: usize) {
+    if cx.trace.enabled() {
+        cx.trace.record(cx.now, &TraceEvent::Got { kind: char::from(kind), number, len });
+    }
+}

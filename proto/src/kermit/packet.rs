@@ -1,0 +1,153 @@
+//! Frames <-> typed packets and their block checks.
+//!
+//! A frame is what the stream carries between MARK and the end of CHECK; a packet has a type, a
+//! number and a data field that has passed its check ([KPM] §4, digest §2–4).
+
+use super::check::{Check, tochar, unchar};
+
+/// Packet types, as they stand on the wire.
+pub mod kind {
+    /// Send-Init: the sender's parameters.
+    pub const SEND_INIT: u8 = b'S';
+    /// Parameters of a client before a command to a server.
+    pub const INFO: u8 = b'I';
+    /// Acknowledgement.
+    pub const ACK: u8 = b'Y';
+    /// Negative acknowledgement.
+    pub const NAK: u8 = b'N';
+    /// File header: the name.
+    pub const FILE: u8 = b'F';
+    /// Like a file header, but the text is for the screen.
+    pub const TEXT: u8 = b'X';
+    /// File attributes.
+    pub const ATTRIBUTES: u8 = b'A';
+    /// File data.
+    pub const DATA: u8 = b'D';
+    /// End of file.
+    pub const EOF: u8 = b'Z';
+    /// End of transaction.
+    pub const BREAK: u8 = b'B';
+    /// Error message; ends the transaction.
+    pub const ERROR: u8 = b'E';
+}
+
+/// Bytes before the data field in the long form: MARK LEN SEQ TYPE LENX1 LENX2 HCHECK.
+pub const LONG_HEADER: usize = 7;
+/// Bytes before the data field in the short form: MARK LEN SEQ TYPE.
+pub const SHORT_HEADER: usize = 4;
+/// The longest extended length, of data and check together.
+pub const MAX_LONG: usize = 9024;
+/// The longest LEN of a short packet: SEQ, TYPE, data and check.
+pub const MAX_SHORT: usize = 94;
+/// Bytes a packet may be longer than agreed and still be taken (digest §5.2, C-Kermit 10 beta).
+pub const SLACK: usize = 16;
+
+/// A packet whose check was right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet<'a> {
+    /// Type letter.
+    pub kind: u8,
+    /// Number, 0..63.
+    pub seq: u8,
+    /// Data field, still encoded.
+    pub data: &'a [u8],
+}
+
+/// Reads a frame (LEN to the last CHECK byte) under the block check in force.
+///
+/// `check` is the agreed type. Packets that carry their own rule are read by it: a NAK says its
+/// check's length by its LEN, S and I are on type 1 unless `forced` (type 5 makes every packet
+/// CRC-16), an E may be on type 1 at any time (digest §3).
+pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'static str> {
+    if body.len() < 4 {
+        return Err("packet shorter than its header");
+    }
+    let seq = unchar(body[1]);
+    let kind = body[2];
+    let header = if body[0] == b' ' { 6 } else { 3 };
+    if body.len() < header + 1 {
+        return Err("packet shorter than its header");
+    }
+    let under = |check: Check| -> Option<Packet<'_>> {
+        let covered = body.len().checked_sub(check.len())?;
+        (covered >= header && check.verify(&body[..covered], &body[covered..]))
+            .then(|| Packet { kind, seq, data: &body[header..covered] })
+    };
+    let first = match kind {
+        kind::NAK => match body.len() - header {
+            1 => Check::Sum6,
+            2 if check == Check::Sum12NoBlank => Check::Sum12NoBlank,
+            2 => Check::Sum12,
+            3 => Check::Crc16,
+            _ => return Err("NAK with data"),
+        },
+        // A Send-Init asks for type 5 in the very packet that is on type 3 already.
+        kind::SEND_INIT | kind::INFO if forced || body.get(header + 7) == Some(&b'5') => {
+            Check::Crc16
+        }
+        kind::SEND_INIT | kind::INFO => Check::Sum6,
+        _ if forced => Check::Crc16,
+        _ => check,
+    };
+    let packet = under(first).or_else(|| match kind {
+        kind::ERROR => under(Check::Sum6),
+        kind::SEND_INIT | kind::INFO => under(Check::Sum6),
+        kind::NAK if first == Check::Sum12 => under(Check::Sum12NoBlank),
+        _ => None,
+    });
+    packet.ok_or("block check")
+}
+
+/// Completes a packet whose data field stands at `buf[LONG_HEADER..LONG_HEADER + data_len]`.
+///
+/// Returns where the packet begins and ends in `buf`; the terminator is not part of it. The short
+/// form is used whenever it fits. With `seven_bit` the high bits are cleared before the check is
+/// computed, as a line with parity will clear them.
+pub fn finish(
+    buf: &mut [u8],
+    data_len: usize,
+    seq: u8,
+    kind: u8,
+    check: Check,
+    mark: u8,
+    seven_bit: bool,
+) -> (usize, usize) {
+    let data_end = LONG_HEADER + data_len;
+    if seven_bit {
+        for byte in &mut buf[LONG_HEADER..data_end] {
+            *byte &= 0x7f;
+        }
+    }
+    let start = if data_len + check.len() + 2 <= MAX_SHORT {
+        let start = LONG_HEADER - SHORT_HEADER;
+        buf[start + 1] = tochar((data_len + check.len() + 2) as u8);
+        buf[start + 2] = tochar(seq);
+        buf[start + 3] = kind;
+        start
+    } else {
+        let ext = data_len + check.len();
+        buf[1] = b' ';
+        buf[2] = tochar(seq);
+        buf[3] = kind;
+        buf[4] = tochar((ext / 95) as u8);
+        buf[5] = tochar((ext % 95) as u8);
+        buf[6] = Check::Sum6.compute(&buf[1..6])[0];
+        0
+    };
+    buf[start] = mark;
+    let value = check.compute(&buf[start + 1..data_end]);
+    let end = data_end + check.len();
+    buf[data_end..end].copy_from_slice(&value[..check.len()]);
+    (start, end)
+}
+
+/// How many bytes of data fit in one packet to a partner.
+///
+/// `max_short` is the partner's MAXL, `max_long` its MAXLX if long packets were agreed on. MAXLX
+/// is taken as a bound on the whole packet, which is safe under both readings (digest §5.2).
+pub fn data_room(max_short: usize, max_long: Option<usize>, check: Check) -> usize {
+    let short = max_short.min(MAX_SHORT).saturating_sub(2 + check.len());
+    let long = max_long.map_or(0, |max| max.min(MAX_LONG).saturating_sub(LONG_HEADER + check.len()));
+    // A long packet that carries no more than a short one only costs its longer header.
+    short.max(long).max(1)
+}

@@ -1,0 +1,303 @@
+//! The parameter string of S, I and their acknowledgements, and what two of them agree on.
+//!
+//! ```text
+//! MAXL TIME NPAD PADC EOL QCTL QBIN CHKT REPT CAPAS... WINDO MAXLX1 MAXLX2 CHKPNT CHKINT(3)
+//! WHATAMI SYSIDLEN SYSID... WHATAMI2 [own: 'W' flags]
+//! ```
+//!
+//! Every field may be missing; a missing field means its default (digest §5). The two bytes after
+//! WHATAMI2 are ours: partners ignore what they do not know, and another Wetstring learns from
+//! them that its framer counts bytes on a clear channel and that digests of whole files may ride
+//! in Z packets (docs/decisions/002).
+
+use super::check::{Check, ctl, tochar, unchar};
+use super::encode::Shift;
+
+/// CAPAS: long packets.
+pub const CAP_LONG: u8 = 2;
+/// CAPAS: sliding windows.
+pub const CAP_WINDOW: u8 = 4;
+/// CAPAS: file attributes.
+pub const CAP_ATTRIBUTES: u8 = 8;
+/// CAPAS: recovery of partial files.
+pub const CAP_RESEND: u8 = 16;
+/// CAPAS: locking shifts.
+pub const CAP_SHIFT: u8 = 32;
+
+/// WHATAMI: the file mode is binary.
+pub const WMI_BINARY: u8 = 2;
+/// WHATAMI: offers to stream.
+pub const WMI_STREAM: u8 = 8;
+/// WHATAMI: the channel is clear.
+pub const WMI_CLEAR: u8 = 16;
+/// WHATAMI: this byte is valid.
+pub const WMI_VALID: u8 = 32;
+
+/// Own flags: a digest of the whole file may ride in Z.
+pub const OWN_DIGEST: u8 = 1;
+/// Own flags: the framer goes by length alone while streaming on a clear channel.
+pub const OWN_LENGTH: u8 = 2;
+
+/// A parameter string, decoded; defaults stand where it was silent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Params {
+    /// Longest short packet this side wants to receive (LEN value).
+    pub max_short: u8,
+    /// Seconds after which the other side shall give up waiting; 0 is never.
+    pub time_s: Option<u8>,
+    /// Padding bytes wanted before each packet.
+    pub pad_count: u8,
+    /// The padding byte.
+    pub pad: u8,
+    /// Terminator wanted after each packet.
+    pub eol: u8,
+    /// Control prefix this side will use.
+    pub qctl: u8,
+    /// 8th-bit prefix, `Y` (willing) or `N` (not); `N` if absent.
+    pub qbin: u8,
+    /// Block check asked for, as a character.
+    pub check: u8,
+    /// Repeat prefix; blank if none.
+    pub rept: u8,
+    /// Capabilities (first CAPAS byte).
+    pub capas: u8,
+    /// Window slots.
+    pub window: u8,
+    /// Longest long packet; `None` where the string was silent.
+    pub max_long: Option<u16>,
+    /// WHATAMI, if valid.
+    pub whatami: Option<u8>,
+    /// System id, two characters; blanks if unknown.
+    pub system: [u8; 2],
+    /// Our own flags, if the partner is one of us.
+    pub own: Option<u8>,
+}
+
+impl Default for Params {
+    /// What an empty string means.
+    fn default() -> Self {
+        Self {
+            max_short: 80,
+            time_s: None,
+            pad_count: 0,
+            pad: 0,
+            eol: b'\r',
+            qctl: b'#',
+            qbin: b'N',
+            check: b'1',
+            rept: b' ',
+            capas: 0,
+            window: 1,
+            max_long: None,
+            whatami: None,
+            system: *b"  ",
+            own: None,
+        }
+    }
+}
+
+/// Whether a character may serve as a prefix: 33..=62 or 96..=126.
+pub const fn is_prefix(c: u8) -> bool {
+    matches!(c, 33..=62 | 96..=126)
+}
+
+fn number(c: u8) -> u8 {
+    unchar(c & 0x7f).min(94)
+}
+
+/// The fields after CAPAS sit behind however many CAPAS bytes there are.
+fn parse_tail(tail: &[u8], p: &mut Params) {
+    if let Some(&c) = tail.first() {
+        p.window = number(c).clamp(1, 31);
+    }
+    if let (Some(&a), Some(&b)) = (tail.get(1), tail.get(2)) {
+        let len = u16::from(number(a)) * 95 + u16::from(number(b));
+        p.max_long = Some(if len < 10 { 80 } else { len.min(9024) });
+    }
+    if let Some(&c) = tail.get(7) {
+        let byte = number(c);
+        p.whatami = (byte & WMI_VALID != 0).then_some(byte);
+    }
+    let Some(&len) = tail.get(8) else { return };
+    let len = usize::from(number(len));
+    let Some(system) = tail.get(9..9 + len) else { return };
+    for (to, from) in p.system.iter_mut().zip(system) {
+        *to = *from;
+    }
+    if let Some(&[b'W', flags]) = tail.get(10 + len..12 + len) {
+        p.own = Some(number(flags));
+    }
+}
+
+impl Params {
+    /// Reads a string of any length.
+    pub fn parse(data: &[u8]) -> Self {
+        let mut p = Self::default();
+        let at = |index: usize| data.get(index).copied();
+        if let Some(c) = at(0) {
+            let len = number(c);
+            p.max_short = if len < 10 { 80 } else { len };
+        }
+        p.time_s = at(1).map(number);
+        p.pad_count = at(2).map_or(0, number);
+        p.pad = at(3).map_or(0, ctl);
+        p.eol = at(4).map(number).filter(|c| (1..=31).contains(c)).unwrap_or(b'\r');
+        p.qctl = at(5).filter(|c| is_prefix(*c)).unwrap_or(b'#');
+        p.qbin = at(6).filter(|c| is_prefix(*c) || *c == b'Y').unwrap_or(b'N');
+        p.check = at(7).unwrap_or(b'1');
+        p.rept = at(8).filter(|c| is_prefix(*c)).unwrap_or(b' ');
+        p.capas = at(9).map_or(0, number);
+        let mut index = 9;
+        while at(index).is_some_and(|c| number(c) & 1 != 0) {
+            index += 1;
+        }
+        parse_tail(data.get(index + 1..).unwrap_or(&[]), &mut p);
+        p
+    }
+
+    /// Writes the string and returns its length, at most `limit`: partners that choke on long
+    /// strings get a shorter one. `out` takes at least 33 bytes.
+    pub fn emit(&self, out: &mut [u8; 40], limit: usize) -> usize {
+        let max_long = self.max_long.unwrap_or(0);
+        let head = [
+            tochar(self.max_short),
+            tochar(self.time_s.unwrap_or(0)),
+            tochar(self.pad_count),
+            ctl(self.pad),
+            tochar(self.eol),
+            self.qctl,
+            self.qbin,
+            self.check,
+            self.rept,
+            tochar(self.capas),
+            tochar(self.window),
+            tochar((max_long / 95) as u8),
+            tochar((max_long % 95) as u8),
+            b'0',
+            b'_',
+            b'_',
+            b'_',
+            tochar(self.whatami.unwrap_or(0)),
+            tochar(2),
+            self.system[0],
+            self.system[1],
+            tochar(WMI_VALID),
+        ];
+        out[..head.len()].copy_from_slice(&head);
+        let mut len = head.len();
+        if let Some(own) = self.own {
+            out[len] = b'W';
+            out[len + 1] = tochar(own);
+            len += 2;
+        }
+        len.min(limit)
+    }
+}
+
+/// What two parameter strings agree on, seen from one side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Agreed {
+    /// Block check from the next packet on.
+    pub check: Check,
+    /// Every packet is on CRC-16 (type 5).
+    pub forced_check: bool,
+    /// 8th-bit prefix, if in use.
+    pub qbin: Option<u8>,
+    /// Repeat prefix, if in use.
+    pub rept: Option<u8>,
+    /// Window slots.
+    pub window: u8,
+    /// Longest long packet we may send, if long packets were agreed on.
+    pub send_long: Option<u16>,
+    /// Attributes may be sent.
+    pub attributes: bool,
+    /// Recovery of partial files is possible.
+    pub resend: bool,
+    /// Locking shifts.
+    pub shift: Shift,
+    /// Data packets go unacknowledged.
+    pub streaming: bool,
+    /// Control characters may go bare.
+    pub clear: bool,
+    /// The partner is one of us, with these flags.
+    pub own: Option<u8>,
+}
+
+/// Puts `ours` (as sent) and `theirs` (as received) together.
+///
+/// `initiator` is the side that sent S; the rules for QBIN, REPT and CHKT differ by side only in
+/// whose word is last, and the answer's is (digest §3, §5.2, §7.3).
+pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool) -> Agreed {
+    let (proposal, answer) = if initiator { (ours, theirs) } else { (theirs, ours) };
+    let capas = ours.capas & theirs.capas;
+    let check = answer.check;
+    let qbin = match (proposal.qbin, answer.qbin) {
+        (b'N', _) | (_, b'N') | (b'Y', b'Y') => None,
+        (b'Y', prefix) | (prefix, _) => Some(prefix),
+    };
+    let rept = (proposal.rept == answer.rept && answer.rept != b' ').then_some(answer.rept);
+    let shift = if forced_shift {
+        Shift::Forced
+    } else if capas & CAP_SHIFT != 0 && qbin.is_some() {
+        Shift::Negotiated
+    } else {
+        Shift::Off
+    };
+    let both = |bit: u8| {
+        ours.whatami.is_some_and(|w| w & bit != 0) && theirs.whatami.is_some_and(|w| w & bit != 0)
+    };
+    Agreed {
+        check: match check {
+            b'5' => Check::Crc16,
+            c => Check::from_char(c).unwrap_or_default(),
+        },
+        forced_check: check == b'5',
+        qbin: if forced_shift { None } else { qbin },
+        rept,
+        window: if capas & CAP_WINDOW != 0 { ours.window.min(theirs.window).max(1) } else { 1 },
+        send_long: if capas & CAP_LONG != 0 { theirs.max_long } else { None },
+        attributes: capas & CAP_ATTRIBUTES != 0,
+        resend: capas & CAP_RESEND != 0 && capas & CAP_ATTRIBUTES != 0,
+        shift,
+        streaming: both(WMI_STREAM),
+        clear: both(WMI_CLEAR),
+        own: match (ours.own, theirs.own) {
+            (Some(a), Some(b)) => Some(a & b),
+            _ => None,
+        },
+    }
+}
+
+/// Fits an answer to the proposal it answers: REPT and CHKT are echoed where we support them, QBIN
+/// is settled, our own mark is only shown to one of us.
+pub fn answer(mut ours: Params, theirs: &Params, seven_bit: bool) -> Params {
+    ours.rept = if ours.rept == b' ' { b' ' } else { theirs.rept };
+    ours.check = match theirs.check {
+        c @ (b'1' | b'2' | b'3' | b'B' | b'5') => c,
+        _ => b'1',
+    };
+    ours.qbin = match theirs.qbin {
+        _ if ours.qbin == b'N' => b'N',
+        b'N' => b'N',
+        b'Y' if seven_bit => b'&',
+        // Willing is enough, both to willingness and to a prefix.
+        _ => b'Y',
+    };
+    if theirs.own.is_none() {
+        ours.own = None;
+    }
+    ours
+}
+
+/// Writes a digest as it rides in the data field of a Z packet between our own ends: `W` and 32
+/// hexadecimal digits. Returns the length, 0 if it does not fit.
+pub fn emit_digest(digest: &[u8; 16], out: &mut [u8]) -> usize {
+    let Some(out) = out.get_mut(..33) else { return 0 };
+    out[0] = b'W';
+    for (pair, byte) in out[1..].chunks_exact_mut(2).zip(digest) {
+        for (digit, half) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
+            *digit = if half < 10 { b'0' + half } else { b'a' + half - 10 };
+        }
+    }
+    33
+}

@@ -1,0 +1,902 @@
+//! The state machine of the receiver ([KPM] §10, digest §10–19).
+
+use super::arrivals::{Arrivals, Place};
+use super::attributes::{self, Attributes};
+use super::check::Check;
+use super::config::Config;
+use super::decode::Decoder;
+use super::encode::Shift;
+use super::frame::{Found, Parity};
+use super::link::{Ending, Link, Note, trace_got};
+use super::packet::{self, Packet, kind};
+use super::params::{self, OWN_DIGEST, Params, agree};
+use super::receiver::Mem;
+use super::sink::Sink;
+use super::states::{Receiving, ReceiverStep, on_packet};
+use super::timing::line_time;
+use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
+use crate::file::{FileInfo, FileKind, Refusal, Reply};
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+
+/// Quiet that lets a failed transfer's last packets run out.
+const DRAIN: Duration = Duration::from_millis(400);
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Offer,
+    Write,
+    Digest,
+    Close { complete: bool, verified: bool },
+}
+
+/// The file that is being received. Its name stands in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    name_len: usize,
+    /// X instead of F: the text is for the screen.
+    screen: bool,
+    attributes: Attributes,
+    /// The store has it open.
+    open: bool,
+    /// The store, or a person here, does not want it; data is passed over.
+    unwanted: bool,
+    /// The store's reason not to want it.
+    refusal: Option<Refusal>,
+    /// The sender cut it short.
+    discard: bool,
+    /// The sender's digest of the whole file.
+    digest: Option<[u8; 33]>,
+}
+
+/// Whom to tell what, to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cancel {
+    No,
+    /// The letter for the next acknowledgement: `X` for the file, `Z` for all.
+    Ask(u8),
+    /// It was said.
+    Said(u8),
+}
+
+/// A packet whose treatment waits for the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Waiting {
+    Nothing,
+    /// A is acknowledged when the store has decided.
+    AttributeReply,
+    /// A D or Z came without complete attributes before it; its data stands in `hold`.
+    Packet { kind: u8, len: usize },
+    /// The rest of a data field stands in `hold[at..len]`.
+    Decode { at: usize, len: usize },
+    /// Z is acknowledged when the file is safe.
+    Close,
+}
+
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    state: Receiving,
+    pub(super) ask: Ask,
+    waiting: Waiting,
+    arrivals: Arrivals,
+    ours: Params,
+    file: Current,
+    pub(super) sink: Sink,
+    cancel: Cancel,
+    /// Decoded bytes that make a write worth its call.
+    write_at: usize,
+    /// How long to wait for a packet, and how often that was in vain in a row.
+    wait: Duration,
+    silent: u32,
+    /// When the last packet, or part of one, came.
+    heard: Instant,
+    /// Smoothed time between data packets.
+    interval: Duration,
+    started: bool,
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        let buffer = config.buffer_len.max(1024);
+        let rate = config.line.rate_bps as usize;
+        // On a slow line a write each second keeps a partial file worth resuming.
+        let write_at = if rate == 0 { buffer / 2 } else { (rate / 10).clamp(512, buffer / 2) };
+        let ours = config.params(config.receive_kind);
+        let link = Link::new(config);
+        Self {
+            state: Receiving::Init,
+            ask: Ask::Nothing,
+            waiting: Waiting::Nothing,
+            arrivals: Arrivals::new(link.config.slots()),
+            ours,
+            file: Current::default(),
+            sink: Sink::new(),
+            cancel: Cancel::No,
+            write_at,
+            wait: Duration::from_secs(5).min(link.longest_wait()),
+            silent: 0,
+            heard: Instant::ZERO,
+            interval: Duration::ZERO,
+            started: false,
+            link,
+        }
+    }
+
+    /// The current file, as far as it is known.
+    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+        let config = &self.link.config;
+        let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
+        self.file.attributes.info(&name[..self.file.name_len], default, config.utc_offset_s)
+    }
+
+    /// Whether input is taken now, or waits until the store has answered.
+    pub(super) fn takes_input(&self) -> bool {
+        match self.link.ending {
+            Ending::No => self.waiting == Waiting::Nothing,
+            Ending::Words(_) | Ending::Linger { .. } => true,
+            Ending::Over(_) => false,
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, state: Receiving) {
+        if cx.trace.enabled() && self.state != state {
+            let (from, to) = (self.state.name(), state.name());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.state = state;
+    }
+
+    fn streaming(&self) -> bool {
+        self.link.agreed.streaming && matches!(self.state, Receiving::Data | Receiving::Attributes)
+    }
+
+    fn fail(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        blame: Blame,
+        kind: FailureKind,
+        say: Option<&str>,
+    ) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        self.link.output.drop_unsent();
+        if let Some(text) = say {
+            self.link.say_error(cx, mem.out, self.arrivals.next, text);
+        }
+        self.enter(cx, Receiving::End);
+        self.waiting = Waiting::Nothing;
+        // What is decoded goes to the store first: a partial file may be resumed.
+        self.ask = match (self.file.open, self.sink.pending(), kind) {
+            (false, _, _) => Ask::Nothing,
+            (true, 1.., kind) if !matches!(kind, FailureKind::Store(_)) => Ask::Write,
+            (true, _, _) => Ask::Close { complete: false, verified: false },
+        };
+        self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
+    }
+
+    /// Answers a packet. `data` is the data field of the acknowledgement.
+    fn ack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64, data: &[u8]) {
+        let check = self.link.agreed.check;
+        self.link.say(cx, mem.out, kind::ACK, number, data, check);
+    }
+
+    fn nak(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) {
+        let check = if self.state == Receiving::Init && !self.link.agreed.forced_check {
+            Check::Sum6
+        } else {
+            self.link.agreed.check
+        };
+        self.link.say(cx, mem.out, kind::NAK, number, &[], check);
+    }
+
+    pub(super) fn take_input(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        bytes: &[u8],
+    ) -> usize {
+        let frame = core::mem::take(&mut mem.frame);
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No => {}
+                Ending::Linger { outcome: Outcome::Done, .. } => {
+                    used += self.linger_input(cx, mem, frame, &bytes[used..]);
+                    break;
+                }
+                _ => {
+                    used += self.link.pass_over(cx, bytes.len() - used);
+                    break;
+                }
+            }
+            if self.waiting != Waiting::Nothing {
+                break;
+            }
+            used += self.link.await_turn(&bytes[used..]);
+            let (count, found) = self.link.reader.next(frame, &bytes[used..]);
+            used += count;
+            match found {
+                None => break,
+                Some(Found::Packet(body)) => self.on_body(cx, mem, body),
+                Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
+                Some(Found::Interrupt) => self.abort(cx, mem),
+            }
+        }
+        if used > 0 && self.link.reader.mid_packet() {
+            self.heard = cx.now;
+        }
+        mem.frame = frame;
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        self.link.stats.wire_in_bytes += used as u64;
+        used
+    }
+
+    /// After the end: only a repeated B is ours, and what has the looks of one so far.
+    fn linger_input(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        frame: &mut [u8],
+        bytes: &[u8],
+    ) -> usize {
+        let mark = self.link.config.mark;
+        let courtesy = bytes
+            .iter()
+            .take_while(|b| !self.link.reader.mid_packet() && matches!(**b & 0x7f, b'\r' | b'\n' | 0))
+            .count();
+        let rest = &bytes[courtesy..];
+        let Some(first) = rest.first() else { return courtesy };
+        if !self.link.reader.mid_packet() && first & 0x7f != mark {
+            // The prompt, or the next protocol: none of ours.
+            if let Ending::Linger { outcome, .. } = self.link.ending {
+                self.link.ending = Ending::Over(outcome);
+            }
+            return courtesy;
+        }
+        let (count, found) = self.link.reader.next(frame, rest);
+        if let Some(Found::Packet(body)) = found {
+            if packet::parse(body, self.link.agreed.check, self.link.agreed.forced_check)
+                .is_ok_and(|packet| packet.kind == kind::BREAK)
+            {
+                self.link.stats.duplicates += 1;
+                let last = self.arrivals.next - 1;
+                self.ack(cx, mem, last, &[]);
+            }
+        }
+        courtesy + count
+    }
+
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+        self.link.stats.damaged += 1;
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        if self.state == Receiving::Init {
+            // A parity sensed from a damaged packet is worth nothing.
+            self.link.reader.forget_parity();
+        }
+        if self.streaming() {
+            let say = Some("Transmission error on reliable link");
+            return self.fail(cx, mem, Blame::Line, FailureKind::NotReliable, say);
+        }
+        self.heard = cx.now;
+        let next = self.arrivals.next;
+        if self.arrivals.window() == 1 || self.state != Receiving::Data {
+            if self.link.may_nak(cx.now) {
+                self.nak(cx, mem, next);
+            }
+        } else if let Some(number) = self.arrivals.ask(self.arrivals.high() + 1) {
+            self.nak(cx, mem, number);
+        }
+    }
+
+    fn on_body(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) {
+        let agreed = self.link.agreed;
+        let packet = match packet::parse(body, agreed.check, agreed.forced_check) {
+            Ok(packet) => packet,
+            Err(why) => return self.on_damaged(cx, mem, why, body.len()),
+        };
+        self.link.stats.packets_in += 1;
+        trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
+        self.note_interval(cx.now);
+        self.link.alive = cx.now;
+        self.silent = 0;
+        match packet.kind {
+            // Only a receiver sends these: an echo of our own.
+            kind::ACK | kind::NAK => return,
+            kind::ERROR => {
+                self.link.take_message(packet.data);
+                return self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None);
+            }
+            _ => {}
+        }
+        if !(packet.kind == kind::DATA && agreed.streaming) {
+            self.link.turn_begins(cx.now);
+        }
+        match self.arrivals.place(packet.seq) {
+            Place::Next => self.in_turn(cx, mem, &packet),
+            Place::Ahead(number) if self.state == Receiving::Data && !agreed.streaming => {
+                self.ahead(cx, mem, &packet, number);
+            }
+            Place::Behind(number) => self.behind(cx, mem, &packet, number),
+            Place::Ahead(_) | Place::Outside if self.streaming() => {
+                let say = Some("Transmission error on reliable link");
+                self.fail(cx, mem, Blame::Line, FailureKind::NotReliable, say);
+            }
+            Place::Ahead(_) | Place::Outside => self.link.stats.duplicates += 1,
+        }
+    }
+
+    fn note_interval(&mut self, now: Instant) {
+        let gap = now - self.heard;
+        self.interval = (self.interval * 7 + gap) / 8;
+        self.heard = now;
+        if self.state == Receiving::Data {
+            // Longer than the usual gap, and than any scheduling pause; the sender has a timer too.
+            let packet = line_time(self.link.config.line.rate_bps, 200);
+            self.wait = (self.interval * 4 + packet + Duration::from_secs(1))
+                .clamp(Duration::from_secs(2), self.link.longest_wait().max(Duration::from_secs(2)));
+        }
+    }
+
+    /// A packet that came before its turn: kept, acknowledged, and the missing ones asked for.
+    fn ahead(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>, number: u64) {
+        let slot_len = mem.hold.len();
+        let at = self.arrivals.index(number) * slot_len;
+        if packet.kind != kind::DATA || packet.data.len() > slot_len {
+            // The window is one for everything else.
+            return;
+        }
+        if self.arrivals.store(number, packet.data.len()) {
+            mem.slots[at..at + packet.data.len()].copy_from_slice(packet.data);
+        } else {
+            self.link.stats.duplicates += 1;
+        }
+        self.ack(cx, mem, number, &[]);
+        while let Some(missing) = self.arrivals.ask(number) {
+            self.nak(cx, mem, missing);
+        }
+    }
+
+    /// A packet that was received before: its acknowledgement was lost.
+    fn behind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>, number: u64) {
+        self.link.stats.duplicates += 1;
+        if self.link.agreed.streaming && packet.kind == kind::DATA {
+            return;
+        }
+        if packet.kind == kind::SEND_INIT && number == 0 {
+            return self.send_params(cx, mem);
+        }
+        let verified = packet.kind == kind::EOF && packet.data.first() == Some(&b'W');
+        self.ack(cx, mem, number, if verified { b"W" } else { b"" });
+    }
+
+    /// The packet that was waited for.
+    fn in_turn(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
+        self.step(cx, mem, packet.kind, packet.data);
+        self.follow_up(cx, mem);
+    }
+
+    /// Deals with packets that wait in their slots, as far as the store keeps up.
+    fn follow_up(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        while self.waiting == Waiting::Nothing && self.link.ending == Ending::No {
+            let Some(len) = self.arrivals.ready() else { return };
+            let at = self.arrivals.index(self.arrivals.next) * mem.hold.len();
+            let slots = core::mem::take(&mut mem.slots);
+            self.store_data(cx, mem, &slots[at..at + len], false);
+            mem.slots = slots;
+        }
+    }
+
+    fn step(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8, data: &[u8]) {
+        let number = self.arrivals.next;
+        match on_packet(self.state, kind) {
+            Some(ReceiverStep::Negotiate) => self.negotiate(cx, mem, data),
+            Some(ReceiverStep::Name) => self.name(cx, mem, kind, data),
+            Some(ReceiverStep::Describe) => self.describe(cx, mem, data),
+            Some(ReceiverStep::Offer) => {
+                let len = data.len().min(mem.hold.len());
+                mem.hold[..len].copy_from_slice(&data[..len]);
+                self.waiting = Waiting::Packet { kind, len };
+                self.offer(cx);
+            }
+            Some(ReceiverStep::Store) => self.store_data(cx, mem, data, true),
+            Some(ReceiverStep::Close) => self.close(cx, mem, data),
+            Some(ReceiverStep::Finish) => {
+                self.ack(cx, mem, number, &[]);
+                self.arrivals.advance();
+                self.enter(cx, Receiving::End);
+                self.link.end(cx, Outcome::Done);
+            }
+            Some(ReceiverStep::Refuse) => {
+                let say = Some("Unimplemented server function");
+                self.fail(cx, mem, Blame::Peer, FailureKind::NotAServer, say);
+            }
+            None => {
+                let say = Some("Unexpected packet type");
+                self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
+            }
+        }
+    }
+
+    fn negotiate(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) {
+        self.link.sense_parity();
+        self.link.theirs = Params::parse(data);
+        let theirs = self.link.theirs;
+        let seven_bit = self.link.seven_bit();
+        self.ours = params::answer(self.ours, &theirs, seven_bit);
+        let forced = self.link.config.locking_shift == Shift::Forced;
+        let agreed = agree(&self.ours, &theirs, false, forced);
+        // The acknowledgement is still on type 1, and on the parity that is known so far.
+        self.link.agreed.forced_check = agreed.forced_check;
+        if agreed.qbin.is_some() && !seven_bit {
+            self.link.parity = Parity::Space;
+        }
+        self.send_params(cx, mem);
+        self.link.agreed = agreed;
+        self.link.settle();
+        self.arrivals.agree(self.link.agreed.window);
+        self.arrivals.advance();
+        self.link.describe_agreement();
+        self.enter(cx, Receiving::File);
+    }
+
+    fn send_params(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let mut text = [0; 40];
+        let len = self.ours.emit(&mut text, usize::from(self.link.config.init_length));
+        let check = self.link.check_for(kind::SEND_INIT);
+        self.link.say(cx, mem.out, kind::ACK, 0, &text[..len], check);
+    }
+
+    fn name(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8, data: &[u8]) {
+        let agreed = self.link.agreed;
+        let qctl = self.link.theirs.qctl;
+        let mut decoder = Decoder::new(qctl, agreed.qbin, agreed.rept, Shift::Off, false);
+        let (used, len) = decoder.decode(data, mem.name);
+        self.file = Current { name_len: len, screen: kind == kind::TEXT, ..Current::default() };
+        if len == 0 {
+            let none = b"NONAME";
+            mem.name[..none.len()].copy_from_slice(none);
+            self.file.name_len = none.len();
+        }
+        if cx.trace.enabled() {
+            let text = &mem.name[..self.file.name_len];
+            cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
+        }
+        if used < data.len() {
+            // A longer name would be stored under another one.
+            let say = Some("File name too long");
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
+        }
+        self.cancel = Cancel::No;
+        // From here on damage is fatal if we stream, and MARK is data if the channel is clear.
+        self.link.reader.settings.transparent = agreed.streaming && agreed.clear;
+        let number = self.arrivals.next;
+        self.ack(cx, mem, number, &[]);
+        self.arrivals.advance();
+        self.enter(cx, Receiving::Attributes);
+    }
+
+    fn describe(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) {
+        if self.state == Receiving::Data {
+            let number = self.arrivals.next;
+            self.ack(cx, mem, number, &[]);
+            return self.arrivals.advance();
+        }
+        self.file.attributes.add(data);
+        let attributes = &self.file.attributes;
+        // The list may go on in another packet unless it says that it is complete. A wish to
+        // resume must be answered at once.
+        if attributes.complete || attributes.disposition.is_some() || attributes.unsupported.is_some()
+        {
+            self.waiting = Waiting::AttributeReply;
+            return self.offer(cx);
+        }
+        let number = self.arrivals.next;
+        self.ack(cx, mem, number, &[]);
+        self.arrivals.advance();
+    }
+
+    /// Asks the store whether it wants the file; some things need no asking.
+    fn offer(&mut self, cx: &mut Cx<'_>) {
+        self.enter(cx, Receiving::Offer);
+        self.ask = Ask::Offer;
+    }
+
+    /// The store, or the protocol, has decided.
+    fn decided(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        offset: u64,
+        refusal: Option<Refusal>,
+    ) {
+        self.enter(cx, Receiving::Data);
+        let info = self.info(mem.name);
+        let (kind, resume) = (info.kind, info.resume);
+        let agreed = self.link.agreed;
+        let text = kind == FileKind::Text;
+        let qctl = self.link.theirs.qctl;
+        let decoder = Decoder::new(qctl, agreed.qbin, agreed.rept, agreed.shift, text);
+        self.sink.begin(decoder, offset);
+        self.link.stats.current_file_bytes = offset;
+        self.file.open = refusal.is_none();
+        self.file.unwanted = refusal.is_some();
+        self.file.refusal = refusal;
+        self.link.notes.push(match refusal {
+            None => Note::Started { offset },
+            why => Note::Refused { why, by_peer: false },
+        });
+        match core::mem::replace(&mut self.waiting, Waiting::Nothing) {
+            Waiting::AttributeReply => self.reply_to_attributes(cx, mem, offset, resume),
+            Waiting::Packet { kind, len } => {
+                if self.file.unwanted && kind == kind::DATA {
+                    self.cancel = Cancel::Ask(b'X');
+                }
+                let hold = core::mem::take(&mut mem.hold);
+                // Decoding may put a rest into `hold`; it then stands where it stood.
+                let (data, _) = hold.split_at(len);
+                let rest = self.step_held(cx, mem, kind, data);
+                if let Some(used) = rest {
+                    self.waiting = Waiting::Decode { at: used, len };
+                }
+                mem.hold = hold;
+            }
+            waiting => self.waiting = waiting,
+        }
+    }
+
+    fn reply_to_attributes(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        offset: u64,
+        resume: bool,
+    ) {
+        let number = self.arrivals.next;
+        let mut reply = [0; 24];
+        let mut digits = [0; 20];
+        let data: &[u8] = match self.file.refusal {
+            Some(why) => {
+                reply[0] = b'N';
+                reply[1] = self.file.attributes.unsupported.unwrap_or(attributes::refusal_tag(why));
+                &reply[..2]
+            }
+            None if resume && offset > 0 => {
+                let digits = attributes::format_decimal(offset, &mut digits);
+                reply[0] = b'1';
+                reply[1] = super::check::tochar(digits.len() as u8);
+                reply[2..2 + digits.len()].copy_from_slice(digits);
+                &reply[..2 + digits.len()]
+            }
+            None => &[],
+        };
+        self.ack(cx, mem, number, data);
+        self.arrivals.advance();
+    }
+
+    /// A packet that waited in `hold` for the store's decision. Returns how much of a data field
+    /// was used, if not all.
+    fn step_held(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        kind: u8,
+        data: &[u8],
+    ) -> Option<usize> {
+        if kind == kind::EOF {
+            self.close(cx, mem, data);
+            return None;
+        }
+        let used = self.decode(cx, mem, data);
+        (used < data.len()).then_some(used)
+    }
+
+    /// Data in sequence. `fresh` if it has not been acknowledged yet.
+    fn store_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8], fresh: bool) {
+        if fresh {
+            self.ack_data(cx, mem);
+        }
+        let used = self.decode_or_skip(cx, mem, data);
+        if used < data.len() {
+            let rest = &data[used..];
+            mem.hold[..rest.len()].copy_from_slice(rest);
+            self.waiting = Waiting::Decode { at: 0, len: rest.len() };
+        } else {
+            self.arrivals.advance();
+        }
+    }
+
+    /// Acknowledges the data packet that was waited for, with a wish to stop if there is one.
+    fn ack_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let number = self.arrivals.next;
+        match self.cancel {
+            Cancel::Ask(letter) => {
+                self.ack(cx, mem, number, &[letter]);
+                self.cancel = Cancel::Said(letter);
+            }
+            _ if self.link.agreed.streaming => {}
+            // Some partners only look at the acknowledgement of the oldest packet: say it again.
+            Cancel::Said(letter) => self.ack(cx, mem, number, &[letter]),
+            Cancel::No => self.ack(cx, mem, number, &[]),
+        }
+    }
+
+    /// Treats the first packet of a file, which has waited for the decision.
+    fn decode(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) -> usize {
+        self.ack_data(cx, mem);
+        let used = self.decode_or_skip(cx, mem, data);
+        if used == data.len() {
+            self.arrivals.advance();
+        }
+        used
+    }
+
+    fn decode_or_skip(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) -> usize {
+        let _ = cx;
+        if self.file.unwanted || self.cancel != Cancel::No {
+            return data.len();
+        }
+        self.link.stats.encoded_bytes += data.len() as u64;
+        let used = self.decode_on(mem, data);
+        if used < data.len() {
+            self.link.stats.encoded_bytes -= (data.len() - used) as u64;
+        }
+        used
+    }
+
+    fn decode_on(&mut self, mem: &mut Mem<'_>, data: &[u8]) -> usize {
+        let (used, made) = self.sink.decode(mem.file, data);
+        self.link.stats.file_bytes += made as u64;
+        self.link.stats.current_file_bytes += made as u64;
+        if self.ask == Ask::Nothing && (used < data.len() || self.sink.pending() >= self.write_at) {
+            self.ask = Ask::Write;
+        }
+        used
+    }
+
+    /// Z: the file is over, whole or cut short.
+    fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) {
+        self.enter(cx, Receiving::Close);
+        self.waiting = Waiting::Close;
+        self.file.discard = data.first() == Some(&b'D');
+        if let (Some(b'W'), 33) = (data.first(), data.len()) {
+            let mut digest = [0; 33];
+            digest.copy_from_slice(data);
+            self.file.digest = Some(digest);
+        }
+        if self.file.open && !self.file.discard && self.cancel == Cancel::No {
+            let made = self.sink.finish(mem.file) as u64;
+            self.link.stats.file_bytes += made;
+            self.link.stats.current_file_bytes += made;
+        }
+        if self.ask == Ask::Nothing {
+            self.close_on(cx, mem);
+        }
+    }
+
+    /// The next step of closing: write what is left, compare, close, acknowledge.
+    fn close_on(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let whole = !self.file.discard && self.cancel == Cancel::No;
+        let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
+        self.ask = if !self.file.open {
+            self.closed(cx, mem, false, false);
+            Ask::Nothing
+        } else if self.sink.pending() > 0 {
+            Ask::Write
+        } else if whole && own && self.file.digest.is_some() {
+            Ask::Digest
+        } else {
+            Ask::Close { complete: whole, verified: false }
+        };
+    }
+
+    /// The file is safe, or gone: now the sender may know.
+    fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool, verified: bool) {
+        self.file.open = false;
+        self.waiting = Waiting::Nothing;
+        let number = self.arrivals.next;
+        self.ack(cx, mem, number, if verified { b"W" } else { b"" });
+        self.arrivals.advance();
+        self.enter(cx, Receiving::File);
+        if complete {
+            self.link.stats.files_done += 1;
+            self.link.notes.push(Note::Done { size: self.sink.end(), verified });
+        } else {
+            self.link.stats.files_skipped += 1;
+            if self.file.refusal.is_none() {
+                let by_peer = self.cancel == Cancel::No;
+                self.link.notes.push(Note::Cancelled { by_peer });
+            }
+        }
+    }
+
+    pub(super) fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Offer, Reply::Accept { .. }) if self.file.attributes.unsupported.is_some() => {
+                // The store would take it, but the protocol does not know how.
+                self.file.open = true;
+                self.decided(cx, mem, 0, Some(Refusal::Kind));
+                self.ask = Ask::Close { complete: false, verified: false };
+            }
+            (Ask::Offer, Reply::Accept { offset }) => self.decided(cx, mem, offset, None),
+            (Ask::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
+            (Ask::Write, Reply::Done) => self.written(cx, mem),
+            (Ask::Digest, Reply::Digest(digest)) => self.compare(cx, mem, &digest),
+            (Ask::Digest, Reply::Failed(_)) => {
+                self.ask = Ask::Close { complete: true, verified: false };
+            }
+            (Ask::Close { complete, verified }, Reply::Done) => {
+                if self.waiting == Waiting::Close {
+                    self.closed(cx, mem, complete, verified);
+                }
+                self.file.open = false;
+            }
+            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (_, Reply::Failed(error)) => {
+                let say = Some("The receiver cannot store the file");
+                self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
+                if self.link.ending == Ending::No {
+                    self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
+                } else if self.file.open {
+                    self.ask = Ask::Close { complete: false, verified: false };
+                }
+            }
+            // An answer to another question: the question stands.
+            (ask, _) => self.ask = ask,
+        }
+        if self.link.ending == Ending::No {
+            self.follow_up(cx, mem);
+        }
+    }
+
+    /// The store has taken bytes: go on where it was too slow.
+    fn written(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.sink.taken();
+        self.heard = cx.now;
+        if self.link.ending != Ending::No {
+            self.ask = if self.sink.pending() > 0 {
+                Ask::Write
+            } else {
+                Ask::Close { complete: false, verified: false }
+            };
+            return;
+        }
+        match self.waiting {
+            Waiting::Decode { at, len } => {
+                let hold = core::mem::take(&mut mem.hold);
+                let data = &hold[at..len];
+                let used = self.decode_on(mem, data);
+                self.link.stats.encoded_bytes += used as u64;
+                if used < data.len() {
+                    self.waiting = Waiting::Decode { at: at + used, len };
+                } else {
+                    self.waiting = Waiting::Nothing;
+                    self.arrivals.advance();
+                }
+                mem.hold = hold;
+            }
+            Waiting::Close => self.close_on(cx, mem),
+            _ => {}
+        }
+    }
+
+    /// Compares the sender's digest of the whole file with our store's.
+    fn compare(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, digest: &[u8; 32]) {
+        let mut ours = [0; 33];
+        let mut first = [0; 16];
+        first.copy_from_slice(&digest[..16]);
+        params::emit_digest(&first, &mut ours);
+        if self.file.digest == Some(ours) {
+            self.ask = Ask::Close { complete: true, verified: true };
+        } else {
+            let say = Some("The digests of the whole file differ");
+            self.fail(cx, mem, Blame::Line, FailureKind::DigestDiffers, say);
+        }
+    }
+
+    fn abort(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let say = Some("Transfer cancelled by the receiver");
+        self.fail(cx, mem, Blame::Local, FailureKind::Aborted, say);
+    }
+
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        let letter = match command {
+            Command::Abort => return self.abort(cx, mem),
+            Command::CancelFile => b'X',
+            Command::CancelBatch => b'Z',
+        };
+        match (self.state, self.cancel) {
+            (Receiving::Init, _) if letter == b'Z' => self.abort(cx, mem),
+            // Between files there is nothing to say it with but an error packet.
+            (Receiving::File, _) if letter == b'Z' => self.abort(cx, mem),
+            (Receiving::Attributes | Receiving::Offer | Receiving::Data, Cancel::No) => {
+                self.cancel = Cancel::Ask(letter);
+                if self.streaming() && self.state == Receiving::Data {
+                    // Data packets get no acknowledgements: this is the only one, once.
+                    let last = self.arrivals.next.saturating_sub(1);
+                    self.ack(cx, mem, last, &[letter]);
+                    self.cancel = Cancel::Said(letter);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if !self.started {
+            self.started = true;
+            self.heard = cx.now;
+            self.link.alive = cx.now;
+        }
+        let _ = mem;
+        let Ending::Words(outcome) = self.link.ending else { return };
+        let stuck = cx.now - self.link.alive >= Duration::from_secs(1);
+        if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
+            return;
+        }
+        match outcome {
+            Outcome::Done => {
+                let linger = Duration::from_millis(u64::from(self.link.config.linger_ms));
+                if self.link.config.is_reliable() || linger.is_zero() {
+                    self.link.ending = Ending::Over(outcome);
+                } else {
+                    self.link.reader.settings.transparent = false;
+                    let until = cx.now + linger;
+                    self.link.ending = Ending::Linger { outcome, until, latest: until };
+                }
+            }
+            Outcome::Failed(_) => self.link.linger(cx, outcome, DRAIN),
+        }
+    }
+
+    /// When to ask for a packet that does not come.
+    fn overdue(&self) -> Option<Instant> {
+        if self.waiting != Waiting::Nothing || self.link.ending != Ending::No {
+            return None;
+        }
+        if self.streaming() {
+            // Nothing is asked for while streaming, but a line that died must not hold us forever.
+            return Some(self.heard + self.link.patience());
+        }
+        Some(self.heard + self.wait)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        [self.link.turn, self.overdue()].into_iter().flatten().min()
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx);
+        }
+        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
+            self.link.turn = None;
+        }
+        if self.overdue().is_none_or(|overdue| overdue > cx.now) {
+            return;
+        }
+        let number = self.arrivals.next;
+        self.link.stats.timeouts += 1;
+        self.silent += 1;
+        self.heard = cx.now;
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "packet", number });
+        if self.streaming() || cx.now - self.link.alive >= self.link.patience() {
+            let say = Some("Timed out");
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
+        }
+        self.link.reader.abandon();
+        self.wait = (self.wait * 3 / 2).min(self.link.longest_wait());
+        if self.link.output.pending() < 4096 {
+            self.nak(cx, mem, number);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The receiver's file data: from the packets, through the decoder, to the store.
+
+use super::decode::Decoder;
+use super::encode::Shift;
+use core::ops::Range;
+
+/// Decoded bytes of the current file that the store has not taken yet. They stand in memory that
+/// the receiver owns.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    decoder: Decoder,
+    /// Bytes for the store: `from..to`.
+    from: usize,
+    to: usize,
+    /// How many of them the store was last shown.
+    lent: usize,
+    /// Position in the file of `from`.
+    offset: u64,
+}
+
+/// An element decodes to at most this many bytes (94 line ends, and a CR that waited).
+const ELEMENT: usize = 190;
+
+impl Sink {
+    pub(crate) fn new() -> Self {
+        let decoder = Decoder::new(b'#', None, None, Shift::Off, false);
+        Self { decoder, from: 0, to: 0, lent: 0, offset: 0 }
+    }
+
+    /// A file begins at `offset`, its data decoded by `decoder`.
+    pub(crate) fn begin(&mut self, decoder: Decoder, offset: u64) {
+        *self = Self { decoder, from: 0, to: 0, lent: 0, offset };
+    }
+
+    /// Bytes that wait for the store.
+    pub(crate) fn pending(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// The length of the file so far, with what waits for the store.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.pending() as u64
+    }
+
+    /// What to show the store: position, and where the bytes stand.
+    pub(crate) fn lend(&mut self) -> (u64, Range<usize>) {
+        self.lent = self.pending();
+        (self.offset, self.from..self.to)
+    }
+
+    /// The store has taken what it was shown.
+    pub(crate) fn taken(&mut self) {
+        self.from += self.lent;
+        self.offset += self.lent as u64;
+        self.lent = 0;
+        if self.from == self.to {
+            (self.from, self.to) = (0, 0);
+        }
+    }
+
+    /// Decodes as much of `data` as there is room for; returns how much was used and how many file
+    /// bytes came of it.
+    pub(crate) fn decode(&mut self, memory: &mut [u8], data: &[u8]) -> (usize, usize) {
+        if memory.len() - self.to < ELEMENT && self.from > 0 && self.lent == 0 {
+            memory.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+        }
+        let (used, made) = self.decoder.decode(data, &mut memory[self.to..]);
+        self.to += made;
+        (used, made)
+    }
+
+    /// The file is over: what the decoder still holds. False if there was no room for it.
+    pub(crate) fn finish(&mut self, memory: &mut [u8]) -> usize {
+        let made = self.decoder.finish(&mut memory[self.to..]);
+        self.to += made;
+        made
+    }
+}

@@ -1,0 +1,82 @@
+//! The sender's file data: what the store gave, on its way through the encoder.
+
+use super::encode::{Coding, Encoder};
+
+/// Source bytes the encoder wants to see ahead, for runs and locking shifts.
+pub(crate) const LOOK_AHEAD: usize = 256;
+
+/// Bytes of the current file between the store and the packets. They stand in memory that the
+/// sender owns.
+#[derive(Debug)]
+pub(crate) struct Source {
+    encoder: Encoder,
+    /// Unread bytes: `from..to`.
+    from: usize,
+    to: usize,
+    /// Position in the file of the next byte to ask the store for.
+    pub(crate) offset: u64,
+    /// The store has no more.
+    pub(crate) ended: bool,
+}
+
+impl Source {
+    pub(crate) fn new(coding: &Coding) -> Self {
+        Self { encoder: Encoder::new(coding), from: 0, to: 0, offset: 0, ended: false }
+    }
+
+    /// A file begins at `offset`.
+    pub(crate) fn begin(&mut self, coding: &Coding, offset: u64) {
+        *self = Self::new(coding);
+        self.offset = offset;
+    }
+
+    /// Bytes that are here and not yet in a packet.
+    pub(crate) fn ready(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// More must be read before the encoder can go on.
+    pub(crate) fn starved(&self) -> bool {
+        self.ready() < LOOK_AHEAD && !self.ended
+    }
+
+    /// Every byte is in a packet.
+    pub(crate) fn exhausted(&self) -> bool {
+        self.ended && self.from == self.to
+    }
+
+    /// Room for the store's next bytes.
+    pub(crate) fn lend<'a>(&mut self, memory: &'a mut [u8]) -> &'a mut [u8] {
+        if self.from > 0 {
+            memory.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+        }
+        &mut memory[self.to..]
+    }
+
+    /// The store put `len` bytes into the room; none is the end of the file.
+    pub(crate) fn filled(&mut self, len: usize, memory_len: usize) {
+        let len = len.min(memory_len - self.to);
+        self.to += len;
+        self.offset += len as u64;
+        self.ended |= len == 0;
+    }
+
+    /// Encodes into `data` until it is full or nothing is ready. Returns source bytes used and data
+    /// bytes made.
+    pub(crate) fn encode(&mut self, memory: &[u8], data: &mut [u8]) -> (usize, usize) {
+        let (mut used, mut made) = (0, 0);
+        while !self.starved() {
+            let source = &memory[self.from..self.to];
+            let (u, m) = self.encoder.encode(source, self.ended, &mut data[made..]);
+            self.from += u;
+            used += u;
+            made += m;
+            if u == 0 {
+                break;
+            }
+        }
+        (used, made)
+    }
+}
