@@ -61,17 +61,20 @@ impl Output {
         len
     }
 
-    /// Room behind what is queued; moves the queue to the front if that is needed for `want`.
+    /// Room behind what is queued; moves the queue to the front if that is needed for `want`. The
+    /// first `keep` bytes of the room stay as they are: a packet that is being built there.
     /// `None` if there is no room for `want` bytes or for another packet.
-    pub(crate) fn room<'a>(&mut self, out: &'a mut [u8], want: usize) -> Option<&'a mut [u8]> {
+    pub(crate) fn room<'a>(
+        &mut self,
+        out: &'a mut [u8],
+        want: usize,
+        keep: usize,
+    ) -> Option<&'a mut [u8]> {
         if self.count == ENDS {
             return None;
         }
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
-        if out.len() - self.end < want && self.start > 0 {
-            out.copy_within(self.start..self.end, 0);
+        if self.start > 0 && (self.start == self.end || out.len() - self.end < want) {
+            out.copy_within(self.start..self.end + keep, 0);
             self.end -= self.start;
             self.start = 0;
         }
@@ -370,7 +373,7 @@ impl Link {
         let pad = usize::from(self.theirs.pad_count);
         let turn = answered && self.config.handshake != 0;
         let len = pad + packet.len() + 1 + usize::from(turn);
-        let room = self.output.room(out, len)?;
+        let room = self.output.room(out, len, 0)?;
         room[..pad].fill(self.theirs.pad);
         room[pad..pad + packet.len()].copy_from_slice(packet);
         room[pad + packet.len()] = self.theirs.eol;

@@ -430,7 +430,8 @@ impl Core {
         let want = pad + LONG_HEADER + open.room + check.len() + 1;
         let (mark, seven_bit) = (self.link.config.mark, self.link.seven_bit());
         let out = core::mem::take(&mut mem.out);
-        let Some(room) = self.link.output.room(out, want) else {
+        let keep = if open.len > 0 { pad + LONG_HEADER + open.len } else { 0 };
+        let Some(room) = self.link.output.room(out, want, keep) else {
             mem.out = out;
             return false;
         };

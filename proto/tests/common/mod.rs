@@ -1,0 +1,354 @@
+//! What the engine tests share: memory stores and a perfect pipe between two engines.
+#![allow(dead_code, unreachable_pub)]
+
+use std::time::Duration;
+use wetstring_proto::{
+    Command, Cx, DigestKind, Engine, Event, FileInfo, FileKind, Instant, NoTrace, Outcome, Refusal,
+    Reply, Request, Status, Store, StoreError,
+};
+
+/// A file in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    pub name: Vec<u8>,
+    pub bytes: Vec<u8>,
+    pub text: bool,
+    pub modified: Option<i64>,
+    pub mode: Option<u32>,
+    pub resume: bool,
+    pub complete: bool,
+    pub verified: bool,
+}
+
+impl File {
+    pub fn new(name: &str, bytes: &[u8]) -> Self {
+        Self { name: name.into(), bytes: bytes.into(), ..Self::default() }
+    }
+}
+
+/// Any digest will do for a test, as long as it depends on every byte.
+pub fn digest(bytes: &[u8]) -> [u8; 32] {
+    let mut out = [0u8; 32];
+    let mut state = 0xcbf2_9ce4_8422_2325u64;
+    for (index, byte) in bytes.iter().enumerate() {
+        state = (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3).rotate_left(7);
+        out[index % 32] ^= (state >> 32) as u8;
+    }
+    out[..8].copy_from_slice(&state.to_be_bytes());
+    out
+}
+
+/// Gives files to a sender.
+#[derive(Debug, Default)]
+pub struct Source {
+    pub files: Vec<File>,
+    pub at: usize,
+    pub chunk: usize,
+    pub digests: bool,
+    pub closed: Vec<(bool, bool)>,
+    pub fail_read_at: Option<u64>,
+}
+
+impl Source {
+    pub fn new(files: Vec<File>) -> Self {
+        Self { files, chunk: usize::MAX, digests: true, ..Self::default() }
+    }
+}
+
+impl Store for Source {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Next => {
+                let Some(file) = self.files.get(self.at) else { return Reply::NoMoreFiles };
+                self.at += 1;
+                Reply::File(FileInfo {
+                    name: &file.name,
+                    size: Some(file.bytes.len() as u64),
+                    modified: file.modified,
+                    mode: file.mode,
+                    kind: if file.text { FileKind::Text } else { FileKind::Binary },
+                    resume: file.resume,
+                })
+            }
+            Request::Read { offset, into } => {
+                if self.fail_read_at.is_some_and(|at| offset >= at) {
+                    return Reply::Failed(StoreError::Io);
+                }
+                let bytes = &self.files[self.at - 1].bytes;
+                let from = (offset as usize).min(bytes.len());
+                let len = (bytes.len() - from).min(into.len()).min(self.chunk);
+                into[..len].copy_from_slice(&bytes[from..from + len]);
+                Reply::Read(len)
+            }
+            Request::Digest { kind: DigestKind::Xxh3, len } if self.digests => {
+                Reply::Digest(digest(&self.files[self.at - 1].bytes[..len as usize]))
+            }
+            Request::Close { complete, verified } => {
+                self.closed.push((complete, verified));
+                Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+/// Takes files from a receiver.
+#[derive(Debug, Default)]
+pub struct Sink {
+    pub files: Vec<File>,
+    pub refuse: Option<Refusal>,
+    pub partial: Vec<u8>,
+    pub digests: bool,
+    pub room: Option<usize>,
+    pub corrupt: bool,
+}
+
+impl Sink {
+    pub fn new() -> Self {
+        Self { digests: true, ..Self::default() }
+    }
+}
+
+impl Store for Sink {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Offer { info } => {
+                if let Some(why) = self.refuse {
+                    return Reply::Refuse(why);
+                }
+                let bytes = if info.resume { self.partial.clone() } else { Vec::new() };
+                let offset = bytes.len() as u64;
+                self.files.push(File {
+                    name: info.name.into(),
+                    bytes,
+                    text: info.kind == FileKind::Text,
+                    modified: info.modified,
+                    mode: info.mode,
+                    resume: info.resume,
+                    ..File::default()
+                });
+                Reply::Accept { offset }
+            }
+            Request::Write { offset, bytes } => {
+                let file = self.files.last_mut().expect("a file was accepted");
+                assert_eq!(offset, file.bytes.len() as u64, "writes are in sequence");
+                if self.room.is_some_and(|room| file.bytes.len() + bytes.len() > room) {
+                    return Reply::Failed(StoreError::NoSpace);
+                }
+                file.bytes.extend_from_slice(bytes);
+                if self.corrupt {
+                    file.bytes[0] ^= 1;
+                    self.corrupt = false;
+                }
+                Reply::Done
+            }
+            Request::Digest { kind: DigestKind::Xxh3, len } if self.digests => {
+                Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))
+            }
+            Request::Close { complete, verified } => {
+                let file = self.files.last_mut().expect("a file was accepted");
+                file.complete = complete;
+                file.verified = verified;
+                Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+/// What happened in a [`Pair`].
+#[derive(Debug)]
+pub struct Ends {
+    pub sender: Outcome,
+    pub receiver: Outcome,
+    pub events: Vec<String>,
+    pub now: Instant,
+    pub to_receiver: Vec<u8>,
+    pub to_sender: Vec<u8>,
+}
+
+/// A deterministic source of choices.
+#[derive(Clone, Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % sides as u64) as usize
+    }
+}
+
+/// Two engines on a perfect pipe; `meddle` may change what passes, and `steer` may give commands.
+pub struct Pair<'a> {
+    pub sender: &'a mut dyn Engine,
+    pub receiver: &'a mut dyn Engine,
+    pub source: &'a mut dyn Store,
+    pub sink: &'a mut dyn Store,
+    /// Largest chunk the pipe moves at a time; chosen at random up to it if there are dice.
+    pub chunk: usize,
+    pub dice: Option<Dice>,
+    #[allow(clippy::type_complexity)]
+    pub meddle: Box<dyn FnMut(bool, &mut Vec<u8>) + 'a>,
+    #[allow(clippy::type_complexity)]
+    pub steer: Box<dyn FnMut(bool, &dyn Engine) -> Option<Command> + 'a>,
+}
+
+impl<'a> Pair<'a> {
+    pub fn new(
+        sender: &'a mut dyn Engine,
+        receiver: &'a mut dyn Engine,
+        source: &'a mut dyn Store,
+        sink: &'a mut dyn Store,
+    ) -> Self {
+        Self {
+            sender,
+            receiver,
+            source,
+            sink,
+            chunk: usize::MAX,
+            dice: None,
+            meddle: Box::new(|_, _| {}),
+            steer: Box::new(|_, _| None),
+        }
+    }
+
+    /// Turns both engines until both are over.
+    pub fn run(mut self) -> Ends {
+        let mut now = Instant(1_000_000);
+        let mut pipes = [Vec::new(), Vec::new()];
+        let mut logs = [Vec::new(), Vec::new()];
+        let mut events = Vec::new();
+        for turn in 0..4_000_000u32 {
+            let mut moved = false;
+            let swap = self.dice.as_mut().is_some_and(|dice| dice.roll(2) == 1);
+            let order = [!swap, swap];
+            for is_sender in order {
+                moved |= self.turn_one(is_sender, now, &mut pipes, &mut logs, &mut events);
+            }
+            let over = |engine: &dyn Engine| matches!(engine.status(), Status::Over(_));
+            if over(self.sender) && over(self.receiver) {
+                break;
+            }
+            if !moved {
+                let next = [self.sender.deadline(), self.receiver.deadline()];
+                let Some(next) = next.into_iter().flatten().min() else {
+                    panic!("nothing to do and no deadline: {:?} {:?}", self.sender.status(), self.receiver.status())
+                };
+                now = now.max(next);
+                for engine in [&mut *self.sender, &mut *self.receiver] {
+                    engine.tick(&mut Cx { now, trace: &mut NoTrace });
+                }
+            }
+            assert!(turn < 3_999_999, "no end in sight");
+            assert!(now < Instant::ZERO + Duration::from_secs(36_000), "ten hours have passed");
+        }
+        let [to_receiver, to_sender] = logs;
+        Ends {
+            sender: self.sender.status().outcome().expect("sender is over"),
+            receiver: self.receiver.status().outcome().expect("receiver is over"),
+            events,
+            now,
+            to_receiver,
+            to_sender,
+        }
+    }
+
+    fn turn_one(
+        &mut self,
+        is_sender: bool,
+        now: Instant,
+        pipes: &mut [Vec<u8>; 2],
+        logs: &mut [Vec<u8>; 2],
+        events: &mut Vec<String>,
+    ) -> bool {
+        let mut moved = false;
+        let (out, input) = if is_sender { (0, 1) } else { (1, 0) };
+        let engine: &mut dyn Engine =
+            if is_sender { &mut *self.sender } else { &mut *self.receiver };
+        let cx = &mut Cx { now, trace: &mut NoTrace };
+        if let Some(command) = (self.steer)(is_sender, engine) {
+            engine.command(cx, command);
+            moved = true;
+        }
+        let store: &mut dyn Store = if is_sender { self.source } else { self.sink };
+        let doors = match &mut self.dice {
+            Some(dice) => [dice.roll(4), dice.roll(4), dice.roll(4), dice.roll(4)],
+            None => [0, 1, 2, 3],
+        };
+        for door in doors {
+            match door {
+                0 => {
+                    if let Some(request) = engine.request() {
+                        let reply = store.answer(request);
+                        engine.reply(cx, reply);
+                        moved = true;
+                    }
+                }
+                1 => {
+                    let mut len = engine.transmit(cx).len().min(self.chunk);
+                    if let (Some(dice), 1..) = (&mut self.dice, len) {
+                        len = 1 + dice.roll(len);
+                    }
+                    if len > 0 {
+                        let mut bytes = engine.transmit(cx)[..len].to_vec();
+                        engine.transmitted(cx, len);
+                        logs[out].extend_from_slice(&bytes);
+                        (self.meddle)(is_sender, &mut bytes);
+                        pipes[out].extend_from_slice(&bytes);
+                        moved = true;
+                    }
+                }
+                2 => {
+                    let mut len = pipes[input].len().min(self.chunk);
+                    if let (Some(dice), 1..) = (&mut self.dice, len) {
+                        len = 1 + dice.roll(len);
+                    }
+                    if len > 0 {
+                        let used = engine.receive(cx, &pipes[input][..len]);
+                        assert!(used <= len);
+                        pipes[input].drain(..used);
+                        moved |= used > 0;
+                        if matches!(engine.status(), Status::Over(_)) {
+                            pipes[input].clear();
+                        }
+                    }
+                }
+                _ => {
+                    while let Some(event) = engine.event() {
+                        events.push(format!("{} {}", if is_sender { "s" } else { "r" }, show(&event)));
+                        moved = true;
+                    }
+                    if self.dice.is_some() {
+                        engine.tick(cx);
+                    }
+                }
+            }
+        }
+        moved || self.dice.is_some() && (!pipes[input].is_empty() || wants_work(engine))
+    }
+}
+
+fn wants_work(engine: &dyn Engine) -> bool {
+    use wetstring_proto::Wants;
+    let wants = engine.wants();
+    wants.contains(Wants::OUTPUT) || wants.contains(Wants::STORE)
+}
+
+fn show(event: &Event<'_>) -> String {
+    match event {
+        Event::Negotiated(text) => format!("negotiated {text}"),
+        Event::FileStarted { info, offset } => {
+            format!("started {} at {offset}", info.name.escape_ascii())
+        }
+        Event::FileDone { size, verified } => format!("done {size} verified={verified}"),
+        Event::FileRefused { name, why, by_peer } => {
+            format!("refused {} {why:?} by_peer={by_peer}", name.escape_ascii())
+        }
+        Event::FileCancelled { by_peer } => format!("cancelled by_peer={by_peer}"),
+        Event::Message(text) => format!("message {}", text.escape_ascii()),
+        _ => String::from("?"),
+    }
+}
