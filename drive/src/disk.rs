@@ -4,13 +4,26 @@
 //! data goes to `NAME.part` and is renamed into place only when the file is whole, and nothing
 //! that exists is overwritten unless the [`Collision`] policy says so.
 
+mod digest;
+mod error;
 pub mod names;
+mod place;
+mod receive;
+mod send;
 
 pub use names::{NameRule, PathRule};
 
+pub(crate) use digest::Running;
+pub(crate) use error::store_error;
+
+use error::Failed;
+use receive::{No, Receiving};
+use send::Sending;
 use std::io;
 use std::path::{Path, PathBuf};
-use wetstring_proto::file::{DigestKind, FileKind, Refusal, Reply, Request, Store};
+use wetstring_proto::file::{
+    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+};
 
 /// What to do when a file of that name exists (C-Kermit's SET FILE COLLISION).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,14 +72,14 @@ pub enum Resume {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     /// Where its bytes are.
-    pub from: From,
+    pub from: Origin,
     /// Name on the wire; `None` for the name it has (see [`SendOptions::paths`]).
     pub name: Option<Vec<u8>>,
 }
 
 /// Where the bytes of a [`Source`] are.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum From {
+pub enum Origin {
     /// A file of this path.
     Path(PathBuf),
     /// This process's stdin, to its end. Length unknown.
@@ -76,12 +89,12 @@ pub enum From {
 impl Source {
     /// A file, sent under its own name.
     pub fn path(path: impl Into<PathBuf>) -> Self {
-        Self { from: From::Path(path.into()), name: None }
+        Self { from: Origin::Path(path.into()), name: None }
     }
 
     /// Stdin, sent under `name`.
     pub fn stdin(name: impl Into<Vec<u8>>) -> Self {
-        Self { from: From::Stdin, name: Some(name.into()) }
+        Self { from: Origin::Stdin, name: Some(name.into()) }
     }
 
     /// The same, sent under `name`.
@@ -121,8 +134,7 @@ pub struct ReceiveOptions {
     pub resume: Resume,
     /// Which part of a name counts.
     pub paths: PathRule,
-    /// Store under this name whatever the sender says (the first file; later ones are numbered
-    /// by the collision policy).
+    /// Store the first file under this name, whatever the sender says.
     pub name: Option<Vec<u8>>,
     /// Give the file the sender's date.
     pub dates: bool,
@@ -193,23 +205,53 @@ pub enum FileOutcome {
     Partial,
 }
 
-/// A store on the disk of this machine.
+impl FileRecord {
+    /// The record of a file that has just been begun.
+    pub(crate) fn new(wire_name: &[u8]) -> Self {
+        Self {
+            wire_name: wire_name.to_vec(),
+            path: None,
+            size: 0,
+            resumed_from: 0,
+            outcome: FileOutcome::Open,
+            name_rule: None,
+            verified: false,
+            changed: false,
+            digest: None,
+        }
+    }
+}
+
+/// A store on the disk of this machine: it sends a list of files, or receives into a directory.
+///
+/// Dropping it closes a file that is still open as incomplete.
 pub struct DiskStore {
+    sending: Option<Sending>,
+    receiving: Option<Receiving>,
     files: Vec<FileRecord>,
+    last_error: Option<String>,
 }
 
 impl DiskStore {
     /// A store that sends these files, in this order. A file that cannot be read is skipped and
     /// recorded.
     pub fn sending(sources: Vec<Source>, options: SendOptions) -> Self {
-        let _ = (sources, options);
-        todo!()
+        Self {
+            sending: Some(Sending::new(sources, options)),
+            receiving: None,
+            files: Vec::new(),
+            last_error: None,
+        }
     }
 
     /// A store that receives into `directory`, which must exist.
     pub fn receiving(directory: &Path, options: ReceiveOptions) -> io::Result<Self> {
-        let _ = (directory, options);
-        todo!()
+        Ok(Self {
+            sending: None,
+            receiving: Some(Receiving::new(directory, options)?),
+            files: Vec::new(),
+            last_error: None,
+        })
     }
 
     /// What became of each file, in order.
@@ -219,13 +261,115 @@ impl DiskStore {
 
     /// The last error with path and the system's words, for a person.
     pub fn last_error(&self) -> Option<&str> {
-        todo!()
+        self.last_error.as_deref()
+    }
+
+    fn offer(&mut self, info: &FileInfo<'_>) -> Reply<'static> {
+        let Some(receiving) = &mut self.receiving else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
+        let mut record = FileRecord::new(info.name);
+        let reply = match receiving.offer(info, &mut record) {
+            Ok(offset) => Reply::Accept { offset },
+            Err(No::Refused(why, rule)) => {
+                record.outcome = FileOutcome::Refused(why);
+                record.name_rule = rule.or(record.name_rule);
+                Reply::Refuse(why)
+            }
+            Err(No::Failed(failed)) => {
+                record.outcome = FileOutcome::Skipped(failed.text.clone());
+                self.fail(failed)
+            }
+        };
+        self.files.push(record);
+        reply
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Reply<'static> {
+        let Some(sending) = &mut self.sending else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
+        match sending.read(offset, into) {
+            Ok(len) => Reply::Read(len),
+            Err(error) => self.fail_current(error),
+        }
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Reply<'static> {
+        let Some(receiving) = &mut self.receiving else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
+        match receiving.write(offset, bytes) {
+            Ok(()) => Reply::Done,
+            Err(failed) => self.fail(failed),
+        }
+    }
+
+    fn digest(&mut self, kind: DigestKind, len: u64) -> Reply<'static> {
+        if let Some(sending) = self.sending.as_ref().filter(|sending| sending.is_open()) {
+            return match sending.digest(kind, len) {
+                Ok(value) => Reply::Digest(value),
+                Err(error) => self.fail_current(error),
+            };
+        }
+        match self.receiving.as_mut().map(|receiving| receiving.digest(kind, len)) {
+            Some(Ok(value)) => Reply::Digest(value),
+            Some(Err(failed)) => self.fail(failed),
+            None => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+
+    /// Ends what is open. Closing nothing is harmless.
+    fn close(&mut self, complete: bool, verified: bool) -> Reply<'static> {
+        let record = self.files.last_mut();
+        if let Some(sending) = self.sending.as_mut().filter(|sending| sending.is_open()) {
+            sending.close(complete, verified, record);
+        } else if let Some(receiving) = self.receiving.as_mut().filter(|open| open.is_open()) {
+            if let Err(failed) = receiving.close(complete, verified, record) {
+                return self.fail(failed);
+            }
+        }
+        Reply::Done
+    }
+
+    fn fail(&mut self, failed: Failed) -> Reply<'static> {
+        self.last_error = Some(failed.text);
+        Reply::Failed(failed.kind)
+    }
+
+    /// A failure of the file that is being sent.
+    fn fail_current(&mut self, error: io::Error) -> Reply<'static> {
+        let path = self.files.last().and_then(|record| record.path.clone());
+        self.fail(Failed::new(&path.unwrap_or_else(|| "stdin".into()), error))
     }
 }
 
 impl Store for DiskStore {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        let _ = request;
-        todo!()
+        match request {
+            Request::Next => {
+                self.close(false, false);
+                let Some(sending) = &mut self.sending else { return Reply::NoMoreFiles };
+                match sending.next(&mut self.files, &mut self.last_error) {
+                    Some(info) => Reply::File(info),
+                    None => Reply::NoMoreFiles,
+                }
+            }
+            Request::Offer { info } => {
+                self.close(false, false);
+                self.offer(&info)
+            }
+            Request::Read { offset, into } => self.read(offset, into),
+            Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Digest { kind, len } => self.digest(kind, len),
+            Request::Close { complete, verified } => self.close(complete, verified),
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+impl Drop for DiskStore {
+    fn drop(&mut self) {
+        self.close(false, false);
     }
 }

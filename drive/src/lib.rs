@@ -9,9 +9,9 @@
 //! DiskStore / SinkStore ----+
 //! ```
 //!
-//! * [`line`] reads the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
-//! * [`port`] opens it: non-blocking reads and writes, and what is known of the line;
-//! * [`run`] turns an engine until it ends;
+//! * [`mod@line`] reads the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
+//! * [`mod@port`] opens it: non-blocking reads and writes, and what is known of the line;
+//! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
 //! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
 //! * [`sink`] writes to a stream, for `-o -`.

@@ -156,7 +156,7 @@ pub fn run(
         watch,
         options,
     };
-    let outcome = turning.to_the_end();
+    let outcome = turning.until_over();
     turning.settle(outcome);
     Ended {
         outcome,
@@ -202,7 +202,7 @@ struct Turning<'a, 'o> {
 }
 
 impl Turning<'_, '_> {
-    fn to_the_end(&mut self) -> Outcome {
+    fn until_over(&mut self) -> Outcome {
         loop {
             self.now = self.options.clock.now();
             let mut moved = self.exchange();

@@ -1,4 +1,22 @@
 //! Names from a peer, made safe.
+//!
+//! A name from the wire is never used as it came. [`confine`] turns it into components that
+//! stand below the output directory and nowhere else, and says which rules had to act:
+//!
+//! | what came | what becomes of it |
+//! |---|---|
+//! | nothing, a name that ends in `/` | refused ([`NameRule::Empty`]) |
+//! | `.`, `..`, and any `..` inside a path that is used | refused ([`NameRule::Dots`]) |
+//! | `/etc/passwd`, `C:\DIR\X`, `C:X` | the root is taken off ([`NameRule::Absolute`]) |
+//! | `a/b/c`, `A\B\C` | `c` ([`NameRule::Directories`]); all of it with [`PathRule::Relative`] |
+//! | control characters, NUL | `_` each ([`NameRule::Control`]) |
+//! | `CON`, `nul.txt`, `COM1` | `_CON`, `_nul.txt`, `_COM1` ([`NameRule::Device`]) |
+//! | more than 250 bytes | cut, the extension kept ([`NameRule::TooLong`]) |
+//!
+//! Refused rather than repaired is what has no honest repair: a name that says "the directory
+//! above" names no file. Everything else keeps as much of the name as is safe, since a transfer
+//! should not fail over a colon. The rules of Windows hold everywhere, because the directory may
+//! be shared with one.
 
 use std::fmt;
 
@@ -20,24 +38,41 @@ pub enum NameRule {
     Empty,
     /// Refused: `.` or `..`.
     Dots,
-    /// The name had directories in front; only the last component was used.
-    Directories,
+    /// Refused: more than [`MAX_DEPTH`] directories.
+    TooDeep,
+    /// Refused: something that is no directory (a symlink, a file) stands where one is needed.
+    NotADirectory,
     /// The name was absolute (`/x`, `C:x`); its root was taken off.
     Absolute,
+    /// The name had directories in front; only the last component was used.
+    Directories,
     /// Control characters became `_`.
     Control,
     /// A device of Windows (`CON`, `NUL`, `COM1`); `_` was put in front.
     Device,
     /// Too long; it was cut.
     TooLong,
-    /// Refused: a symlink stands where a directory is needed.
-    Symlink,
 }
 
 impl NameRule {
     /// The rule in words.
     pub const fn as_str(self) -> &'static str {
-        ""
+        match self {
+            Self::Empty => "the name is empty",
+            Self::Dots => "the name leads out of the directory",
+            Self::TooDeep => "the name has too many directories",
+            Self::NotADirectory => "something that is no directory stands in the way",
+            Self::Absolute => "the name was absolute; its root was taken off",
+            Self::Directories => "the name had directories in front; only its last part was used",
+            Self::Control => "control characters in the name became _",
+            Self::Device => "the name is a device of Windows; _ was put in front",
+            Self::TooLong => "the name was too long; it was cut",
+        }
+    }
+
+    /// Whether this rule refuses; the others repair.
+    pub const fn refuses(self) -> bool {
+        matches!(self, Self::Empty | Self::Dots | Self::TooDeep | Self::NotADirectory)
     }
 }
 
@@ -45,4 +80,174 @@ impl fmt::Display for NameRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// A name that no file can have here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadName(
+    /// The rule that refused it.
+    pub NameRule,
+);
+
+impl fmt::Display for BadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected the name of a file, but {}", self.0)
+    }
+}
+
+impl std::error::Error for BadName {}
+
+/// A name that stays below the directory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SafeName {
+    /// Directories below the output directory; empty with [`PathRule::LastOnly`].
+    pub directories: Vec<Vec<u8>>,
+    /// The file's own name: no separator, no control character, at most [`MAX_LEN`] bytes.
+    pub name: Vec<u8>,
+    /// The first of the rules that changed something.
+    pub rule: Option<NameRule>,
+}
+
+/// Longest component in bytes: 255 is what file systems take, 5 are left for `.part`.
+pub const MAX_LEN: usize = 250;
+
+/// Most directories in a name.
+pub const MAX_DEPTH: usize = 32;
+
+/// Makes a name from the wire safe, or says why it cannot be.
+pub fn confine(wire: &[u8], paths: PathRule) -> Result<SafeName, BadName> {
+    let mut rules = Rules::default();
+    let rootless = strip_roots(wire, &mut rules);
+    let mut parts: Vec<&[u8]> = rootless.split(|byte| is_separator(*byte)).collect();
+    let last = parts.pop().unwrap_or_default();
+    if last.is_empty() {
+        return Err(BadName(NameRule::Empty));
+    }
+    if is_dots(last) {
+        return Err(BadName(NameRule::Dots));
+    }
+    let mut directories = Vec::new();
+    match paths {
+        PathRule::LastOnly if !parts.is_empty() => rules.add(NameRule::Directories),
+        PathRule::LastOnly => {}
+        PathRule::Relative => {
+            for directory in parts.into_iter().filter(|part| !part.is_empty() && part != b".") {
+                if directory == b".." {
+                    return Err(BadName(NameRule::Dots));
+                }
+                directories.push(component(directory, &mut rules));
+            }
+            if directories.len() > MAX_DEPTH {
+                return Err(BadName(NameRule::TooDeep));
+            }
+        }
+    }
+    // What stood before the last separator may have hidden another drive letter.
+    let last = strip_roots(last, &mut rules);
+    if last.is_empty() {
+        return Err(BadName(NameRule::Empty));
+    }
+    if is_dots(last) {
+        return Err(BadName(NameRule::Dots));
+    }
+    let name = component(last, &mut rules);
+    Ok(SafeName { directories, name, rule: rules.first })
+}
+
+/// The first rule that acted, in the order of [`NameRule`].
+#[derive(Default)]
+struct Rules {
+    first: Option<NameRule>,
+}
+
+impl Rules {
+    fn add(&mut self, rule: NameRule) {
+        self.first = Some(self.first.map_or(rule, |first| first.min(rule)));
+    }
+}
+
+const fn is_separator(byte: u8) -> bool {
+    byte == b'/' || byte == b'\\'
+}
+
+fn is_dots(part: &[u8]) -> bool {
+    part == b"." || part == b".."
+}
+
+/// Takes off leading separators and drive letters, as often as there are any.
+fn strip_roots<'a>(mut name: &'a [u8], rules: &mut Rules) -> &'a [u8] {
+    loop {
+        name = match name {
+            [first, rest @ ..] if is_separator(*first) => rest,
+            [drive, b':', rest @ ..] if drive.is_ascii_alphabetic() => rest,
+            _ => return name,
+        };
+        rules.add(NameRule::Absolute);
+    }
+}
+
+/// One component: control characters, devices and length.
+fn component(part: &[u8], rules: &mut Rules) -> Vec<u8> {
+    let mut clean = without_controls(part);
+    if clean != part {
+        rules.add(NameRule::Control);
+    }
+    if is_device(&clean) {
+        clean.insert(0, b'_');
+        rules.add(NameRule::Device);
+    }
+    if clean.len() > MAX_LEN {
+        clean = cut(&clean, MAX_LEN);
+        rules.add(NameRule::TooLong);
+    }
+    clean
+}
+
+/// Replaces control characters: those of ASCII always, those of Unicode (C1) where the name is
+/// UTF-8. Other bytes stay, whatever their character set.
+fn without_controls(part: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(part) {
+        Ok(text) => text
+            .chars()
+            .map(|letter| if letter.is_control() { '_' } else { letter })
+            .collect::<String>()
+            .into_bytes(),
+        Err(_) => {
+            part.iter().map(|&byte| if byte.is_ascii_control() { b'_' } else { byte }).collect()
+        }
+    }
+}
+
+/// Whether Windows would open a device: the stem up to the first dot, blanks at its end ignored.
+fn is_device(name: &[u8]) -> bool {
+    let stem = name.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let stem = stem.trim_ascii_end().to_ascii_uppercase();
+    match stem.as_slice() {
+        b"CON" | b"PRN" | b"AUX" | b"NUL" | b"CONIN$" | b"CONOUT$" => true,
+        [b'C', b'O', b'M', digit @ ..] | [b'L', b'P', b'T', digit @ ..] => {
+            // The superscripts 1, 2 and 3 count as digits there, in UTF-8 and in Latin-1.
+            matches!(digit, [b'0'..=b'9' | 0xB9 | 0xB2 | 0xB3] | [0xC2, 0xB9 | 0xB2 | 0xB3])
+        }
+        _ => false,
+    }
+}
+
+/// Cuts a name to `max` bytes: the extension stays if it is short, characters stay whole.
+pub(super) fn cut(name: &[u8], max: usize) -> Vec<u8> {
+    const LONGEST_EXTENSION: usize = 16;
+    if name.len() <= max {
+        return name.to_vec();
+    }
+    let dot = name.iter().rposition(|byte| *byte == b'.');
+    let extension = match dot {
+        Some(dot) if dot > 0 && name.len() - dot <= LONGEST_EXTENSION.min(max / 2) => &name[dot..],
+        _ => &[],
+    };
+    let mut stem = &name[..max - extension.len()];
+    if std::str::from_utf8(name).is_ok() {
+        while let Err(error) = std::str::from_utf8(stem) {
+            stem = &stem[..error.valid_up_to()];
+        }
+    }
+    [stem, extension].concat()
 }

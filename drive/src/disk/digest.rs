@@ -1,0 +1,103 @@
+//! Digests of the leading bytes of a file, kept while the bytes pass or made by reading again.
+
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::AsFd;
+use wetstring_proto::file::DigestKind;
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// A digest of the bytes so far.
+#[derive(Clone)]
+enum Hash {
+    Crc32(crc32fast::Hasher),
+    Xxh3(Box<Xxh3Default>),
+}
+
+impl Hash {
+    fn new(kind: DigestKind) -> Option<Self> {
+        match kind {
+            DigestKind::Crc32 => Some(Self::Crc32(crc32fast::Hasher::new())),
+            DigestKind::Xxh3 => Some(Self::Xxh3(Box::new(Xxh3Default::new()))),
+            _ => None,
+        }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Crc32(hash) => hash.update(bytes),
+            Self::Xxh3(hash) => hash.update(bytes),
+        }
+    }
+
+    /// The digest so far, big endian, in the first bytes.
+    fn value(&self) -> [u8; 32] {
+        let mut value = [0; 32];
+        match self {
+            Self::Crc32(hash) => {
+                value[..4].copy_from_slice(&hash.clone().finalize().to_be_bytes());
+            }
+            Self::Xxh3(hash) => value[..16].copy_from_slice(&hash.digest128().to_be_bytes()),
+        }
+        value
+    }
+}
+
+/// A digest that is kept while a file passes from its beginning on. It stops when a byte is
+/// skipped or repeated.
+pub(crate) struct Running {
+    kind: DigestKind,
+    hash: Option<Hash>,
+    len: u64,
+}
+
+impl Running {
+    pub(crate) fn new(kind: Option<DigestKind>) -> Self {
+        let hash = kind.and_then(Hash::new);
+        Self { kind: kind.unwrap_or(DigestKind::Crc32), hash, len: 0 }
+    }
+
+    /// These bytes passed at `offset`.
+    pub(crate) fn pass(&mut self, offset: u64, bytes: &[u8]) {
+        let Some(hash) = &mut self.hash else { return };
+        if offset == self.len {
+            hash.update(bytes);
+            self.len += bytes.len() as u64;
+        } else {
+            self.hash = None;
+        }
+    }
+
+    /// The digest of this kind over the first `len` bytes, if that is what was kept.
+    pub(crate) fn value(&self, kind: DigestKind, len: u64) -> Option<[u8; 32]> {
+        let hash = self.hash.as_ref().filter(|_| kind == self.kind && len == self.len)?;
+        Some(hash.value())
+    }
+
+    /// Kind and digest, if `len` bytes were kept.
+    pub(crate) fn whole(&self, len: u64) -> Option<(DigestKind, [u8; 32])> {
+        Some((self.kind, self.value(self.kind, len)?))
+    }
+}
+
+/// Reads the first `len` bytes of a file for their digest.
+pub(super) fn over(file: impl AsFd, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {
+    let mut hash = Hash::new(kind).ok_or(io::ErrorKind::Unsupported)?;
+    let mut buffer = vec![0; 256 * 1024];
+    let mut offset = 0;
+    while offset < len {
+        let want = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.len());
+        match rustix::io::pread(&file, &mut buffer[..want], offset) {
+            Ok(0) => {
+                let text = format!("expected {len} bytes, the file has {offset}");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
+            }
+            Ok(got) => {
+                hash.update(&buffer[..got]);
+                offset += got as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(hash.value())
+}

@@ -1,0 +1,150 @@
+//! Names inside one open directory: opening without following, numbering, and putting a file in
+//! its place without a moment in which another could be overwritten.
+
+use super::names::cut;
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, linkat, mkdirat, openat, renameat,
+    renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+/// Longest name of a file system.
+const NAME_MAX: usize = 255;
+/// How often a name that somebody else just took is replaced by the next.
+const ATTEMPTS: u64 = 1000;
+
+pub(super) fn os(name: &[u8]) -> &OsStr {
+    OsStr::from_bytes(name)
+}
+
+/// Opens a name in a directory. Nothing outside the directory can be reached, and no symlink is
+/// followed.
+pub(super) fn open_in(
+    directory: impl AsFd,
+    name: &[u8],
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match openat2(&directory, os(name), flags, mode, resolve) {
+            // Old kernels and sandboxes do not have it. A single component and O_NOFOLLOW are
+            // as strict.
+            Err(Errno::NOSYS | Errno::PERM | Errno::OPNOTSUPP) => {}
+            result => return result,
+        }
+    }
+    debug_assert!(!name.contains(&b'/'), "a component has no separator");
+    openat(directory, os(name), flags, mode)
+}
+
+/// Opens a directory below another, and makes it if it is not there.
+pub(super) fn directory_in(directory: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
+    match mkdirat(&directory, os(name), Mode::from_raw_mode(0o777)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error),
+    }
+    open_in(directory, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+}
+
+/// What stands at a name, a symlink as itself.
+pub(super) fn look(directory: impl AsFd, name: &[u8]) -> io::Result<Option<Stat>> {
+    match statat(directory, os(name), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+pub(super) fn remove(directory: impl AsFd, name: &[u8]) -> Result<(), Errno> {
+    unlinkat(directory, os(name), AtFlags::empty())
+}
+
+/// `NAME.~N~`, the name cut where it would get too long.
+pub(super) fn numbered(name: &[u8], number: u64) -> Vec<u8> {
+    let suffix = format!(".~{number}~");
+    let mut numbered = cut(name, NAME_MAX - suffix.len());
+    numbered.extend_from_slice(suffix.as_bytes());
+    numbered
+}
+
+/// One above the highest `NAME.~N~` in the directory.
+fn next_number(directory: impl AsFd, name: &[u8]) -> io::Result<u64> {
+    let mut highest = 0;
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let number = entry
+            .file_name()
+            .to_bytes()
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix(b".~"))
+            .and_then(|rest| rest.strip_suffix(b"~"))
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| digits.parse::<u64>().ok());
+        highest = highest.max(number.unwrap_or(0));
+    }
+    Ok(highest.saturating_add(1))
+}
+
+/// Renames unless the new name exists ([`Errno::EXIST`]).
+pub(super) fn rename_new(directory: impl AsFd, from: &[u8], to: &[u8]) -> Result<(), Errno> {
+    match renameat_with(&directory, os(from), &directory, os(to), RenameFlags::NOREPLACE) {
+        // Not every file system can.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+        result => return result,
+    }
+    match linkat(&directory, os(from), &directory, os(to), AtFlags::empty()) {
+        Ok(()) => return unlinkat(&directory, os(from), AtFlags::empty()),
+        // No hard links either (FAT): look first, and leave the smallest gap that is possible.
+        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {}
+        Err(error) => return Err(error),
+    }
+    match statat(&directory, os(to), AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => renameat(&directory, os(from), &directory, os(to)),
+        Ok(_) => Err(Errno::EXIST),
+        Err(error) => Err(error),
+    }
+}
+
+/// Renames over whatever file is there. A symlink that is there is replaced, not followed.
+pub(super) fn rename_over(directory: impl AsFd, from: &[u8], to: &[u8]) -> Result<(), Errno> {
+    renameat(&directory, os(from), &directory, os(to))
+}
+
+/// Renames to `NAME` if that is free and `plain` allows it, else to the next free `NAME.~N~`;
+/// says which.
+pub(super) fn rename_free(
+    directory: impl AsFd,
+    from: &[u8],
+    name: &[u8],
+    plain: bool,
+) -> io::Result<Vec<u8>> {
+    if plain {
+        match rename_new(&directory, from, name) {
+            Ok(()) => return Ok(name.to_vec()),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let first = next_number(&directory, name)?;
+    for number in first..first.saturating_add(ATTEMPTS) {
+        let candidate = numbered(name, number);
+        match rename_new(&directory, from, &candidate) {
+            Ok(()) => return Ok(candidate),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Errno::EXIST.into())
+}

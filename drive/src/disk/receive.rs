@@ -1,0 +1,548 @@
+//! Files on their way in.
+//!
+//! Data goes to `NAME.part`, opened for us alone (`O_EXCL`, `flock`) and readable by nobody else
+//! until it is whole; then date and permissions are set and it is renamed into place.
+//!
+//! A `.part` that is already there and is not resumed is removed if it is a plain file that
+//! nobody is writing: it is what an earlier, failed run left. One that is being written, or is
+//! anything but a plain file of one name, is left alone and a numbered name is used.
+
+use super::digest::{self, Running};
+use super::error::{Failed, show};
+use super::names::{NameRule, confine};
+use super::place;
+use super::{Collision, FileOutcome, FileRecord, Incomplete, ReceiveOptions, Resume};
+use rustix::fs::{
+    FallocateFlags, FileType, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT,
+    fallocate, fchmod, flock, fstat, fstatvfs, ftruncate, futimens,
+};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal};
+
+/// Files larger than this get their blocks before their data: the disk is full at once or not
+/// at all.
+const PREALLOCATE_ABOVE: u64 = 1 << 20;
+/// Writes shorter than this are gathered.
+const DIRECT_LEN: usize = 32 * 1024;
+/// Bytes gathered before they are written.
+const GATHER_LEN: usize = 128 * 1024;
+/// How many numbered `.part` names are tried.
+const PART_ATTEMPTS: u64 = 100;
+
+/// The directory, and the file that is being received.
+pub(super) struct Receiving {
+    directory: OwnedFd,
+    path: PathBuf,
+    options: ReceiveOptions,
+    umask: u32,
+    current: Option<Incoming>,
+    /// Small writes wait here, so that short packets do not cost a system call each.
+    gathered: Vec<u8>,
+}
+
+/// The file that is being received.
+struct Incoming {
+    /// Where it will stand.
+    directory: OwnedFd,
+    path: PathBuf,
+    name: Vec<u8>,
+    /// Where it stands until then; the name itself when an existing file is continued.
+    part: Vec<u8>,
+    file: OwnedFd,
+    placing: Placing,
+    modified: Option<i64>,
+    mode: Option<u32>,
+    /// Bytes that were there before.
+    resumed: u64,
+    /// End of what was written, the gathered bytes included.
+    reached: u64,
+    /// Blocks were reserved up to here.
+    reserved: u64,
+    /// Bytes are missing from here on: a write failed, or the sender left a gap.
+    gap: Option<u64>,
+    failed: bool,
+    running: Running,
+}
+
+/// How a whole file gets its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Placing {
+    Rename,
+    Replace,
+    Backup,
+    Append,
+    /// It has it already.
+    InPlace,
+}
+
+/// Why an offer is not taken.
+pub(super) enum No {
+    Refused(Refusal, Option<NameRule>),
+    Failed(Failed),
+}
+
+impl Receiving {
+    pub(super) fn new(directory: &Path, options: ReceiveOptions) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(directory, flags, Mode::empty())?;
+        // The mask can only be read by setting it; for that moment nothing is opened wider.
+        let umask = rustix::process::umask(Mode::from_raw_mode(0o077));
+        rustix::process::umask(umask);
+        Ok(Self {
+            directory: handle,
+            path: directory.to_owned(),
+            options,
+            umask: umask.as_raw_mode(),
+            current: None,
+            gathered: Vec::with_capacity(GATHER_LEN),
+        })
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Decides on an offer. Accepted: the position to start from.
+    pub(super) fn offer(
+        &mut self,
+        info: &FileInfo<'_>,
+        record: &mut FileRecord,
+    ) -> Result<u64, No> {
+        let told = self.options.name.take();
+        let safe = confine(told.as_deref().unwrap_or(info.name), self.options.paths)
+            .map_err(|bad| No::Refused(Refusal::Name, Some(bad.0)))?;
+        record.name_rule = safe.rule;
+        let (directory, path) = self.descend(&safe.directories)?;
+        let full = path.join(place::os(&safe.name));
+        let failed = |error: io::Error| No::Failed(Failed::new(&full, error));
+        let existing = place::look(&directory, &safe.name).map_err(failed)?;
+
+        let kept = self.resumable(&directory, &safe.name, info).map_err(failed)?;
+        let placing = match &kept {
+            Some(kept) if kept.in_place => Placing::InPlace,
+            _ => self.placing(existing.as_ref(), info)?,
+        };
+        let have = kept.as_ref().map_or(0, |kept| kept.len);
+        self.check_space(&directory, info.size, have, placing)?;
+        let (file, part) = match kept {
+            Some(kept) => (kept.file, kept.name),
+            None => create_part(&directory, &safe.name)
+                .map_err(|error| No::Failed(Failed::new(&full, error)))?,
+        };
+        let reserved = match info.size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have) {
+            Some(size) => match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, size) {
+                Ok(()) => size,
+                Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
+                    if have == 0 && placing != Placing::InPlace {
+                        let _ = place::remove(&directory, &part);
+                    }
+                    return Err(No::Refused(Refusal::NoSpace, None));
+                }
+                // The file system cannot reserve; it will tell when it is full.
+                Err(_) => 0,
+            },
+            None => 0,
+        };
+        record.path = Some(path.join(place::os(&part)));
+        record.resumed_from = have;
+        record.size = have;
+        let digest = if have == 0 { self.options.digest } else { None };
+        self.gathered.clear();
+        self.current = Some(Incoming {
+            directory,
+            path,
+            name: safe.name,
+            part,
+            file,
+            placing,
+            modified: info.modified.filter(|_| self.options.dates),
+            mode: info.mode.filter(|_| self.options.modes),
+            resumed: have,
+            reached: have,
+            reserved,
+            gap: None,
+            failed: false,
+            running: Running::new(digest),
+        });
+        Ok(have)
+    }
+
+    /// Opens the directories of a name, one by one, making those that are missing.
+    fn descend(&self, directories: &[Vec<u8>]) -> Result<(OwnedFd, PathBuf), No> {
+        let mut path = self.path.clone();
+        let failed = |path: &Path, error: io::Error| No::Failed(Failed::new(path, error));
+        let mut directory = self.directory.try_clone().map_err(|error| failed(&path, error))?;
+        for name in directories {
+            path.push(place::os(name));
+            directory = match place::directory_in(&directory, name) {
+                Ok(next) => next,
+                Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
+                    return Err(No::Refused(Refusal::Name, Some(NameRule::NotADirectory)));
+                }
+                Err(error) => return Err(failed(&path, error.into())),
+            };
+        }
+        Ok((directory, path))
+    }
+
+    /// How the file will get its name, or why it will not.
+    fn placing(
+        &self,
+        existing: Option<&rustix::fs::Stat>,
+        info: &FileInfo<'_>,
+    ) -> Result<Placing, No> {
+        let refuse = |why| Err(No::Refused(why, None));
+        let Some(existing) = existing else { return Ok(Placing::Rename) };
+        let kind = place::kind(existing);
+        let plain = kind == FileType::RegularFile;
+        let replaceable = plain || kind == FileType::Symlink;
+        match self.options.collision {
+            Collision::Rename => Ok(Placing::Rename),
+            Collision::Replace if replaceable => Ok(Placing::Replace),
+            Collision::Backup if replaceable => Ok(Placing::Backup),
+            Collision::Append if plain => Ok(Placing::Append),
+            Collision::Update if plain => match info.modified {
+                None => Ok(Placing::Rename),
+                Some(modified) if modified > existing.st_mtime => Ok(Placing::Replace),
+                Some(_) => refuse(Refusal::NotNewer),
+            },
+            _ => refuse(Refusal::Exists),
+        }
+    }
+
+    /// Whether the file system says that it has the room.
+    fn check_space(
+        &self,
+        directory: &OwnedFd,
+        size: Option<u64>,
+        have: u64,
+        placing: Placing,
+    ) -> Result<(), No> {
+        let Some(size) = size else { return Ok(()) };
+        // Appending needs the file twice: aside, and at the end of the old one.
+        let copies = if placing == Placing::Append { 2 } else { 1 };
+        let need = size.saturating_sub(have).saturating_mul(copies);
+        let Ok(space) = fstatvfs(directory) else { return Ok(()) };
+        // Some file systems do not count.
+        if space.f_blocks > 0 && need > space.f_bavail.saturating_mul(space.f_frsize) {
+            return Err(No::Refused(Refusal::NoSpace, None));
+        }
+        Ok(())
+    }
+
+    /// What can be continued, if the sender offers it and the options allow it.
+    fn resumable(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        info: &FileInfo<'_>,
+    ) -> io::Result<Option<Kept>> {
+        // Positions of a text file differ between the ends.
+        if !info.resume || info.kind == FileKind::Text {
+            return Ok(None);
+        }
+        let in_part = self.options.resume != Resume::Never;
+        let in_place = self.options.resume == Resume::Existing;
+        let candidates = [(in_part, part_name(name), false), (in_place, name.to_vec(), true)];
+        for (allowed, name, in_place) in candidates {
+            if !allowed {
+                continue;
+            }
+            let Some(file) = open_plain(directory, &name)? else { continue };
+            let len = fstat(&file)?.st_size as u64;
+            let usable = info.size.is_none_or(|size| len <= size) && (len > 0 || !in_place);
+            if usable && is_ours(&file) {
+                return Ok(Some(Kept { file, name, len, in_place }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Stores bytes. Small ones are gathered.
+    pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
+        let Some(open) = self.current.as_mut() else {
+            return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
+        };
+        if offset < open.reached {
+            let text = format!("expected an offset from {} on, got {offset}", open.reached);
+            return Err(Failed::new(&open.part_path(), io::Error::other(text)));
+        }
+        open.running.pass(offset, bytes);
+        if offset > open.reached {
+            open.gap.get_or_insert(open.reached);
+        }
+        if offset > open.reached || self.gathered.len() + bytes.len() > GATHER_LEN {
+            open.flush(&mut self.gathered)?;
+        }
+        open.reached = offset;
+        if self.gathered.is_empty() && bytes.len() >= DIRECT_LEN {
+            open.write_at(offset, bytes)?;
+        } else {
+            self.gathered.extend_from_slice(bytes);
+        }
+        open.reached += bytes.len() as u64;
+        Ok(())
+    }
+
+    pub(super) fn digest(&mut self, kind: DigestKind, len: u64) -> Result<[u8; 32], Failed> {
+        let Some(open) = self.current.as_mut() else {
+            return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
+        };
+        if let Some(value) = open.running.value(kind, len) {
+            return Ok(value);
+        }
+        open.flush(&mut self.gathered)?;
+        digest::over(&open.file, kind, len).map_err(|error| Failed::new(&open.part_path(), error))
+    }
+
+    /// Ends the current file, if there is one, and completes its record.
+    pub(super) fn close(
+        &mut self,
+        complete: bool,
+        verified: bool,
+        record: Option<&mut FileRecord>,
+    ) -> Result<(), Failed> {
+        let (Some(mut open), Some(record)) = (self.current.take(), record) else { return Ok(()) };
+        let mut result = open.flush(&mut self.gathered);
+        self.gathered.clear();
+        record.verified = verified;
+        if complete && result.is_ok() {
+            match self.put_in_place(&mut open) {
+                Ok(name) => {
+                    record.path = Some(open.path.join(place::os(&name)));
+                    record.size = fstat(&open.file).map_or(open.reached, |s| s.st_size as u64);
+                    record.outcome = FileOutcome::Stored;
+                    record.digest = open.running.whole(open.reached);
+                    return Ok(());
+                }
+                Err(error) => {
+                    result = Err(Failed::new(&open.path.join(place::os(&open.name)), error))
+                }
+            }
+        }
+        record.outcome = FileOutcome::Partial;
+        record.verified = false;
+        record.size = fstat(&open.file).map_or(open.reached, |stat| stat.st_size as u64);
+        let keep = open.placing == Placing::InPlace
+            || (self.options.incomplete == Incomplete::Keep && record.size > 0);
+        if keep {
+            if let Some(gap) = open.gap.filter(|gap| *gap < record.size) {
+                // Only what is there without a hole can be continued.
+                let _ = ftruncate(&open.file, gap);
+                record.size = gap;
+            }
+            open.release();
+        } else {
+            record.path = None;
+            let _ = place::remove(&open.directory, &open.part);
+        }
+        result
+    }
+
+    /// Dates, permissions, durability, name: in this order, so that nobody sees the name before
+    /// the rest.
+    fn put_in_place(&self, open: &mut Incoming) -> io::Result<Vec<u8>> {
+        open.release();
+        if open.placing != Placing::InPlace {
+            let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
+            // Not every file system has permissions or takes every date: best effort.
+            let _ = fchmod(&open.file, Mode::from_raw_mode(mode));
+        }
+        if let Some(modified) = open.modified {
+            let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+            let dates = Timestamps {
+                last_access: omit,
+                last_modification: Timespec { tv_sec: modified, tv_nsec: 0 },
+            };
+            let _ = futimens(&open.file, &dates);
+        }
+        if self.options.sync {
+            rustix::fs::fsync(&open.file)?;
+        }
+        let name = open.place()?;
+        if self.options.sync {
+            rustix::fs::fsync(&open.directory)?;
+        }
+        Ok(name)
+    }
+}
+
+impl Incoming {
+    fn part_path(&self) -> PathBuf {
+        self.path.join(place::os(&self.part))
+    }
+
+    /// Writes all of it. After a failure nothing is written any more: it would leave a hole.
+    fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Failed> {
+        if self.failed {
+            let error = io::Error::other("an earlier write failed");
+            return Err(Failed::new(&self.part_path(), error));
+        }
+        while !bytes.is_empty() {
+            let error: io::Error = match rustix::io::pwrite(&self.file, bytes, offset) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(len) => {
+                    offset += len as u64;
+                    bytes = &bytes[len..];
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
+                Err(error) => error.into(),
+            };
+            self.failed = true;
+            self.gap = Some(self.gap.map_or(offset, |gap| gap.min(offset)));
+            return Err(Failed::new(&self.part_path(), error));
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered; it ends at `reached`.
+    fn flush(&mut self, gathered: &mut Vec<u8>) -> Result<(), Failed> {
+        let result = self.write_at(self.reached - gathered.len() as u64, gathered);
+        gathered.clear();
+        result
+    }
+
+    /// Gives back blocks that were reserved and not used.
+    fn release(&mut self) {
+        if self.reserved > self.reached {
+            let _ = fstat(&self.file).map(|stat| ftruncate(&self.file, stat.st_size as u64));
+        }
+        self.reserved = 0;
+    }
+
+    /// Gives the whole file its name, and says which it was.
+    fn place(&self) -> io::Result<Vec<u8>> {
+        let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
+        match self.placing {
+            Placing::InPlace => Ok(name.to_vec()),
+            Placing::Rename => place::rename_free(directory, part, name, true),
+            Placing::Replace => match place::rename_over(directory, part, name) {
+                Ok(()) => Ok(name.to_vec()),
+                // A directory has taken the name since.
+                Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
+                    place::rename_free(directory, part, name, true)
+                }
+                Err(error) => Err(error.into()),
+            },
+            Placing::Backup => loop {
+                match place::rename_new(directory, part, name) {
+                    Ok(()) => return Ok(name.to_vec()),
+                    Err(Errno::EXIST) => {
+                        place::rename_free(directory, name, name, false)?;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            },
+            Placing::Append => self.append(),
+        }
+    }
+
+    /// Adds the whole file to the one that stands at the name. If that fails, the old one is as
+    /// it was.
+    fn append(&self) -> io::Result<Vec<u8>> {
+        let flags = OFlags::WRONLY;
+        let to = match place::open_in(&self.directory, &self.name, flags, Mode::empty()) {
+            Ok(to) => to,
+            Err(Errno::NOENT) => {
+                return place::rename_free(&self.directory, &self.part, &self.name, true);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let before = fstat(&to)?;
+        if place::kind(&before) != FileType::RegularFile {
+            return Err(io::Error::other("expected a plain file to append to"));
+        }
+        let start = before.st_size as u64;
+        if let Err(error) = copy(&self.file, &to, start) {
+            let _ = ftruncate(&to, start);
+            return Err(error);
+        }
+        place::remove(&self.directory, &self.part)?;
+        Ok(self.name.clone())
+    }
+}
+
+/// A file that is continued.
+struct Kept {
+    file: OwnedFd,
+    name: Vec<u8>,
+    len: u64,
+    in_place: bool,
+}
+
+/// Copies all of `from` to `to`, from `start` on.
+fn copy(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<()> {
+    let mut buffer = vec![0; 256 * 1024];
+    let mut offset = 0;
+    loop {
+        let len = match rustix::io::pread(from, &mut buffer[..], offset) {
+            Ok(0) => return Ok(()),
+            Ok(len) => len,
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let mut rest = &buffer[..len];
+        while !rest.is_empty() {
+            match rustix::io::pwrite(to, rest, start + offset) {
+                Ok(written) => {
+                    offset += written as u64;
+                    rest = &rest[written..];
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn part_name(name: &[u8]) -> Vec<u8> {
+    [name, b".part"].concat()
+}
+
+/// Opens a plain file that is there, without following or waiting; `None` if it is anything
+/// else.
+fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<OwnedFd>> {
+    let file = match place::open_in(directory, name, OFlags::RDWR, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let stat = fstat(&file)?;
+    let plain = place::kind(&stat) == FileType::RegularFile && stat.st_nlink == 1;
+    Ok(plain.then_some(file))
+}
+
+/// Takes the file for us alone; false if another process has it. Where the file system has no
+/// locks it counts as taken.
+fn is_ours(file: &OwnedFd) -> bool {
+    !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
+}
+
+/// Makes a `.part` for us alone; says which name it got.
+fn create_part(directory: &OwnedFd, name: &[u8]) -> io::Result<(OwnedFd, Vec<u8>)> {
+    let first = part_name(name);
+    for number in 0..=PART_ATTEMPTS {
+        let part = if number == 0 { first.clone() } else { place::numbered(&first, number) };
+        // The second go is for a stale one that has just been removed.
+        for _ in 0..2 {
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+            match place::open_in(directory, &part, flags, Mode::from_raw_mode(0o600)) {
+                Ok(file) if is_ours(&file) => return Ok((file, part)),
+                Ok(_) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            match open_plain(directory, &part)? {
+                Some(stale) if is_ours(&stale) => place::remove(directory, &part)?,
+                _ => break,
+            }
+        }
+    }
+    let text = format!("expected a free name such as {}", show(Path::new(place::os(&first))));
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+}

@@ -1,0 +1,221 @@
+//! Files on their way out.
+
+use super::digest::{self, Running};
+use super::error::{Failed, show};
+use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
+use rustix::fs::{Advice, FileType, Mode, OFlags, Stat, fadvise, fstat};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+use wetstring_proto::file::{DigestKind, FileInfo};
+
+/// The list of files to send, and the one that is being sent.
+pub(super) struct Sending {
+    sources: std::vec::IntoIter<Source>,
+    options: SendOptions,
+    current: Option<Outgoing>,
+}
+
+/// The file that is being sent.
+struct Outgoing {
+    file: OwnedFd,
+    /// The file as it was when it was opened.
+    before: Stat,
+    /// The length that was announced; no byte beyond it is sent.
+    announced: Option<u64>,
+    /// A pipe or stdin: bytes come once, in order.
+    stream: bool,
+    /// End of what was read so far.
+    reached: u64,
+    running: Running,
+}
+
+impl Sending {
+    pub(super) fn new(sources: Vec<Source>, options: SendOptions) -> Self {
+        Self { sources: sources.into_iter(), options, current: None }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Opens the next file that can be sent, and adds its record; those that cannot are recorded
+    /// as skipped. `None` after the last.
+    pub(super) fn next<'f>(
+        &mut self,
+        files: &'f mut Vec<FileRecord>,
+        last_error: &mut Option<String>,
+    ) -> Option<FileInfo<'f>> {
+        loop {
+            let source = self.sources.next()?;
+            let wire_name = wire_name(&source, self.options.paths);
+            let mut record = FileRecord::new(&wire_name);
+            if let Origin::Path(path) = &source.from {
+                record.path = Some(path.clone());
+            }
+            match open(&source, self.options.digest) {
+                Ok(outgoing) => {
+                    record.size = outgoing.announced.unwrap_or(0);
+                    files.push(record);
+                    let info = info(&outgoing, &self.options);
+                    self.current = Some(outgoing);
+                    let name = files.last().map_or(&[][..], |record| &record.wire_name);
+                    return Some(FileInfo { name, ..info });
+                }
+                Err(Failed { text, .. }) => {
+                    record.outcome = FileOutcome::Skipped(text.clone());
+                    files.push(record);
+                    *last_error = Some(text);
+                }
+            }
+        }
+    }
+
+    /// Fills `into` from `offset` on; 0 is the end of the file.
+    pub(super) fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let open = self.current.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        let room = open.announced.map_or(u64::MAX, |announced| announced.saturating_sub(offset));
+        let want = usize::try_from(room).unwrap_or(usize::MAX).min(into.len());
+        let into = &mut into[..want];
+        if into.is_empty() {
+            return Ok(0);
+        }
+        if open.stream && offset != open.reached {
+            let text = "the source is a stream and cannot be read again";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        let len = loop {
+            let result = if open.stream {
+                rustix::io::read(&open.file, &mut *into)
+            } else {
+                rustix::io::pread(&open.file, &mut *into, offset)
+            };
+            match result {
+                Err(Errno::INTR) => {}
+                result => break result?,
+            }
+        };
+        open.running.pass(offset, &into[..len]);
+        open.reached = open.reached.max(offset + len as u64);
+        Ok(len)
+    }
+
+    pub(super) fn digest(&self, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {
+        let open = self.current.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        match open.running.value(kind, len) {
+            Some(value) => Ok(value),
+            None if open.stream => Err(io::ErrorKind::Unsupported.into()),
+            None => digest::over(&open.file, kind, len),
+        }
+    }
+
+    /// Ends the current file, if there is one, and completes its record.
+    pub(super) fn close(
+        &mut self,
+        complete: bool,
+        verified: bool,
+        record: Option<&mut FileRecord>,
+    ) {
+        let (Some(open), Some(record)) = (self.current.take(), record) else { return };
+        record.outcome = if complete { FileOutcome::Sent } else { FileOutcome::Partial };
+        record.verified = verified;
+        if complete {
+            record.size = open.announced.unwrap_or(open.reached);
+            record.digest = open.running.whole(record.size);
+        }
+        record.changed = !open.stream
+            && fstat(&open.file).is_ok_and(|now| {
+                (now.st_size, now.st_mtime, now.st_mtime_nsec)
+                    != (open.before.st_size, open.before.st_mtime, open.before.st_mtime_nsec)
+            });
+    }
+}
+
+/// What is announced of a file; the name is filled in by the caller.
+fn info(open: &Outgoing, options: &SendOptions) -> FileInfo<'static> {
+    FileInfo {
+        name: &[],
+        size: open.announced,
+        modified: (!open.stream).then_some(open.before.st_mtime),
+        mode: (!open.stream).then_some(open.before.st_mode & 0o777),
+        kind: options.kind,
+        resume: options.resume && !open.stream,
+    }
+}
+
+fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed> {
+    let (file, path) = match &source.from {
+        Origin::Path(path) => {
+            // Opening a FIFO must not wait for a writer that never comes, nor a terminal become
+            // ours.
+            let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            let file = rustix::fs::open(path, flags, Mode::empty())
+                .map_err(|error| Failed::new(path, error))?;
+            (file, path.as_path())
+        }
+        Origin::Stdin => {
+            let path = Path::new("stdin");
+            let file = rustix::stdio::stdin()
+                .try_clone_to_owned()
+                .map_err(|error| Failed::new(path, error))?;
+            (file, path)
+        }
+    };
+    let before = fstat(&file).map_err(|error| Failed::new(path, error))?;
+    let kind = FileType::from_raw_mode(before.st_mode);
+    let stdin = source.from == Origin::Stdin;
+    let stream = match kind {
+        FileType::RegularFile => stdin,
+        FileType::Fifo => true,
+        _ if stdin => true,
+        FileType::Directory => return Err(wrong_kind(path, "a directory")),
+        _ => return Err(wrong_kind(path, "a device or socket")),
+    };
+    if stream && !stdin {
+        // From here on reading shall wait for the writer.
+        rustix::fs::fcntl_getfl(&file)
+            .and_then(|flags| rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK))
+            .map_err(|error| Failed::new(path, error))?;
+    }
+    let mut announced = None;
+    if !stream {
+        let _ = fadvise(&file, 0, None, Advice::Sequential);
+        // Files of /proc say that they are empty and are not.
+        let really_empty = || !matches!(rustix::io::pread(&file, &mut [0_u8; 1][..], 0), Ok(1..));
+        if before.st_size > 0 || really_empty() {
+            announced = Some(before.st_size as u64);
+        }
+    }
+    Ok(Outgoing { file, before, announced, stream, reached: 0, running: Running::new(digest) })
+}
+
+fn wrong_kind(path: &Path, kind: &str) -> Failed {
+    Failed {
+        kind: wetstring_proto::file::StoreError::Unsupported,
+        text: format!("{}: expected a file, got {kind}", show(path)),
+    }
+}
+
+/// The name on the wire: as told, or the path's last part, or the path without what only this
+/// machine knows (root, `.` and `..`).
+fn wire_name(source: &Source, paths: bool) -> Vec<u8> {
+    let Origin::Path(path) = &source.from else {
+        return source.name.clone().unwrap_or_else(|| b"stdin".to_vec());
+    };
+    if let Some(name) = &source.name {
+        return name.clone();
+    }
+    if !paths {
+        return path.file_name().unwrap_or(path.as_os_str()).as_bytes().to_vec();
+    }
+    let parts: Vec<&[u8]> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(part) => Some(part.as_bytes()),
+            _ => None,
+        })
+        .collect();
+    parts.join(&b'/')
+}
