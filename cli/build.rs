@@ -1,11 +1,11 @@
-//! Puts the source of the house into one text, which `wst demo` moves over the wet string.
+//! Puts the source of the protocols into one text, which `wst demo` moves over the wet string.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders whose text it is, in this order.
-const FOLDERS: &[&str] = &["proto", "lab", "drive", "cli", "xtask"];
+const FOLDERS: &[&str] = &["proto"];
 
 fn main() {
     let here = PathBuf::from(env("CARGO_MANIFEST_DIR"));

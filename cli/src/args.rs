@@ -100,7 +100,7 @@ pub(crate) enum Verb {
 /// `wst demo`.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// The file to move; a text of this program's own source if none
+    /// The file to move; the source of the protocols themselves if none
     pub(crate) file: Option<PathBuf>,
     /// The line, as for `wst line`
     #[arg(long, value_name = "SPEC", default_value = crate::demo::LINE)]
@@ -341,7 +341,7 @@ mod tests {
 
     fn settings(line: &str) -> Vec<(String, String)> {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        parse(&args).map(|parsed| parsed.settings).unwrap_or_else(|e| panic!("{e}"))
+        parse(&args).map_or_else(|e| panic!("{e}"), |parsed| parsed.settings)
     }
 
     fn pair(name: &str, value: &str) -> (String, String) {

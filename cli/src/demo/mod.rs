@@ -15,8 +15,9 @@ use std::time::{Duration, Instant as Wall};
 use console::Term;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use wetstring_drive::{Signals, SinkStore};
-use wetstring_lab::{End, LineModel, Serial, serial::Parity};
+use wetstring_drive::Signals;
+use wetstring_lab::serial::Parity;
+use wetstring_lab::{End, LineModel, MemoryFile, MemorySink, MemorySource, Serial};
 use wetstring_proto::kermit::{self, LineFacts};
 use wetstring_proto::settings::Settings;
 use wetstring_proto::{Engine, Instant, Outcome};
@@ -28,12 +29,12 @@ use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
 use crate::words;
 use scene::{Scene, Score};
-use world::{Eyes, Source, World};
+use world::{Eyes, World};
 
 /// The wet string: slow, far, seven bits wide, and noisy.
 pub(crate) const LINE: &str = "9600,delay=250ms,parity=even,burst=8@2s";
 
-/// What is moved unless the person names a file: the source of this program.
+/// What is moved unless the person names a file: the source of the protocols that move it.
 const TEXT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wetstring-source.txt"));
 const TEXT_NAME: &str = "wetstring-source.txt";
 
@@ -131,8 +132,8 @@ fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, St
     let receiver = kermit::Receiver::new(config.clone(), vec![0; config.receiver_memory()]);
     let sender: Box<dyn Engine> = Box::new(sender.map_err(say)?);
     let receiver: Box<dyn Engine> = Box::new(receiver.map_err(say)?);
-    let mut source = Source::new(plan.name.as_bytes(), &plan.bytes);
-    let mut sink = SinkStore::new(Vec::new());
+    let mut source = MemorySource::one(MemoryFile::new(&plan.name, plan.bytes.clone()));
+    let mut sink = MemorySink::new();
     let mut line = Serial::new(&plan.model);
     let mut world = World::new(&mut line, (sender, &mut source), (receiver, &mut sink), &eyes);
     voice.say(Level::Note, &introduction(plan));
@@ -146,7 +147,8 @@ fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, St
     if let Some(Err(error)) = eyes.file.as_mut().map(BufWriter::flush) {
         voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
     }
-    Ok(Run { outcome, interrupted, received: sink.into_inner(), elapsed, report, fields })
+    let received = sink.complete().next().map_or_else(Vec::new, |file| file.bytes.clone());
+    Ok(Run { outcome, interrupted, received, elapsed, report, fields })
 }
 
 fn introduction(plan: &Plan) -> String {
@@ -204,7 +206,7 @@ fn watch(
                 let _ = term.move_cursor_up(drawn);
             }
             drawn = lines.len();
-            let page: String = lines.iter().map(|line| format!("{line}\u{1b}[K\n")).collect();
+            let page: String = lines.join("\u{1b}[K\n") + "\u{1b}[K\n";
             let _ = term.write_str(&page);
         } else if said.elapsed() >= PLAIN_EVERY {
             said = Wall::now();

@@ -4,50 +4,12 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use wetstring_drive::sink::SinkStore;
 use wetstring_lab::{Element, End};
 use wetstring_proto::{
-    Command, Cx, Engine, Event, FileInfo, Instant, Reply, Request, Stats, Status, Store, Trace,
-    TraceEvent,
+    Command, Cx, Engine, Event, Instant, Stats, Status, Store, Trace, TraceEvent,
 };
 
 use super::scene::Scene;
-
-/// The file at the sending end.
-pub(crate) struct Source<'a> {
-    name: &'a [u8],
-    bytes: &'a [u8],
-    given: bool,
-}
-
-impl<'a> Source<'a> {
-    /// A file of this name.
-    pub(crate) fn new(name: &'a [u8], bytes: &'a [u8]) -> Self {
-        Self { name, bytes, given: false }
-    }
-}
-
-impl Store for Source<'_> {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        match request {
-            Request::Next if !self.given => {
-                self.given = true;
-                let size = Some(self.bytes.len() as u64);
-                Reply::File(FileInfo { name: self.name, size, ..FileInfo::default() })
-            }
-            Request::Next => Reply::NoMoreFiles,
-            Request::Read { offset, into } => {
-                let rest = usize::try_from(offset).ok().and_then(|at| self.bytes.get(at..));
-                let rest = rest.unwrap_or_default();
-                let len = rest.len().min(into.len());
-                into[..len].copy_from_slice(&rest[..len]);
-                Reply::Read(len)
-            }
-            Request::Close { .. } => Reply::Done,
-            _ => Reply::Failed(wetstring_proto::StoreError::Unsupported),
-        }
-    }
-}
 
 /// What sees everything: the picture, and the trace file.
 pub(crate) struct Eyes {
@@ -111,13 +73,11 @@ impl<'a> World<'a> {
     pub(crate) fn new(
         element: &'a mut dyn Element,
         sender: (Box<dyn Engine>, &'a mut dyn Store),
-        receiver: (Box<dyn Engine>, &'a mut SinkStore<Vec<u8>>),
+        receiver: (Box<dyn Engine>, &'a mut dyn Store),
         eyes: &'a RefCell<Eyes>,
     ) -> Self {
-        let sides = [
-            Side { engine: sender.0, store: sender.1, pending: Vec::new() },
-            Side { engine: receiver.0, store: receiver.1, pending: Vec::new() },
-        ];
+        let side = |(engine, store)| Side { engine, store, pending: Vec::new() };
+        let sides = [side(sender), side(receiver)];
         Self { now: Instant::ZERO, element, sides, eyes, said: Vec::new() }
     }
 
