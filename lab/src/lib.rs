@@ -1,1 +1,32 @@
-//! The laboratory.
+//! A deterministic laboratory of lines and hosts.
+//!
+//! The engines that move real files run here in virtual time over models of lines. Nothing asks a
+//! clock, an operating system or a random device: a seed and a text such as
+//! `9600,delay=250ms,burst=8@2s` describe a run completely, and running it twice gives the same
+//! trace, byte for byte.
+//!
+//! The rooms: [`element`] is the contract of everything that lies between two engines, [`serial`]
+//! is the first element, [`chain`] puts elements in a row, [`pair`] runs two engines over an
+//! element, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
+//! faults by seed, [`agenda`] orders time and [`random`] is the only source of chance.
+//!
+//! Time is whole nanoseconds and rates are whole bits per second; remainders are carried, and no
+//! floating point number decides anything.
+#![forbid(unsafe_code)]
+
+pub mod agenda;
+pub mod chain;
+pub mod element;
+pub mod pair;
+pub mod random;
+pub mod serial;
+pub mod store;
+pub mod swarm;
+pub mod trace;
+
+pub use element::{Element, End, Unit, Usage};
+pub use pair::{Pair, PairReport};
+pub use random::Random;
+pub use serial::{LineModel, Serial};
+pub use store::{MemoryFile, MemorySink, MemorySource};
+pub use trace::Recorder;

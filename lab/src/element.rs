@@ -1,0 +1,100 @@
+//! What lies between two engines: a line, a modem pair, a network, or a row of them.
+//!
+//! An element has two ends and the shape of an engine: things are offered at a time, it says when
+//! something will come out, and what is due is taken. It never asks for the time, so the same
+//! model runs in virtual time (see [`crate::pair`]) and in real time between two terminals.
+
+use wetstring_proto::{Cx, Instant};
+
+/// One of the two ends of an element. What is offered at `A` comes out at `B` and the reverse.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum End {
+    /// The near end: where "forward" starts.
+    A,
+    /// The far end.
+    B,
+}
+
+impl End {
+    /// Both, in the order in which they are served.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
+    /// The opposite end.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// 0 or 1, for arrays of two.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What an element carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Unit {
+    /// Bytes without bounds: an offer may be taken in part, and what comes out is cut anywhere.
+    #[default]
+    Bytes,
+    /// Datagrams: one [`Element::offer`] is one datagram, taken whole or not at all, and one
+    /// [`Element::emit`] gives one datagram, which is lost if the buffer is too small for it.
+    Datagrams,
+}
+
+/// What one direction of an element has carried. Monotone counters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// Bytes that were taken from the sending end.
+    pub bytes_in: u64,
+    /// Bytes that were given to the receiving end.
+    pub bytes_out: u64,
+    /// Line bits of what was taken, start, parity and stop bits included.
+    pub bits: u64,
+    /// Time that those bits take on the line, in nanoseconds. The rest of a run is idle time.
+    pub busy_ns: u64,
+    /// Bytes that were damaged by noise.
+    pub damaged_bytes: u64,
+    /// Bytes that were lost.
+    pub dropped_bytes: u64,
+    /// Bytes that came out twice.
+    pub duplicated_bytes: u64,
+    /// How often this direction had to turn a half duplex line around.
+    pub turnarounds: u64,
+}
+
+/// Something between two engines.
+///
+/// The calls may come late; what happens in the model happens at the model's own times. They may
+/// not go back in time.
+pub trait Element {
+    /// Offers bytes at `end`, and says how many were taken. A short take is back pressure: offer
+    /// the rest again at [`Element::room`], or after something was emitted at the other end.
+    fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize;
+
+    /// When [`Element::emit`] at `end` wants to be called next, because output is due there or
+    /// because something changes inside. `None` if nothing is under way.
+    fn next(&self, end: End) -> Option<Instant>;
+
+    /// Moves what is due by now at `end` into `into`, and says how many bytes that was. What did
+    /// not fit stays due.
+    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize;
+
+    /// When an offer at `end`, which had been taken short, will find room again by the mere
+    /// passing of time. `None` if no offer was cut short or if it depends on what is emitted.
+    fn room(&self, end: End) -> Option<Instant>;
+
+    /// Bytes or datagrams.
+    fn unit(&self) -> Unit {
+        Unit::Bytes
+    }
+
+    /// What was carried of what was offered at `end`.
+    fn usage(&self, end: End) -> Usage;
+
+    /// Ends all faults (noise, loss, duplication) for what is offered from now on. What makes the
+    /// element what it is (rate, delay, width) stays.
+    fn calm(&mut self) {}
+}

@@ -1,0 +1,397 @@
+//! Two engines, their stores and an element between them, run in virtual time.
+//!
+//! ```text
+//! store <-> engine A <-> port A <-> element <-> port B <-> engine B <-> store
+//! ```
+//!
+//! The doors are used exactly as the real loop uses them: writes are small and are taken in part,
+//! bytes that an engine does not take wait in the port, timers run when they are due. Time jumps
+//! from one event to the next, so a transfer of an hour takes a moment.
+
+use crate::agenda::Agenda;
+use crate::element::{Element, End, Usage};
+use crate::trace::Recorder;
+use wetstring_proto::engine::{Command, Cx, Engine, Event, Outcome, Status};
+use wetstring_proto::file::Store;
+use wetstring_proto::stats::Stats;
+use wetstring_proto::{Duration, Instant};
+
+/// Bytes that a port takes from an engine, or gives to it, at a time.
+const PORT_BYTES: usize = 64;
+/// So many calls at one moment without the time going on are a storm.
+const CALLS_AT_ONE_TIME: u64 = 200_000;
+/// So many timers that run out at one moment, too.
+const TIMERS_AT_ONE_TIME: u32 = 100;
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// Both engines are over.
+    Over,
+    /// Nothing is under way, no timer runs, and at least one engine is not over.
+    Stalled,
+    /// The virtual time came to its limit.
+    TimeLimit,
+    /// The number of events came to its limit.
+    EventLimit,
+    /// An engine asked for timers or for its store again and again, at one moment.
+    Storm,
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Over => "both engines are over",
+            Self::Stalled => "stalled: nothing is under way and no timer runs",
+            Self::TimeLimit => "the virtual time came to its limit",
+            Self::EventLimit => "the number of events came to its limit",
+            Self::Storm => "an engine does not let the time go on",
+        })
+    }
+}
+
+/// Something that is done to a run at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// The person at this end wishes something.
+    Command(End, Command),
+    /// The faults of the element stop.
+    Calm,
+}
+
+/// A run: what lies between, the limits, and what is done when.
+pub struct Pair<'a> {
+    element: &'a mut dyn Element,
+    agenda: Agenda<Act>,
+    port_buffer: usize,
+    time_limit: Duration,
+    event_limit: u64,
+}
+
+impl std::fmt::Debug for Pair<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pair")
+            .field("agenda", &self.agenda)
+            .field("port_buffer", &self.port_buffer)
+            .field("time_limit", &self.time_limit)
+            .field("event_limit", &self.event_limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What became of one side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SideReport {
+    /// Its outcome, if it came to one.
+    pub outcome: Option<Outcome>,
+    /// When the outcome was fixed.
+    pub settled_at: Option<Instant>,
+    /// Its counters.
+    pub stats: Stats,
+    /// How often it reported a whole file.
+    pub files_done: u64,
+    /// How often it reported a whole file whose digests were compared.
+    pub files_verified: u64,
+    /// How often it reported a file refused or cancelled.
+    pub files_skipped: u64,
+    /// What the line carried of what it sent.
+    pub usage: Usage,
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PairReport {
+    /// Why it ended.
+    pub stop: Stop,
+    /// The two sides, A first.
+    pub sides: [SideReport; 2],
+    /// When both outcomes were fixed, or else when the run ended.
+    pub elapsed: Duration,
+    /// When the run ended, lingering included.
+    pub ended_at: Instant,
+    /// How many different moments there were.
+    pub events: u64,
+}
+
+impl PairReport {
+    /// Whether both sides ended in good order.
+    pub fn is_done(&self) -> bool {
+        self.sides.iter().all(|side| side.outcome == Some(Outcome::Done))
+    }
+
+    /// The time that the direction from `end` was idle, in nanoseconds.
+    pub fn idle_ns(&self, end: End) -> u64 {
+        let elapsed = u64::try_from(self.elapsed.as_nanos()).unwrap_or(u64::MAX);
+        elapsed.saturating_sub(self.sides[end.index()].usage.busy_ns)
+    }
+}
+
+/// One engine with its store and its port.
+struct Side<'a> {
+    end: End,
+    who: &'static str,
+    engine: &'a mut dyn Engine,
+    store: &'a mut dyn Store,
+    /// What came out of the element and was not taken yet.
+    inbox: Vec<u8>,
+    report: SideReport,
+}
+
+impl<'a> Pair<'a> {
+    /// A run over this element, of at most a day and a hundred million events.
+    pub fn new(element: &'a mut dyn Element) -> Self {
+        Self {
+            element,
+            agenda: Agenda::new(),
+            port_buffer: PORT_BYTES,
+            time_limit: Duration::from_secs(86_400),
+            event_limit: 100_000_000,
+        }
+    }
+
+    /// Bytes that a port takes or gives at a time; 64 unless set.
+    #[must_use]
+    pub fn port_buffer(mut self, bytes: usize) -> Self {
+        self.port_buffer = bytes.max(1);
+        self
+    }
+
+    /// Stops at this time.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// Stops after so many events.
+    #[must_use]
+    pub fn event_limit(mut self, limit: u64) -> Self {
+        self.event_limit = limit;
+        self
+    }
+
+    /// Does something at a time.
+    #[must_use]
+    pub fn at(mut self, time: Duration, act: Act) -> Self {
+        self.agenda.put(Instant::ZERO + time, act);
+        self
+    }
+
+    /// Runs engine and store of end A against those of end B.
+    pub fn run<'s>(
+        mut self,
+        a: (&'s mut dyn Engine, &'s mut dyn Store),
+        b: (&'s mut dyn Engine, &'s mut dyn Store),
+        recorder: &mut Recorder,
+    ) -> PairReport {
+        let mut sides = [Side::new(End::A, "A", a), Side::new(End::B, "B", b)];
+        let mut now = Instant::ZERO;
+        let mut events = 0;
+        let stop = loop {
+            events += 1;
+            while let Some((_, act)) = self.agenda.take(now) {
+                self.act(&mut sides, now, act, recorder);
+            }
+            if !self.settle(&mut sides, now, recorder) {
+                break Stop::Storm;
+            }
+            if sides.iter().all(|side| matches!(side.engine.status(), Status::Over(_))) {
+                break Stop::Over;
+            }
+            let Some(next) = self.next(&sides) else { break Stop::Stalled };
+            if next > Instant::ZERO + self.time_limit {
+                now = Instant::ZERO + self.time_limit;
+                break Stop::TimeLimit;
+            }
+            if events >= self.event_limit {
+                break Stop::EventLimit;
+            }
+            now = now.max(next);
+        };
+        for side in &mut sides {
+            side.report.stats = *side.engine.stats();
+            side.report.usage = self.element.usage(side.end);
+            let outcome = side.report.outcome;
+            recorder.note(now, side.who, format_args!("end outcome={outcome:?}"));
+        }
+        recorder.note(now, "pair", format_args!("stop {stop:?}"));
+        let sides = sides.map(|side| side.report);
+        let settled = sides.iter().map(|side| side.settled_at).reduce(|a, b| Some(a?.max(b?)));
+        let elapsed = settled.flatten().unwrap_or(now).since(Instant::ZERO);
+        PairReport { stop, sides, elapsed, ended_at: now, events }
+    }
+
+    fn act(&mut self, sides: &mut [Side<'_>; 2], now: Instant, act: Act, recorder: &mut Recorder) {
+        recorder.note(now, "pair", format_args!("act {act:?}"));
+        match act {
+            Act::Command(end, command) => {
+                let side = &mut sides[end.index()];
+                let mut trace = recorder.of(side.who);
+                side.engine.command(&mut Cx { now, trace: &mut trace }, command);
+            }
+            Act::Calm => self.element.calm(),
+        }
+    }
+
+    /// Uses all doors until nothing moves any more at this moment; false if that does not end.
+    fn settle(&mut self, sides: &mut [Side<'_>; 2], now: Instant, recorder: &mut Recorder) -> bool {
+        let mut calls = 0;
+        let mut ticks = [0; 2];
+        loop {
+            let mut moved = false;
+            for side in sides.iter_mut() {
+                if side.engine.deadline().is_some_and(|deadline| deadline <= now) {
+                    ticks[side.end.index()] += 1;
+                    side.tick(now, recorder);
+                    moved = true;
+                }
+                moved |= side.receive(self.element, self.port_buffer, now, recorder);
+                moved |= side.ask(now, recorder, &mut calls);
+                moved |= side.transmit(self.element, self.port_buffer, now, recorder);
+                side.listen(now, recorder);
+            }
+            calls += 1;
+            if calls > CALLS_AT_ONE_TIME || ticks.iter().any(|ticks| *ticks > TIMERS_AT_ONE_TIME) {
+                return false;
+            }
+            if !moved {
+                return true;
+            }
+        }
+    }
+
+    /// The next moment at which something happens.
+    fn next(&self, sides: &[Side<'_>; 2]) -> Option<Instant> {
+        let mut next = self.agenda.next();
+        let mut sooner = |time: Option<Instant>| {
+            next = next.into_iter().chain(time).min();
+        };
+        for side in sides {
+            sooner(side.engine.deadline());
+            sooner(self.element.room(side.end));
+            // A port that is full does not take more; the engine will move on by other means.
+            sooner(self.element.next(side.end).filter(|_| side.inbox.len() < self.port_buffer));
+        }
+        next
+    }
+}
+
+impl<'a> Side<'a> {
+    fn new(
+        end: End,
+        who: &'static str,
+        (engine, store): (&'a mut dyn Engine, &'a mut dyn Store),
+    ) -> Self {
+        let report = SideReport {
+            outcome: None,
+            settled_at: None,
+            stats: Stats::default(),
+            files_done: 0,
+            files_verified: 0,
+            files_skipped: 0,
+            usage: Usage::default(),
+        };
+        Self { end, who, engine, store, inbox: Vec::new(), report }
+    }
+
+    fn tick(&mut self, now: Instant, recorder: &mut Recorder) {
+        let mut trace = recorder.of(self.who);
+        self.engine.tick(&mut Cx { now, trace: &mut trace });
+    }
+
+    /// Answers the store door until it is closed.
+    fn ask(&mut self, now: Instant, recorder: &mut Recorder, calls: &mut u64) -> bool {
+        let mut moved = false;
+        while *calls <= CALLS_AT_ONE_TIME {
+            let Some(request) = self.engine.request() else { break };
+            let reply = self.store.answer(request);
+            let mut trace = recorder.of(self.who);
+            self.engine.reply(&mut Cx { now, trace: &mut trace }, reply);
+            moved = true;
+            *calls += 1;
+        }
+        moved
+    }
+
+    /// Moves bytes from the engine into the element.
+    fn transmit(
+        &mut self,
+        element: &mut dyn Element,
+        port_buffer: usize,
+        now: Instant,
+        recorder: &mut Recorder,
+    ) -> bool {
+        let mut moved = false;
+        loop {
+            let mut trace = recorder.of(self.who);
+            let lent = self.engine.transmit(&mut Cx { now, trace: &mut trace });
+            if lent.is_empty() {
+                return moved;
+            }
+            let chunk: Vec<u8> = lent[..lent.len().min(port_buffer)].to_vec();
+            let mut trace = recorder.of("line");
+            let taken = element.offer(&mut Cx { now, trace: &mut trace }, self.end, &chunk);
+            if taken == 0 {
+                return moved;
+            }
+            let mut trace = recorder.of(self.who);
+            self.engine.transmitted(&mut Cx { now, trace: &mut trace }, taken);
+            moved = true;
+        }
+    }
+
+    /// Moves bytes from the element into the engine.
+    fn receive(
+        &mut self,
+        element: &mut dyn Element,
+        port_buffer: usize,
+        now: Instant,
+        recorder: &mut Recorder,
+    ) -> bool {
+        let mut moved = false;
+        loop {
+            let held = self.inbox.len();
+            self.inbox.resize(port_buffer.max(held), 0);
+            let mut trace = recorder.of("line");
+            let mut cx = Cx { now, trace: &mut trace };
+            let came = element.emit(&mut cx, self.end, &mut self.inbox[held..]);
+            self.inbox.truncate(held + came);
+            if self.inbox.is_empty() {
+                return moved;
+            }
+            let mut trace = recorder.of(self.who);
+            let mut cx = Cx { now, trace: &mut trace };
+            let taken = match self.engine.status() {
+                // What comes after the end belongs to somebody else: here, to nobody.
+                Status::Over(_) => self.inbox.len(),
+                _ => self.engine.receive(&mut cx, &self.inbox).min(self.inbox.len()),
+            };
+            self.inbox.drain(..taken);
+            if came + taken == 0 {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    /// Hears what the engine has to tell, and notes an outcome.
+    fn listen(&mut self, now: Instant, recorder: &mut Recorder) {
+        while let Some(event) = self.engine.event() {
+            match event {
+                Event::FileDone { verified, .. } => {
+                    self.report.files_done += 1;
+                    self.report.files_verified += u64::from(verified);
+                }
+                Event::FileRefused { .. } | Event::FileCancelled { .. } => {
+                    self.report.files_skipped += 1;
+                }
+                _ => {}
+            }
+            recorder.note(now, self.who, format_args!("event {event:?}"));
+        }
+        if self.report.outcome.is_none() {
+            self.report.outcome = self.engine.status().outcome();
+            self.report.settled_at = self.report.outcome.map(|_| now);
+        }
+    }
+}

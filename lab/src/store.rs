@@ -1,0 +1,374 @@
+//! Files in memory, for tests and for the laboratory.
+
+use crate::random::Random;
+use std::sync::Arc;
+use twox_hash::XxHash3_128;
+use wetstring_proto::file::{
+    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+};
+
+/// Content that is made, not kept: the same kind, seed and length give the same bytes for ever.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// All bytes equally likely; cannot be compressed.
+    Random(u64),
+    /// Zero bytes.
+    Zeros,
+    /// Lines of lower-case words, of about 47 characters, each ended by a line feed.
+    Text(u64),
+    /// 0, 1, 2, ... 255, 0, ...
+    Ramp,
+    /// Each byte value in runs of each length at which run-length codes change their mind.
+    Runs,
+}
+
+/// The lengths of [`Content::Runs`]: where Kermit's repeat counts begin to pay and end [KPM].
+const RUNS: [usize; 10] = [1, 2, 3, 4, 5, 93, 94, 95, 188, 189];
+
+impl Content {
+    /// The first `len` bytes.
+    pub fn bytes(self, len: usize) -> Vec<u8> {
+        match self {
+            Self::Random(seed) => {
+                let mut bytes = vec![0; len];
+                Random::stream(seed, "content", "random").fill(&mut bytes);
+                bytes
+            }
+            Self::Zeros => vec![0; len],
+            Self::Text(seed) => text(seed, len),
+            Self::Ramp => (0..len).map(|index| index as u8).collect(),
+            Self::Runs => runs().take(len).collect(),
+        }
+    }
+
+    /// How long [`Content::Runs`] is before it begins again.
+    pub fn runs_len() -> usize {
+        RUNS.iter().sum::<usize>() * 256
+    }
+}
+
+fn runs() -> impl Iterator<Item = u8> {
+    let once = RUNS
+        .into_iter()
+        .flat_map(|len| (0..=255u8).flat_map(move |value| std::iter::repeat_n(value, len)));
+    once.cycle()
+}
+
+fn text(seed: u64, len: usize) -> Vec<u8> {
+    let mut random = Random::stream(seed, "content", "text");
+    let mut bytes = Vec::with_capacity(len + 16);
+    let mut column = 0;
+    let mut width = random.between(20, 74);
+    while bytes.len() < len {
+        let word = random.between(1, 9);
+        for _ in 0..word {
+            bytes.push(b'a' + random.below(26) as u8);
+        }
+        column += word + 1;
+        let full = column >= width;
+        bytes.push(if full { b'\n' } else { b' ' });
+        if full {
+            column = 0;
+            width = random.between(20, 74);
+        }
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+/// A file in memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryFile {
+    /// Name on the wire.
+    pub name: Vec<u8>,
+    /// Content.
+    pub bytes: Arc<[u8]>,
+    /// Bytes or lines.
+    pub kind: FileKind,
+    /// Time of the last change, in seconds since 1970.
+    pub modified: Option<i64>,
+    /// Unix permission bits.
+    pub mode: Option<u32>,
+    /// Ask the receiver to continue what it has.
+    pub resume: bool,
+}
+
+impl MemoryFile {
+    /// A binary file with this content.
+    pub fn new(name: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self {
+            name: name.as_bytes().to_vec(),
+            bytes: bytes.into(),
+            kind: FileKind::Binary,
+            modified: None,
+            mode: None,
+            resume: false,
+        }
+    }
+
+    /// A binary file of `len` bytes of made content.
+    pub fn made(name: &str, content: Content, len: usize) -> Self {
+        Self::new(name, content.bytes(len))
+    }
+
+    fn info(&self) -> FileInfo<'_> {
+        FileInfo {
+            name: &self.name,
+            size: Some(self.bytes.len() as u64),
+            modified: self.modified,
+            mode: self.mode,
+            kind: self.kind,
+            resume: self.resume,
+        }
+    }
+}
+
+/// A sender's store: gives these files, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct MemorySource {
+    files: Vec<MemoryFile>,
+    /// How many have been given out.
+    given: usize,
+    /// How the files were closed: (complete, verified), by file.
+    closed: Vec<Option<(bool, bool)>>,
+    /// Reading at or behind this position fails.
+    fail_at: Option<u64>,
+}
+
+impl MemorySource {
+    /// Will give these.
+    pub fn new(files: Vec<MemoryFile>) -> Self {
+        let closed = vec![None; files.len()];
+        Self { files, given: 0, closed, fail_at: None }
+    }
+
+    /// Will give this one.
+    pub fn one(file: MemoryFile) -> Self {
+        Self::new(vec![file])
+    }
+
+    /// Reading at or behind `offset` of any file fails with an I/O error.
+    #[must_use]
+    pub fn failing_at(mut self, offset: u64) -> Self {
+        self.fail_at = Some(offset);
+        self
+    }
+
+    /// The files.
+    pub fn files(&self) -> &[MemoryFile] {
+        &self.files
+    }
+
+    /// How each file was closed, as (complete, verified); `None` if it was not.
+    pub fn closed(&self) -> &[Option<(bool, bool)>] {
+        &self.closed
+    }
+}
+
+impl Store for MemorySource {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        if request == Request::Next {
+            let next = self.files.get(self.given);
+            self.given += usize::from(next.is_some());
+            return next.map_or(Reply::NoMoreFiles, |file| Reply::File(file.info()));
+        }
+        let Some(index) = self.given.checked_sub(1) else {
+            return Reply::Failed(StoreError::NotFound);
+        };
+        let bytes = &self.files[index].bytes;
+        match request {
+            Request::Read { offset, .. } if self.fail_at.is_some_and(|at| offset >= at) => {
+                Reply::Failed(StoreError::Io)
+            }
+            Request::Read { offset, into } => {
+                let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
+                let rest = rest.unwrap_or_default();
+                let mut len = rest.len().min(into.len());
+                if let Some(at) = self.fail_at {
+                    len = len.min(usize::try_from(at - offset).unwrap_or(usize::MAX));
+                }
+                into[..len].copy_from_slice(&rest[..len]);
+                Reply::Read(len)
+            }
+            Request::Digest { kind, len } => digest(kind, bytes, len),
+            Request::Close { complete, verified } => {
+                self.closed[index] = Some((complete, verified));
+                Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+/// What a sink says to an offer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Policy {
+    /// Yes, from the start.
+    #[default]
+    Accept,
+    /// No.
+    Refuse(Refusal),
+    /// Yes, from the end of what is here of that name; from the start if there is nothing.
+    Resume,
+}
+
+/// A file as it arrived.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Name as the protocol gave it.
+    pub name: Vec<u8>,
+    /// Content, the part that was here before included.
+    pub bytes: Vec<u8>,
+    /// The size that was announced.
+    pub size: Option<u64>,
+    /// The time that was announced.
+    pub modified: Option<i64>,
+    /// Bytes or lines.
+    pub kind: FileKind,
+    /// Where it was resumed; 0 if it was not.
+    pub resumed_at: u64,
+    /// It was closed as whole.
+    pub complete: bool,
+    /// It was closed as verified.
+    pub verified: bool,
+}
+
+/// A receiver's store: keeps what comes.
+#[derive(Clone, Debug, Default)]
+pub struct MemorySink {
+    policy: Policy,
+    partial: Vec<(Vec<u8>, Vec<u8>)>,
+    received: Vec<Received>,
+    open: bool,
+    refused: Vec<Vec<u8>>,
+    space: Option<u64>,
+    broken_order: bool,
+}
+
+impl MemorySink {
+    /// Accepts everything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says this to every offer.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Has this part of a file already.
+    #[must_use]
+    pub fn with_partial(mut self, name: &str, bytes: &[u8]) -> Self {
+        self.partial.push((name.as_bytes().to_vec(), bytes.to_vec()));
+        self
+    }
+
+    /// Has room for so many bytes in all; then it fails with [`StoreError::NoSpace`].
+    #[must_use]
+    pub fn with_space(mut self, bytes: u64) -> Self {
+        self.space = Some(bytes);
+        self
+    }
+
+    /// What has come, in order, whole or not.
+    pub fn received(&self) -> &[Received] {
+        &self.received
+    }
+
+    /// The files that were closed as whole, in order.
+    pub fn complete(&self) -> impl Iterator<Item = &Received> {
+        self.received.iter().filter(|file| file.complete)
+    }
+
+    /// The names that were refused.
+    pub fn refused(&self) -> &[Vec<u8>] {
+        &self.refused
+    }
+
+    /// Whether the receiver broke the contract: wrote backwards, over a hole, or without a file.
+    pub fn broken_order(&self) -> bool {
+        self.broken_order
+    }
+
+    fn offer(&mut self, info: FileInfo<'_>) -> Reply<'static> {
+        if let Policy::Refuse(why) = self.policy {
+            self.refused.push(info.name.to_vec());
+            return Reply::Refuse(why);
+        }
+        let here = self.partial.iter().find(|(name, _)| name == info.name);
+        let part = here.filter(|_| self.policy == Policy::Resume).map(|(_, bytes)| bytes.clone());
+        let bytes = part.unwrap_or_default();
+        let offset = bytes.len() as u64;
+        self.received.push(Received {
+            name: info.name.to_vec(),
+            bytes,
+            size: info.size,
+            modified: info.modified,
+            kind: info.kind,
+            resumed_at: offset,
+            complete: false,
+            verified: false,
+        });
+        self.open = true;
+        Reply::Accept { offset }
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Reply<'static> {
+        let Some(file) = self.received.last_mut().filter(|_| self.open) else {
+            self.broken_order = true;
+            return Reply::Failed(StoreError::NotFound);
+        };
+        if offset != file.bytes.len() as u64 {
+            self.broken_order = true;
+            return Reply::Failed(StoreError::Io);
+        }
+        if let Some(space) = &mut self.space {
+            match space.checked_sub(bytes.len() as u64) {
+                Some(left) => *space = left,
+                None => return Reply::Failed(StoreError::NoSpace),
+            }
+        }
+        file.bytes.extend_from_slice(bytes);
+        Reply::Done
+    }
+}
+
+impl Store for MemorySink {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Offer { info } => self.offer(info),
+            Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Digest { kind, len } => match self.received.last() {
+                Some(file) => digest(kind, &file.bytes, len),
+                None => Reply::Failed(StoreError::NotFound),
+            },
+            Request::Close { complete, verified } => {
+                match self.received.last_mut().filter(|_| self.open) {
+                    Some(file) => (file.complete, file.verified) = (complete, verified),
+                    None => self.broken_order = true,
+                }
+                self.open = false;
+                Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+/// The digest of the first `len` bytes.
+fn digest(kind: DigestKind, bytes: &[u8], len: u64) -> Reply<'static> {
+    let Some(bytes) = usize::try_from(len).ok().and_then(|len| bytes.get(..len)) else {
+        return Reply::Failed(StoreError::Io);
+    };
+    let mut digest = [0; 32];
+    match kind {
+        DigestKind::Crc32 => digest[..4].copy_from_slice(&crc32fast::hash(bytes).to_be_bytes()),
+        DigestKind::Xxh3 => {
+            digest[..16].copy_from_slice(&XxHash3_128::oneshot(bytes).to_be_bytes());
+        }
+        _ => return Reply::Failed(StoreError::Unsupported),
+    }
+    Reply::Digest(digest)
+}

@@ -1,0 +1,344 @@
+//! The swarm: many runs, each made by a seed, that try to break a protocol.
+//!
+//! A seed picks the files, the line and its faults here, and the engines and their settings in a
+//! closure of the protocol. Then two things are checked.
+//!
+//! * **Safety**, whatever happens: nobody reports success unless the receiver's files equal the
+//!   source, the store is written in order, no engine panics, none keeps the time from going on,
+//!   and the number of events is bounded.
+//! * **Liveness**: at some moment the faults stop; from then on the run must come to an end, well
+//!   or with a clear failure.
+//!
+//! A seed that fails is shown with all it picked and with the command that runs it again.
+
+use crate::pair::{Act, Pair, PairReport, Stop};
+use crate::random::Random;
+use crate::serial::{Burst, Direction, LineModel, Period, Probability, Serial};
+use crate::store::{Content, MemoryFile, MemorySink, MemorySource};
+use crate::trace::Recorder;
+use std::fmt;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use wetstring_proto::Duration;
+use wetstring_proto::engine::{Engine, Outcome};
+
+/// Two engines that a protocol made from a seed.
+pub struct Ends {
+    /// At end A.
+    pub sender: Box<dyn Engine>,
+    /// At end B.
+    pub receiver: Box<dyn Engine>,
+    /// The settings that were picked, in words.
+    pub description: String,
+}
+
+impl fmt::Debug for Ends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ends").field("description", &self.description).finish_non_exhaustive()
+    }
+}
+
+/// A swarm of runs of one protocol.
+pub struct Swarm<'a> {
+    build: &'a dyn Fn(&mut Random, &LineModel) -> Ends,
+    lines: &'a dyn Fn(&mut Random) -> LineModel,
+    files: &'a dyn Fn(&mut Random) -> Vec<MemoryFile>,
+    same: fn(&[u8], &[u8]) -> bool,
+    replay: &'a str,
+    faults_last: Duration,
+    time_limit: Duration,
+    event_limit: u64,
+}
+
+impl fmt::Debug for Swarm<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Swarm").field("replay", &self.replay).finish_non_exhaustive()
+    }
+}
+
+/// What a run did that it must not do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// A success was reported, but the receiver's files are not those of the sender.
+    FalseSuccess(String),
+    /// The receiver wrote its file backwards or with a hole.
+    BrokenStore,
+    /// An engine panicked, and said this.
+    Panic(String),
+    /// The run did not end.
+    NoEnd(Stop),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FalseSuccess(what) => write!(f, "false success: {what}"),
+            Self::BrokenStore => f.write_str("the receiver wrote its file out of order"),
+            Self::Panic(what) => write!(f, "panic: {what}"),
+            Self::NoEnd(stop) => write!(f, "no end: {stop}"),
+        }
+    }
+}
+
+/// A seed that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed {
+    /// The seed.
+    pub seed: u64,
+    /// What it did.
+    pub fault: Fault,
+    /// All that it picked.
+    pub description: String,
+    /// The command that runs it again.
+    pub replay: String,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: {}", self.seed, self.fault)?;
+        writeln!(f, "  picked: {}", self.description)?;
+        write!(f, "  replay: {}", self.replay)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// What became of a swarm in which no seed failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Runs.
+    pub runs: u64,
+    /// Of those, how many ended in good order on both sides.
+    pub done: u64,
+    /// Of those, how many ended with a clear failure on either side.
+    pub failed: u64,
+    /// Damaged, lost and duplicated bytes of all runs.
+    pub hits: u64,
+    /// Packets that were sent again, in all runs.
+    pub retransmissions: u64,
+    /// Events of all runs.
+    pub events: u64,
+}
+
+impl<'a> Swarm<'a> {
+    /// A swarm of what `build` makes of a seed's random stream and of the line that was picked.
+    ///
+    /// `replay` is the command that runs one seed again, with `{seed}` in the place of the seed.
+    pub fn new(build: &'a dyn Fn(&mut Random, &LineModel) -> Ends, replay: &'a str) -> Self {
+        Self {
+            build,
+            lines: &any_line,
+            files: &any_files,
+            same: |source, received| source == received,
+            replay,
+            faults_last: Duration::from_secs(600),
+            time_limit: Duration::from_secs(100_000),
+            event_limit: 20_000_000,
+        }
+    }
+
+    /// Picks lines in this way.
+    #[must_use]
+    pub fn lines(mut self, lines: &'a dyn Fn(&mut Random) -> LineModel) -> Self {
+        self.lines = lines;
+        self
+    }
+
+    /// Picks files in this way.
+    #[must_use]
+    pub fn files(mut self, files: &'a dyn Fn(&mut Random) -> Vec<MemoryFile>) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// Compares (source, received) in this way, for a protocol that changes files by its nature.
+    #[must_use]
+    pub fn same(mut self, same: fn(&[u8], &[u8]) -> bool) -> Self {
+        self.same = same;
+        self
+    }
+
+    /// The faults stop after this time, and the run must end within the other.
+    #[must_use]
+    pub fn times(mut self, faults_last: Duration, time_limit: Duration) -> Self {
+        self.faults_last = faults_last;
+        self.time_limit = time_limit;
+        self
+    }
+
+    /// A run must end within so many events.
+    #[must_use]
+    pub fn event_limit(mut self, limit: u64) -> Self {
+        self.event_limit = limit;
+        self
+    }
+
+    /// Runs these seeds, up to the first that fails.
+    pub fn run(&self, seeds: Range<u64>) -> Result<Tally, Box<Failed>> {
+        let mut tally = Tally::default();
+        for seed in seeds {
+            let report = self.one(seed, &mut Recorder::off())?;
+            tally.runs += 1;
+            tally.done += u64::from(report.is_done());
+            tally.failed += u64::from(!report.is_done());
+            tally.events += report.events;
+            for side in &report.sides {
+                let usage = side.usage;
+                tally.hits += usage.damaged_bytes + usage.dropped_bytes + usage.duplicated_bytes;
+                tally.retransmissions += side.stats.retransmissions;
+            }
+        }
+        Ok(tally)
+    }
+
+    /// Runs one seed, with its trace.
+    pub fn one(&self, seed: u64, recorder: &mut Recorder) -> Result<PairReport, Box<Failed>> {
+        let line = (self.lines)(&mut Random::stream(seed, "swarm", "line"));
+        let files = (self.files)(&mut Random::stream(seed, "swarm", "files"));
+        let mut random = Random::stream(seed, "swarm", "run");
+        let port_buffer = random.pick(&[1, 3, 16, 64, 64, 64, 1000, 9000]);
+        let mut settings = Random::stream(seed, "swarm", "protocol");
+        let mut description = format!("line {line}; port {port_buffer}; files {}", list(&files));
+        let fail = |fault, description: &str| {
+            let replay = self.replay.replace("{seed}", &seed.to_string());
+            Box::new(Failed { seed, fault, description: description.to_owned(), replay })
+        };
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            let mut ends = (self.build)(&mut settings, &line);
+            description = format!("{description}; {}", ends.description);
+            let mut source = MemorySource::new(files.clone());
+            let mut sink = MemorySink::new();
+            let mut element = Serial::new(&line);
+            let report = Pair::new(&mut element)
+                .port_buffer(port_buffer)
+                .time_limit(self.time_limit)
+                .event_limit(self.event_limit)
+                .at(self.faults_last, Act::Calm)
+                .run(
+                    (ends.sender.as_mut(), &mut source),
+                    (ends.receiver.as_mut(), &mut sink),
+                    recorder,
+                );
+            (report, sink)
+        }));
+        let (report, sink) = match caught {
+            Ok(result) => result,
+            Err(panic) => return Err(fail(Fault::Panic(words(panic.as_ref())), &description)),
+        };
+        match self.check(&files, &report, &sink) {
+            Ok(()) => Ok(report),
+            Err(fault) => Err(fail(fault, &description)),
+        }
+    }
+
+    fn check(
+        &self,
+        files: &[MemoryFile],
+        report: &PairReport,
+        sink: &MemorySink,
+    ) -> Result<(), Fault> {
+        if sink.broken_order() {
+            return Err(Fault::BrokenStore);
+        }
+        // Each whole file at the receiver has to be one of the sender's, in the sender's order.
+        let mut sources = files.iter();
+        for (index, file) in sink.complete().enumerate() {
+            if !sources.any(|source| (self.same)(&source.bytes, &file.bytes)) {
+                let name = file.name.escape_ascii();
+                let len = file.bytes.len();
+                return Err(Fault::FalseSuccess(format!(
+                    "the receiver has whole file {index}, `{name}` of {len} bytes, which differs \
+                     from the source"
+                )));
+            }
+        }
+        let whole = sink.complete().count() as u64;
+        for (side, name) in report.sides.iter().zip(["sender", "receiver"]) {
+            let claimed = side.files_done.max(side.stats.files_done);
+            if claimed > whole {
+                return Err(Fault::FalseSuccess(format!(
+                    "the {name} reports {claimed} whole files, the receiver has {whole}"
+                )));
+            }
+            let done = side.outcome == Some(Outcome::Done);
+            if done && whole + side.files_skipped < files.len() as u64 {
+                return Err(Fault::FalseSuccess(format!(
+                    "the {name} is done with {} files, the receiver has {whole}",
+                    files.len()
+                )));
+            }
+        }
+        match report.stop {
+            Stop::Over => Ok(()),
+            stop => Err(Fault::NoEnd(stop)),
+        }
+    }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "?".to_owned())
+}
+
+fn list(files: &[MemoryFile]) -> String {
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| format!("{}({})", file.name.escape_ascii(), file.bytes.len()))
+        .collect();
+    names.join(" ")
+}
+
+/// A line of any kind that carries eight bits: rate, delay, buffer, noise of all sorts.
+pub fn any_line(random: &mut Random) -> LineModel {
+    let chance = |random: &mut Random, low: u32, high: u32| {
+        let scale = random.between(u64::from(low), u64::from(high)) as u32;
+        Probability::new(random.between(1, 9), scale).unwrap_or_default()
+    };
+    let mut line = LineModel {
+        rate_bps: random.pick(&[0, 300, 1200, 9600, 9600, 19_200, 115_200, 3_000_000]),
+        delay: Duration::from_millis(random.pick(&[0, 0, 1, 20, 250, 1000])),
+        buffer_bytes: random.pick(&[1, 16, 64, 64, 512, 4096]),
+        direction: random.pick(&[Direction::Both, Direction::Forward, Direction::Reverse]),
+        seed: random.bits(),
+        ..LineModel::default()
+    };
+    if random.one_in(2) {
+        line.bit_errors = chance(random, 5, 8);
+    }
+    if random.one_in(2) {
+        let len = random.between(1, 40);
+        line.burst = Some(Burst { len, every: Period::Bytes(len + random.between(500, 20_000)) });
+    }
+    if random.one_in(4) {
+        line.drop = chance(random, 4, 6);
+    }
+    if random.one_in(4) {
+        line.duplicate = chance(random, 4, 6);
+    }
+    if random.one_in(8) {
+        line.half_duplex = Some(Duration::from_millis(random.between(0, 200)));
+    }
+    line
+}
+
+/// One to three files of up to 3000 bytes, of any content.
+pub fn any_files(random: &mut Random) -> Vec<MemoryFile> {
+    let count = random.between(1, 3);
+    let made = |index: u64, random: &mut Random| {
+        let seed = random.bits();
+        let kinds = [
+            Content::Random(seed),
+            Content::Random(seed),
+            Content::Text(seed),
+            Content::Zeros,
+            Content::Ramp,
+            Content::Runs,
+        ];
+        let content = random.pick(&kinds);
+        let longest = random.pick(&[0, 1, 100, 1000, 3000]);
+        let len = random.between(0, longest) as usize;
+        MemoryFile::made(&format!("file{index}.dat"), content, len)
+    };
+    (0..count).map(|index| made(index, random)).collect()
+}
