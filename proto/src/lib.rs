@@ -29,9 +29,7 @@ pub mod stats;
 pub mod time;
 pub mod trace;
 
-pub use engine::{
-    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
-};
+pub use engine::{Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants};
 pub use file::{DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 pub use memory::{Memory, MemoryTooSmall};
 pub use stats::Stats;

@@ -108,4 +108,3 @@ impl Trace for NoTrace {
         false
     }
 }
-

@@ -105,13 +105,9 @@ fn every_setting_alone() {
                     let mut got = got;
                     if *name == "attributes" || *name == "init-length" {
                         // Without attributes the receiver cannot know that the last file is text.
-                        got.iter_mut().for_each(|file| {
-                            file.bytes = if file.name == b"lines.txt" {
-                                files()[4].bytes.clone()
-                            } else {
-                                file.bytes.clone()
-                            }
-                        });
+                        if let Some(file) = got.last_mut() {
+                            file.bytes.clone_from(&files()[4].bytes);
+                        }
                     }
                     assert_whole(&got, &label);
                 }
@@ -211,7 +207,9 @@ fn resume_finds_that_the_start_was_another_file() {
     let whole = random(30_000, 3);
     let (got, ends) = resume(&random(10_000, 4), &whole, &[]);
     assert!(!got[0].complete);
-    let why = |outcome| matches!(outcome, Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. }));
+    let why = |outcome| {
+        matches!(outcome, Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. }))
+    };
     assert!(why(ends.receiver), "{:?}", ends.receiver);
     assert!(matches!(ends.sender, Outcome::Failed(Failure { kind: FailureKind::PeerError, .. })));
 }
@@ -264,7 +262,8 @@ fn cancel_by_either_side_at_any_moment() {
                         (is_sender == by_sender && turns == when * 3 + 1).then_some(command)
                     });
                     let ends = pair.run();
-                    let label = format!("{streaming} sender={by_sender} {command:?} at {when}: {ends:?}");
+                    let label =
+                        format!("{streaming} sender={by_sender} {command:?} at {when}: {ends:?}");
                     check_cancel(&label, command, by_sender, &ends, &sink.files);
                 }
             }
@@ -280,13 +279,17 @@ fn check_cancel(label: &str, command: Command, by_sender: bool, ends: &common::E
     }
     let (own, other) =
         if by_sender { (ends.sender, ends.receiver) } else { (ends.receiver, ends.sender) };
-    let failed = |outcome, kind| matches!(outcome, Outcome::Failed(f) if Failure { kind, ..f } == f);
+    let failed =
+        |outcome, kind| matches!(outcome, Outcome::Failed(f) if Failure { kind, ..f } == f);
     if own == Outcome::Done {
         assert_eq!(other, Outcome::Done, "{label}");
         assert_ne!(command, Command::Abort, "{label}");
     } else {
         assert!(failed(own, FailureKind::Aborted), "{label}");
-        assert!(failed(other, FailureKind::PeerError) || failed(other, FailureKind::Silence), "{label}");
+        assert!(
+            failed(other, FailureKind::PeerError) || failed(other, FailureKind::Silence),
+            "{label}"
+        );
     }
     if command == Command::CancelFile && own == Outcome::Done {
         assert!(got.iter().filter(|f| f.complete).count() >= 4, "{label}: the others arrive");
@@ -301,8 +304,14 @@ fn a_full_store_ends_both_with_a_reason() {
         let (mut source, mut sink) =
             (Source::new(files()), Sink { room: Some(50_000), ..Sink::new() });
         let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
-        assert!(matches!(ends.receiver, Outcome::Failed(Failure { kind: FailureKind::Store(_), .. })));
-        assert!(matches!(ends.sender, Outcome::Failed(Failure { kind: FailureKind::PeerError, .. })));
+        assert!(matches!(
+            ends.receiver,
+            Outcome::Failed(Failure { kind: FailureKind::Store(_), .. })
+        ));
+        assert!(matches!(
+            ends.sender,
+            Outcome::Failed(Failure { kind: FailureKind::PeerError, .. })
+        ));
         assert!(ends.events.iter().any(|e| e == "s message The receiver cannot store the file"));
         assert!(!sink.files[0].complete);
     }
@@ -326,7 +335,9 @@ fn a_store_that_corrupts_is_found_out() {
     let mut sink = Sink { corrupt: true, ..Sink::new() };
     let mut source = Source::new(files());
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
-    let why = |outcome| matches!(outcome, Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. }));
+    let why = |outcome| {
+        matches!(outcome, Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. }))
+    };
     assert!(why(ends.receiver));
     assert_ne!(ends.sender, Outcome::Done);
     assert!(!sink.files[0].complete);

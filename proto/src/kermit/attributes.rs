@@ -99,10 +99,8 @@ pub fn emit(info: &FileInfo<'_>, system: [u8; 2], utc_offset_s: i32, out: &mut [
         }
         FileKind::Binary => list.add(b'"', b"B8"),
     }
-    if let Some(time) = info.modified {
-        if let Some(date) = format_date(time + i64::from(utc_offset_s)) {
-            list.add(b'#', &date);
-        }
+    if let Some(date) = info.modified.and_then(|time| format_date(time + i64::from(utc_offset_s))) {
+        list.add(b'#', &date);
     }
     if let Some(size) = info.size {
         list.add(b'!', format_decimal(size.div_ceil(1024), &mut digits));

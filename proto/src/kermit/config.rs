@@ -264,9 +264,7 @@ impl Config {
             max_long: Some(length),
             whatami: Some(whatami),
             system: self.system,
-            own: Some(
-                params::OWN_LENGTH | if self.digest { params::OWN_DIGEST } else { 0 },
-            ),
+            own: Some(params::OWN_LENGTH | if self.digest { params::OWN_DIGEST } else { 0 }),
         }
     }
 

@@ -3,11 +3,11 @@
 
 use super::check::Check;
 use super::config::Config;
+use super::config::Prefixing;
 use super::decode::Decoder;
 use super::encode::{Coding, Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
 use super::packet::{LONG_HEADER, finish, kind};
-use super::config::Prefixing;
 use super::params::{Agreed, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use crate::engine::{Cx, Event, Failure, Outcome, Status};
@@ -278,10 +278,10 @@ impl Link {
 
     /// Takes over the parity of the partner's packets, once it is known.
     pub(crate) fn sense_parity(&mut self) {
-        if self.config.parity.is_none() && !self.parity.is_seven_bit() {
-            if let Some(parity) = self.reader.sensed() {
-                self.parity = parity;
-            }
+        if let (None, Some(parity)) = (self.config.parity, self.reader.sensed())
+            && !self.parity.is_seven_bit()
+        {
+            self.parity = parity;
         }
     }
 
@@ -555,10 +555,10 @@ impl Link {
     }
 
     pub(crate) fn tick_ending(&mut self, cx: &Cx<'_>) {
-        if let Ending::Linger { outcome, until, .. } = self.ending {
-            if until <= cx.now {
-                self.ending = Ending::Over(outcome);
-            }
+        if let Ending::Linger { outcome, until, .. } = self.ending
+            && until <= cx.now
+        {
+            self.ending = Ending::Over(outcome);
         }
     }
 
@@ -576,9 +576,7 @@ impl Link {
             Note::Negotiated => Event::Negotiated(self.agreement.as_str()),
             Note::Started { offset } => Event::FileStarted { info, offset },
             Note::Done { size, verified } => Event::FileDone { size, verified },
-            Note::Refused { why, by_peer } => {
-                Event::FileRefused { name: info.name, why, by_peer }
-            }
+            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
             Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
             Note::Message => Event::Message(self.message.as_bytes()),
         }

@@ -28,6 +28,7 @@ pub mod prefix;
 mod receiver;
 mod receiving;
 mod sender;
+mod sending;
 mod sink;
 mod source;
 pub mod states;

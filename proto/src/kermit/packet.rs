@@ -68,11 +68,12 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'st
     if body.len() < header + 1 {
         return Err("packet shorter than its header");
     }
-    let under = |check: Check| -> Option<Packet<'_>> {
-        let covered = body.len().checked_sub(check.len())?;
-        (covered >= header && check.verify(&body[..covered], &body[covered..]))
-            .then(|| Packet { kind, seq, data: &body[header..covered] })
-    };
+    let under =
+        |check: Check| -> Option<Packet<'_>> {
+            let covered = body.len().checked_sub(check.len())?;
+            (covered >= header && check.verify(&body[..covered], &body[covered..]))
+                .then(|| Packet { kind, seq, data: &body[header..covered] })
+        };
     let first = match kind {
         kind::NAK => match body.len() - header {
             1 => Check::Sum6,
@@ -147,7 +148,8 @@ pub fn finish(
 /// is taken as a bound on the whole packet, which is safe under both readings (digest §5.2).
 pub fn data_room(max_short: usize, max_long: Option<usize>, check: Check) -> usize {
     let short = max_short.min(MAX_SHORT).saturating_sub(2 + check.len());
-    let long = max_long.map_or(0, |max| max.min(MAX_LONG).saturating_sub(LONG_HEADER + check.len()));
+    let long =
+        max_long.map_or(0, |max| max.min(MAX_LONG).saturating_sub(LONG_HEADER + check.len()));
     // A long packet that carries no more than a short one only costs its longer header.
     short.max(long).max(1)
 }

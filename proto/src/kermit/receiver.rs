@@ -82,13 +82,13 @@ impl<M: Memory> Engine for Receiver<M> {
     fn receive(&mut self, cx: &mut Cx<'_>, bytes: &[u8]) -> usize {
         let (core, mut mem) = self.parts();
         let used = core.take_input(cx, &mut mem, bytes);
-        core.pump(cx, &mut mem);
+        core.pump(cx);
         used
     }
 
     fn transmit(&mut self, cx: &mut Cx<'_>) -> &[u8] {
-        let (core, mut mem) = self.parts();
-        core.pump(cx, &mut mem);
+        let (core, mem) = self.parts();
+        core.pump(cx);
         if core.link.turn.is_some() {
             return &[];
         }
@@ -96,9 +96,9 @@ impl<M: Memory> Engine for Receiver<M> {
     }
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize) {
-        let (core, mut mem) = self.parts();
+        let core = &mut self.core;
         core.link.sent(cx, len);
-        core.pump(cx, &mut mem);
+        core.pump(cx);
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -108,7 +108,7 @@ impl<M: Memory> Engine for Receiver<M> {
     fn tick(&mut self, cx: &mut Cx<'_>) {
         let (core, mut mem) = self.parts();
         core.tick(cx, &mut mem);
-        core.pump(cx, &mut mem);
+        core.pump(cx);
     }
 
     fn request(&mut self) -> Option<Request<'_>> {
@@ -128,7 +128,7 @@ impl<M: Memory> Engine for Receiver<M> {
     fn reply(&mut self, cx: &mut Cx<'_>, reply: Reply<'_>) {
         let (core, mut mem) = self.parts();
         core.reply(cx, &mut mem, reply);
-        core.pump(cx, &mut mem);
+        core.pump(cx);
     }
 
     fn event(&mut self) -> Option<Event<'_>> {
@@ -141,7 +141,7 @@ impl<M: Memory> Engine for Receiver<M> {
     fn command(&mut self, cx: &mut Cx<'_>, command: Command) {
         let (core, mut mem) = self.parts();
         core.command(cx, &mut mem, command);
-        core.pump(cx, &mut mem);
+        core.pump(cx);
     }
 
     fn wants(&self) -> Wants {

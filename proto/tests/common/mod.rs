@@ -235,7 +235,11 @@ impl<'a> Pair<'a> {
             if !moved {
                 let next = [self.sender.deadline(), self.receiver.deadline()];
                 let Some(next) = next.into_iter().flatten().min() else {
-                    panic!("nothing to do and no deadline: {:?} {:?}", self.sender.status(), self.receiver.status())
+                    panic!(
+                        "nothing to do and no deadline: {:?} {:?}",
+                        self.sender.status(),
+                        self.receiver.status()
+                    )
                 };
                 now = now.max(next);
                 for engine in [&mut *self.sender, &mut *self.receiver] {
@@ -318,7 +322,11 @@ impl<'a> Pair<'a> {
                 }
                 _ => {
                     while let Some(event) = engine.event() {
-                        events.push(format!("{} {}", if is_sender { "s" } else { "r" }, show(&event)));
+                        events.push(format!(
+                            "{} {}",
+                            if is_sender { "s" } else { "r" },
+                            show(&event)
+                        ));
                         moved = true;
                     }
                     if self.dice.is_some() {

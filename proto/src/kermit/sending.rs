@@ -1,0 +1,644 @@
+//! The state machine of the sender ([KPM] §10, digest §10–19). The window is in `flight`, the file
+//! in `source`, what both engines share in `link`.
+
+use super::config::Config;
+use super::flight::Flight;
+use super::frame::Found;
+use super::length::LengthPolicy;
+use super::link::{Ending, Link, trace_got, trace_sent};
+use super::packet::{self, LONG_HEADER, Packet, data_room, kind};
+use super::params::{self, OWN_DIGEST, Params};
+use super::sender::Mem;
+use super::source::Source;
+use super::states::{SenderStep, Sending, on_ack};
+use super::timing::{RoundTrip, line_time};
+use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
+use crate::file::{FileInfo, FileKind};
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+
+mod files;
+
+/// Quiet that lets a failed transfer's last packets run out.
+const DRAIN: Duration = Duration::from_millis(400);
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Next,
+    Read,
+    Digest,
+    Close { complete: bool, verified: bool },
+}
+
+/// The file that is being sent. Its name stands in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    /// Facts, with an empty name.
+    info: FileInfo<'static>,
+    name_len: usize,
+    /// Every byte is in a packet, or the rest is given up.
+    encoded: bool,
+    /// The store has it open.
+    open: bool,
+    /// The partner does not want it.
+    refused: bool,
+    /// What the partner is given to compare.
+    digest: Option<[u8; 16]>,
+}
+
+/// Who wants to stop, and how much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cancel {
+    No,
+    File { by_peer: bool },
+    Batch { by_peer: bool },
+}
+
+/// A data packet that is being filled.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    len: usize,
+    room: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    pub(super) state: Sending,
+    pub(super) ask: Ask,
+    pub(super) flight: Flight,
+    timing: RoundTrip,
+    lengths: LengthPolicy,
+    ours: Params,
+    pub(super) source: Source,
+    file: Current,
+    open: Option<Open>,
+    cancel: Cancel,
+    /// Timeouts in a row without a good packet: what a silent partner is told by.
+    silent: u32,
+}
+
+/// The memory of the slot a number lives in.
+fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -> &'a mut [u8] {
+    let len = Config::slot_len(usize::from(link.config.send_length));
+    let at = flight.index(number) * len;
+    &mut slots[at..at + len]
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        let ceiling = Duration::from_secs(u64::from(config.timeout_s));
+        // A parameter packet and its answer, each about 40 bytes, on top of the partner's start-up.
+        let initial = Duration::from_secs(3) + line_time(config.line.rate_bps, 80);
+        let adapt = config.adapt_length && !config.is_reliable();
+        let link = Link::new(config);
+        Self {
+            state: Sending::Start,
+            ask: Ask::Nothing,
+            flight: Flight::new(link.config.slots()),
+            timing: RoundTrip::new(initial, ceiling),
+            lengths: LengthPolicy::new(adapt),
+            ours: link.config.params(FileKind::Binary),
+            source: Source::new(&link.text_coding()),
+            file: Current::default(),
+            open: None,
+            cancel: Cancel::No,
+            silent: 0,
+            link,
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {
+        if cx.trace.enabled() && self.state != state {
+            let (from, to) = (self.state.name(), state.name());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.state = state;
+    }
+
+    /// Data packets are going out without acknowledgements.
+    fn is_streaming_data(&self) -> bool {
+        self.link.agreed.streaming && self.state == Sending::Data
+    }
+
+    /// Ends with a failure; `say` is what the partner is told, if anything.
+    fn fail(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        blame: Blame,
+        kind: FailureKind,
+        say: Option<&str>,
+    ) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        self.link.output.drop_unsent();
+        self.open = None;
+        if let Some(text) = say {
+            self.link.say_error(cx, mem.out, self.flight.next, text);
+        }
+        self.enter(cx, Sending::End);
+        self.ask = if self.file.open {
+            Ask::Close { complete: false, verified: false }
+        } else {
+            Ask::Nothing
+        };
+        self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
+    }
+
+    /// Puts a packet into a slot, to be queued. `fill` writes its data field.
+    fn control(
+        &mut self,
+        mem: &mut Mem<'_>,
+        kind: u8,
+        fill: impl FnOnce(&Self, &mut [u8], &[u8]) -> usize,
+    ) {
+        let room = self.room(kind);
+        let slot = slot_of(mem.slots, &self.link, &self.flight, self.flight.next);
+        let len = fill(self, &mut slot[LONG_HEADER..LONG_HEADER + room], mem.name);
+        self.push(mem, kind, len);
+    }
+
+    /// The data of the next packet stands in its slot: completes the packet.
+    fn push(&mut self, mem: &mut Mem<'_>, kind: u8, len: usize) {
+        let number = self.flight.next;
+        let slot = slot_of(mem.slots, &self.link, &self.flight, number);
+        let check = self.link.check_for(kind);
+        let (mark, seven_bit) = (self.link.config.mark, self.link.seven_bit());
+        let seq = (number % 64) as u8;
+        let (start, end) = packet::finish(slot, len, seq, kind, check, mark, seven_bit);
+        self.flight.push(kind, start, end);
+    }
+
+    /// Bytes of data that fit in a packet of this type, by the partner's limits and ours.
+    fn room(&self, kind: u8) -> usize {
+        let link = &self.link;
+        let check = link.check_for(kind);
+        let ours = usize::from(link.config.send_length);
+        let short = usize::from(link.theirs.max_short).min(ours);
+        let long = link.agreed.send_long.map(|long| usize::from(long).min(ours));
+        let most = data_room(short, long, check);
+        if kind != kind::DATA || link.agreed.streaming {
+            return most;
+        }
+        let overhead = LONG_HEADER + check.len();
+        let wanted = self.lengths.length(most + overhead, self.idle_bytes());
+        most.min(wanted.saturating_sub(overhead).max(10))
+    }
+
+    /// Bytes of line time that pass unused per packet because a window of one has to wait.
+    fn idle_bytes(&self) -> usize {
+        let Some(rtt) = self.timing.smoothed().filter(|_| self.link.agreed.window == 1) else {
+            return 0;
+        };
+        // A line of unknown rate is taken for a slow one: longer packets do no harm on a fast one.
+        let rate =
+            if self.link.config.line.rate_bps == 0 { 9600 } else { self.link.config.line.rate_bps };
+        (rtt.as_millis() as usize).saturating_mul(rate as usize / 10) / 1000
+    }
+
+    /// Queues and builds as much as the port and the window take.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.pump_ending(cx);
+        }
+        if self.state == Sending::Start {
+            self.link.alive = cx.now;
+            self.enter(cx, Sending::Init);
+            self.control(mem, kind::SEND_INIT, |core, data, _| {
+                let mut text = [0; 40];
+                let len = core.ours.emit(&mut text, usize::from(core.link.config.init_length));
+                data[..len].copy_from_slice(&text[..len]);
+                len
+            });
+        }
+        while !self.link.saturated(mem.out.len()) && self.link.ending == Ending::No {
+            let did = match self.flight.to_queue() {
+                Some(number) => self.queue(cx, mem, number),
+                None if self.state == Sending::Data => self.produce(cx, mem),
+                None => false,
+            };
+            if !did {
+                break;
+            }
+        }
+        if self.link.ending != Ending::No {
+            self.pump_ending(cx);
+        }
+    }
+
+    /// The last words leave, the store closes; then it is over.
+    fn pump_ending(&mut self, cx: &mut Cx<'_>) {
+        let Ending::Words(outcome) = self.link.ending else { return };
+        let stuck = cx.now - self.link.alive >= Duration::from_secs(1);
+        if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
+            return;
+        }
+        match outcome {
+            Outcome::Done => self.link.ending = Ending::Over(outcome),
+            Outcome::Failed(_) => self.link.linger(cx, outcome, DRAIN),
+        }
+    }
+
+    /// Puts a copy of a packet in flight into the queue.
+    fn queue(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) -> bool {
+        let slot = *self.flight.slot(number);
+        if slot.copies > u32::from(self.link.config.retries) {
+            self.give_up(cx, mem, slot.kind);
+            return false;
+        }
+        let memory = slot_of(mem.slots, &self.link, &self.flight, number);
+        let packet = &memory[slot.start..slot.end];
+        let Some(leaves_at) = self.link.enqueue(cx, mem.out, packet, true) else { return false };
+        let again = self.flight.queued(number, leaves_at);
+        if again > 0 {
+            self.link.stats.retransmissions += 1;
+            self.link.stats.repeated_bytes += slot.len() as u64;
+        }
+        trace_sent(cx, slot.kind, number, slot.len(), again);
+        true
+    }
+
+    /// A packet failed too often.
+    fn give_up(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
+        if kind == kind::BREAK {
+            // Every file has been acknowledged as closed; only the good-bye was not heard.
+            self.enter(cx, Sending::End);
+            return self.link.end(cx, Outcome::Done);
+        }
+        let (blame, kind) = if self.silent > 1 {
+            (Blame::Peer, FailureKind::Silence)
+        } else {
+            (Blame::Line, FailureKind::TooManyRetries)
+        };
+        self.fail(cx, mem, blame, kind, Some("Too many retries"));
+    }
+
+    /// Makes one more data packet, or finds the file at its end. False if there is nothing to do.
+    fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        if (self.cancel != Cancel::No || self.file.refused) && !self.file.encoded {
+            self.open = None;
+            self.file.encoded = true;
+        }
+        if self.file.encoded {
+            return self.end_of_data(cx, mem);
+        }
+        let window = usize::from(self.link.agreed.window);
+        if !self.link.agreed.streaming && self.flight.len() >= window {
+            return false;
+        }
+        if self.source.starved() {
+            self.ask_read();
+            return false;
+        }
+        let open = self.open.unwrap_or(Open { len: 0, room: self.room(kind::DATA) });
+        let full = if self.link.agreed.streaming {
+            self.fill_streaming(cx, mem, open)
+        } else {
+            self.fill_slot(cx, mem, open)
+        };
+        if full && self.source.exhausted() {
+            self.file.encoded = true;
+        }
+        full
+    }
+
+    fn ask_read(&mut self) {
+        if self.ask == Ask::Nothing && !self.source.ended {
+            self.ask = Ask::Read;
+        }
+    }
+
+    /// Fills the open packet from the source. `None`: the source must be read first. Otherwise the
+    /// length of the data field of the finished packet.
+    fn fill(
+        &mut self,
+        source: &[u8],
+        data: &mut [u8],
+        mut open: Open,
+    ) -> Result<Option<usize>, FailureKind> {
+        let (used, made) = self.source.encode(source, &mut data[open.len..open.room]);
+        self.link.stats.file_bytes += used as u64;
+        self.link.stats.current_file_bytes += used as u64;
+        open.len += made;
+        if self.source.starved() {
+            self.open = Some(open);
+            self.ask_read();
+            return Ok(None);
+        }
+        self.open = None;
+        if open.len == 0 && !self.source.exhausted() {
+            // Not even one encoded byte fits in the packets this partner takes.
+            return Err(FailureKind::Violation);
+        }
+        self.link.stats.encoded_bytes += open.len as u64;
+        Ok(Some(open.len))
+    }
+
+    /// Fills a data packet in its slot of the window.
+    fn fill_slot(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, open: Open) -> bool {
+        let slot = slot_of(mem.slots, &self.link, &self.flight, self.flight.next);
+        match self.fill(mem.source, &mut slot[LONG_HEADER..], open) {
+            Ok(Some(0)) => true,
+            Ok(Some(len)) => {
+                self.push(mem, kind::DATA, len);
+                true
+            }
+            Ok(None) => false,
+            Err(kind) => {
+                self.fail(cx, mem, Blame::Peer, kind, Some("Packets too short"));
+                false
+            }
+        }
+    }
+
+    /// Fills a data packet in place in the queue towards the port.
+    fn fill_streaming(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, open: Open) -> bool {
+        let check = self.link.agreed.check;
+        let (pad, eol) = (usize::from(self.link.theirs.pad_count), self.link.theirs.eol);
+        let want = pad + LONG_HEADER + open.room + check.len() + 1;
+        let (mark, seven_bit) = (self.link.config.mark, self.link.seven_bit());
+        let out = core::mem::take(&mut mem.out);
+        let keep = if open.len > 0 { pad + LONG_HEADER + open.len } else { 0 };
+        let Some(room) = self.link.output.room(out, want, keep) else {
+            mem.out = out;
+            return false;
+        };
+        let body = &mut room[pad..];
+        let filled = self.fill(mem.source, &mut body[LONG_HEADER..], open);
+        let full = filled.is_ok_and(|filled| filled.is_some());
+        if let Ok(Some(len @ 1..)) = filled {
+            let number = self.flight.pass();
+            let seq = (number % 64) as u8;
+            let (start, end) = packet::finish(body, len, seq, kind::DATA, check, mark, seven_bit);
+            // The short form begins later; the queue has no gaps.
+            if start > 0 {
+                body.copy_within(start..end, 0);
+            }
+            let len = end - start;
+            body[len] = eol;
+            room[..pad].fill(self.link.theirs.pad);
+            self.link.parity.apply(&mut room[..=pad + len]);
+            self.link.queued_in_place(cx, pad + len + 1, len);
+            trace_sent(cx, kind::DATA, number, len, 0);
+        }
+        mem.out = out;
+        if let Err(kind) = filled {
+            self.fail(cx, mem, Blame::Peer, kind, Some("Packets too short"));
+        }
+        full
+    }
+
+    /// Everything is encoded: once it is acknowledged too, Z closes the file.
+    fn end_of_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        if !self.flight.is_empty() {
+            return false;
+        }
+        let cut = self.cancel != Cancel::No || self.file.refused;
+        let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
+        if own && !cut && self.file.info.kind == FileKind::Binary {
+            self.enter(cx, Sending::Digest);
+            self.ask = Ask::Digest;
+            return false;
+        }
+        self.send_eof(cx, mem);
+        true
+    }
+
+    fn send_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.enter(cx, Sending::Eof);
+        self.control(mem, kind::EOF, |core, data, _| {
+            if core.cancel != Cancel::No || core.file.refused {
+                data[0] = b'D';
+                return 1;
+            }
+            core.file.digest.map_or(0, |digest| params::emit_digest(&digest, data))
+        });
+    }
+
+    /// The partner's word on the oldest packet, or on one behind it.
+    fn on_ack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
+        let Some(number) = self.flight.locate(packet.seq) else {
+            if self.is_streaming_data() {
+                self.look_for_cancel(packet.data);
+            } else if self.link.agreed.window == 1
+                && u64::from(packet.seq) == (self.flight.low + 63) % 64
+            {
+                // In stop-and-wait the acknowledgement of the packet before is a NAK of this one.
+                self.resend(cx, self.flight.low);
+            }
+            return;
+        };
+        self.acknowledged(cx, mem, number, packet.data);
+    }
+
+    fn acknowledged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64, data: &[u8]) {
+        let Some(acked) = self.flight.ack(number, cx.now) else {
+            self.link.stats.duplicates += 1;
+            return;
+        };
+        if let Some(rtt) = acked.rtt {
+            self.timing.sample(rtt);
+        }
+        if acked.kind == kind::DATA {
+            self.lengths.carried(acked.len);
+            for lost in self.flight.overtaken(number) {
+                self.resend(cx, lost);
+            }
+        }
+        match on_ack(self.state) {
+            Some(SenderStep::Negotiate) => self.negotiate(cx, data),
+            Some(SenderStep::Describe) => self.describe(cx, mem),
+            Some(SenderStep::Decide) => self.decide(cx, data),
+            Some(SenderStep::Advance) => self.look_for_cancel(data),
+            Some(SenderStep::Closed) => {
+                let complete = self.cancel == Cancel::No && !self.file.refused;
+                let verified =
+                    complete && self.file.digest.is_some() && data.first() == Some(&b'W');
+                self.enter(cx, Sending::Close);
+                self.ask = Ask::Close { complete, verified };
+            }
+            Some(SenderStep::Finish) => {
+                self.enter(cx, Sending::End);
+                self.link.end(cx, Outcome::Done);
+            }
+            None => {}
+        }
+    }
+
+    /// A data packet's acknowledgement may carry the wish to stop.
+    fn look_for_cancel(&mut self, data: &[u8]) {
+        match data {
+            [b'X'] if self.cancel == Cancel::No => self.cancel = Cancel::File { by_peer: true },
+            [b'Z'] => self.cancel = Cancel::Batch { by_peer: true },
+            _ => {}
+        }
+    }
+
+    fn on_nak(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, seq: u8) {
+        self.link.stats.naks_in += 1;
+        if self.is_streaming_data() {
+            return self.not_reliable(cx, mem);
+        }
+        if self.flight.is_empty() {
+            return;
+        }
+        let low = self.flight.low;
+        match self.flight.locate(seq) {
+            Some(number) => self.resend(cx, number),
+            None if u64::from(seq) != self.flight.next % 64 => {}
+            // A NAK of the packet that comes next: everything before it has arrived. With a
+            // window it may also be a guess, and a repetition is the safe answer.
+            None if self.link.agreed.window == 1 && self.state != Sending::Init => {
+                self.acknowledged(cx, mem, low, &[]);
+            }
+            None => self.resend(cx, low),
+        }
+    }
+
+    /// Sends a packet again, unless the partner cannot have seen its last copy yet.
+    fn resend(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if self.flight.again(number, cx.now, self.timing.soonest()) {
+            self.count_loss(number);
+        }
+    }
+
+    fn count_loss(&mut self, number: u64) {
+        let slot = self.flight.slot(number);
+        if slot.kind == kind::DATA {
+            self.lengths.lost(slot.len());
+        }
+    }
+
+    fn not_reliable(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let say = Some("Transmission error on reliable link");
+        self.fail(cx, mem, Blame::Line, FailureKind::NotReliable, say);
+    }
+
+    fn on_packet(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) {
+        let agreed = self.link.agreed;
+        let packet = match packet::parse(body, agreed.check, agreed.forced_check) {
+            Ok(packet) => packet,
+            Err(why) => return self.on_damaged(cx, mem, why, body.len()),
+        };
+        self.link.stats.packets_in += 1;
+        self.link.alive = cx.now;
+        self.silent = 0;
+        self.link.sense_parity();
+        trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
+        self.link.turn_begins(cx.now);
+        match packet.kind {
+            kind::ACK => self.on_ack(cx, mem, &packet),
+            kind::NAK => self.on_nak(cx, mem, packet.seq),
+            kind::ERROR => {
+                self.link.take_message(packet.data);
+                self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None);
+            }
+            // Everything else only a sender sends: an echo of our own packets.
+            _ => {}
+        }
+    }
+
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+        self.link.stats.damaged += 1;
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        if self.is_streaming_data() {
+            self.not_reliable(cx, mem);
+        } else if self.flight.len() == 1 && self.timing.smoothed().is_some() {
+            // It can only have been about this one.
+            self.resend(cx, self.flight.low);
+        }
+    }
+
+    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let frame = core::mem::take(&mut mem.frame);
+        let mut used = 0;
+        while used < bytes.len() {
+            if self.link.ending != Ending::No {
+                used = self.link.pass_over(cx, bytes.len());
+                break;
+            }
+            used += self.link.await_turn(&bytes[used..]);
+            let (count, found) = self.link.reader.next(frame, &bytes[used..]);
+            used += count;
+            match found {
+                None => break,
+                Some(Found::Packet(body)) => self.on_packet(cx, mem, body),
+                Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
+                Some(Found::Interrupt) => self.abort(cx, mem),
+            }
+        }
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        self.link.stats.wire_in_bytes += used as u64;
+        used
+    }
+
+    fn abort(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let say = Some("Transfer cancelled by the sender");
+        self.fail(cx, mem, Blame::Local, FailureKind::Aborted, say);
+    }
+
+    /// When the answer to the oldest packet is overdue.
+    fn overdue(&self) -> Option<Instant> {
+        let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
+        if low.acked || low.queue {
+            return None;
+        }
+        // A packet that has not left yet is the port's business, which has a limit of its own.
+        Some(low.left? + self.timing.wait())
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let stalled =
+            (self.link.output.pending() > 0).then(|| self.link.alive + self.link.patience());
+        [stalled, self.link.turn, self.overdue()].into_iter().flatten().min()
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx);
+        }
+        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
+            self.link.turn = None;
+        }
+        if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
+            let number = self.flight.low;
+            self.link.stats.timeouts += 1;
+            self.silent += 1;
+            self.timing.timed_out();
+            cx.trace
+                .record(cx.now, &TraceEvent::Timeout { waiting_for: "acknowledgement", number });
+            self.flight.again(number, cx.now, Duration::ZERO);
+            self.count_loss(number);
+            self.link.reader.abandon();
+        }
+        if self.link.output.pending() > 0 && cx.now - self.link.alive >= self.link.patience() {
+            self.fail(cx, mem, Blame::Line, FailureKind::Silence, None);
+        }
+    }
+
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        let has_file = !matches!(self.state, Sending::Start | Sending::Init | Sending::Next);
+        match command {
+            Command::Abort => self.abort(cx, mem),
+            Command::CancelBatch if !has_file && self.state != Sending::Next => self.abort(cx, mem),
+            Command::CancelBatch => self.cancel = Cancel::Batch { by_peer: false },
+            Command::CancelFile if has_file && self.cancel == Cancel::No => {
+                self.cancel = Cancel::File { by_peer: false };
+            }
+            Command::CancelFile => {}
+        }
+    }
+
+    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        let name = &name[..self.file.name_len];
+        Some(self.link.event(note, FileInfo { name, ..self.file.info }))
+    }
+}

@@ -1,0 +1,155 @@
+//! The sender's files: agreement, names, decisions and the end, between packets and store.
+
+use super::{Ask, Cancel, Core, Current};
+use crate::engine::{Blame, Cx, FailureKind};
+use crate::file::{FileInfo, FileKind, Refusal, Reply};
+use crate::kermit::attributes::{self, AttributeReply};
+use crate::kermit::encode::{Shift, encode_text};
+use crate::kermit::link::{Ending, Note};
+use crate::kermit::packet::kind;
+use crate::kermit::params::{Params, agree};
+use crate::kermit::sender::Mem;
+use crate::kermit::states::Sending;
+
+impl Core {
+    pub(super) fn negotiate(&mut self, cx: &mut Cx<'_>, data: &[u8]) {
+        self.link.theirs = Params::parse(data);
+        let forced = self.link.config.locking_shift == Shift::Forced;
+        self.link.agreed = agree(&self.ours, &self.link.theirs, true, forced);
+        self.link.settle();
+        self.link.describe_agreement();
+        self.ask_next(cx);
+    }
+
+    fn ask_next(&mut self, cx: &mut Cx<'_>) {
+        self.enter(cx, Sending::Next);
+        self.file = Current::default();
+        self.ask = Ask::Next;
+    }
+
+    /// F is acknowledged.
+    pub(super) fn describe(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.file.info.resume && !self.link.agreed.resend {
+            let say = Some("RESEND capabilities not negotiated");
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Unsupported, say);
+        }
+        if !self.link.agreed.attributes || self.cancel != Cancel::No {
+            return self.start_data(cx, 0);
+        }
+        self.enter(cx, Sending::Attributes);
+        self.control(mem, kind::ATTRIBUTES, |core, data, _| {
+            let config = &core.link.config;
+            // A value of 94 bytes is the longest; the list itself fits in a short packet.
+            attributes::emit(&core.file.info, config.system, config.utc_offset_s, data)
+        });
+    }
+
+    /// A is acknowledged, with a reply.
+    pub(super) fn decide(&mut self, cx: &mut Cx<'_>, data: &[u8]) {
+        let offset = match AttributeReply::parse(data) {
+            AttributeReply::Refuse(tag) => {
+                self.refused(attributes::refusal_of(tag), true);
+                0
+            }
+            AttributeReply::Resume(offset) if self.file.info.resume => offset,
+            _ => 0,
+        };
+        self.look_for_cancel(data);
+        if self.file.info.size.is_some_and(|size| offset > size) {
+            // The partner has more than there is: not the same file.
+            self.refused(Some(Refusal::Resume), false);
+        }
+        self.start_data(cx, offset);
+    }
+
+    fn refused(&mut self, why: Option<Refusal>, by_peer: bool) {
+        self.file.refused = true;
+        self.link.notes.push(Note::Refused { why, by_peer });
+    }
+
+    fn start_data(&mut self, cx: &mut Cx<'_>, offset: u64) {
+        self.enter(cx, Sending::Data);
+        let coding = self.link.data_coding(self.file.info.kind == FileKind::Text);
+        self.source.begin(&coding, offset);
+        self.link.stats.current_file_bytes = offset;
+        if !self.file.refused {
+            self.link.notes.push(Note::Started { offset });
+        }
+    }
+
+    pub(in crate::kermit) fn reply(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        reply: Reply<'_>,
+    ) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
+            (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
+            (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
+            (Ask::Digest, Reply::Digest(digest)) => {
+                let mut first = [0; 16];
+                first.copy_from_slice(&digest[..16]);
+                self.file.digest = Some(first);
+                self.send_eof(cx, mem);
+            }
+            // A store without digests sends files all the same.
+            (Ask::Digest, Reply::Failed(_)) => self.send_eof(cx, mem),
+            (Ask::Close { complete, verified }, Reply::Done) => {
+                self.file.open = false;
+                if self.link.ending == Ending::No {
+                    self.file_over(cx, mem, complete, verified);
+                }
+            }
+            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (_, Reply::Failed(error)) => {
+                let say = Some("The sender cannot read the file");
+                self.file.open &= !matches!(ask, Ask::Close { .. });
+                self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
+            }
+            // An answer to another question: the question stands.
+            (ask, _) => self.ask = ask,
+        }
+    }
+
+    fn start_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
+        self.file.open = true;
+        let len = info.name.len().min(mem.name.len());
+        mem.name[..len].copy_from_slice(&info.name[..len]);
+        self.file.name_len = len;
+        self.file.info = FileInfo { name: &[], ..*info };
+        self.enter(cx, Sending::File);
+        self.control(mem, kind::FILE, |core, data, name| {
+            encode_text(&core.link.text_coding(), &name[..core.file.name_len], data).1
+        });
+    }
+
+    fn send_break(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.enter(cx, Sending::Break);
+        self.control(mem, kind::BREAK, |_, _, _| 0);
+    }
+
+    fn file_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool, verified: bool) {
+        if complete {
+            self.link.stats.files_done += 1;
+            self.link.notes.push(Note::Done { size: self.source.offset, verified });
+        } else {
+            self.link.stats.files_skipped += 1;
+        }
+        match self.cancel {
+            _ if self.file.refused => {}
+            Cancel::File { by_peer } | Cancel::Batch { by_peer } if !complete => {
+                self.link.notes.push(Note::Cancelled { by_peer });
+            }
+            _ => {}
+        }
+        if matches!(self.cancel, Cancel::Batch { .. }) {
+            self.send_break(cx, mem);
+        } else {
+            self.cancel = Cancel::No;
+            self.ask_next(cx);
+        }
+    }
+}
