@@ -388,7 +388,8 @@ impl FrameReader {
             return Header::Bad("the check of the long header is wrong");
         }
         let extended = high * 95 + low;
-        if high > 94 || low > 94 || extended == 0 {
+        // 95 is no digit, but C-Kermit 10 beta fills 9024 bytes of data and then adds the check.
+        if high > 95 || low > 94 || extended == 0 {
             return Header::Bad("expected an extended length of 1 to 9024");
         }
         let len = LONG_HEADER + extended;
