@@ -49,7 +49,9 @@ fn run(line: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorde
     let efficiency = u128::from(sender.stats().encoded_bytes) * 1000 / capacity_bytes;
     println!(
         "{line} {settings:?}: {} tenths of a percent in {:?}; {:?}",
-        efficiency, report.elapsed, report.sides[End::A.index()].stats
+        efficiency,
+        report.elapsed,
+        report.sides[End::A.index()].stats
     );
     Run { report, efficiency: efficiency as u64 }
 }

@@ -60,7 +60,8 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    let replay = "WETSTRING_SEED={seed} cargo test -p wetstring-lab --test kermit_swarm -- --nocapture";
+    let replay =
+        "WETSTRING_SEED={seed} cargo test -p wetstring-lab --test kermit_swarm -- --nocapture";
     let swarm = Swarm::new(&build, replay);
     if let Some(seed) = number("WETSTRING_SEED") {
         let mut recorder = Recorder::keep();
@@ -82,7 +83,8 @@ fn no_false_success_and_always_an_end() {
         });
         [a.join(), b.join()]
     });
-    let tallies = tallies.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    let tallies =
+        tallies.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     let done: u64 = tallies.iter().map(|tally| tally.done).sum();
     let hits: u64 = tallies.iter().map(|tally| tally.hits).sum();
     println!("{runs} runs, {done} done, {hits} bytes damaged, lost or doubled; {tallies:?}");

@@ -13,15 +13,22 @@ pub(crate) struct LengthPolicy {
     enabled: bool,
 }
 
-/// Bytes of a packet that are not data, with the terminator.
-const OVERHEAD: u64 = 11;
-/// Bytes a line is trusted for before it has carried any.
-const TRUST: u64 = 20_000;
+/// Bytes of a packet that are not data, with the terminator: in the short form and in the long.
+const OVERHEAD: [u64; 2] = [8, 11];
+/// The longest packet in the short form, with the terminator.
+const SHORT: u64 = 97;
+/// Bytes a line is trusted for that has not been hit yet, and one that has.
+const TRUST: [u64; 2] = [200_000, 4_000];
 /// Lengths below this are all overhead.
 const SHORTEST: u64 = 32;
 /// Losses after which the older half of the record is forgotten, so that the policy follows a line
 /// that changes.
 const MEMORY: u64 = 64;
+
+/// What a packet of this length loses, to its overhead and to errors, in millionths of its length.
+fn cost(overhead: u64, len: u64, between: u64) -> u64 {
+    overhead * 1_000_000 / len + len * 1_000_000 / between
+}
 
 impl LengthPolicy {
     pub(crate) fn new(enabled: bool) -> Self {
@@ -48,19 +55,25 @@ impl LengthPolicy {
         }
     }
 
-    /// The best length of a whole packet, at most `longest`. `idle` is how many bytes of line time
+    /// The best length of a whole packet with its terminator. `idle` is how many bytes of line time
     /// pass per packet without being used (waiting for an answer with a window of one).
-    pub(crate) fn length(&self, longest: usize, idle: usize) -> usize {
+    pub(crate) fn length(&self, idle: usize) -> usize {
         if !self.enabled {
-            return longest;
+            return usize::MAX;
         }
         let between = if self.losses == 0 {
-            // Nothing was ever hit: ten times the trust, for a start near 1500 bytes.
-            (self.bytes + TRUST) * 10
+            self.bytes * 10 + TRUST[0]
         } else {
-            (self.bytes + TRUST) / (self.losses + 1)
+            (self.bytes + TRUST[1]) / (self.losses + 1)
         };
-        let best = ((OVERHEAD + idle as u64) * between).isqrt().max(SHORTEST);
-        longest.min(usize::try_from(best).unwrap_or(longest))
+        let [short, long] = OVERHEAD.map(|overhead| overhead + idle as u64);
+        let best_short = (short * between).isqrt().clamp(SHORTEST, SHORT);
+        let best_long = (long * between).isqrt().max(SHORT);
+        let best = if cost(short, best_short, between) <= cost(long, best_long, between) {
+            best_short
+        } else {
+            best_long
+        };
+        usize::try_from(best).unwrap_or(usize::MAX)
     }
 }

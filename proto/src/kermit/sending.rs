@@ -6,7 +6,7 @@ use super::flight::Flight;
 use super::frame::Found;
 use super::length::LengthPolicy;
 use super::link::{Ending, Link, trace_got, trace_sent};
-use super::packet::{self, LONG_HEADER, Packet, data_room, kind};
+use super::packet::{self, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind};
 use super::params::{self, OWN_DIGEST, Params};
 use super::sender::Mem;
 use super::source::Source;
@@ -184,9 +184,10 @@ impl Core {
         if kind != kind::DATA || link.agreed.streaming {
             return most;
         }
-        let overhead = LONG_HEADER + check.len();
-        let wanted = self.lengths.length(most + overhead, self.idle_bytes());
-        most.min(wanted.saturating_sub(overhead).max(10))
+        let wanted = self.lengths.length(self.idle_bytes());
+        // The terminator counts in the length, but is no part of the packet.
+        let header = if wanted <= MAX_SHORT + 3 { SHORT_HEADER } else { LONG_HEADER };
+        most.min(wanted.saturating_sub(header + check.len() + 1).max(10))
     }
 
     /// Bytes of line time that pass unused per packet because a window of one has to wait.
