@@ -324,10 +324,10 @@ impl DiskStore {
         let record = self.files.last_mut();
         if let Some(sending) = self.sending.as_mut().filter(|sending| sending.is_open()) {
             sending.close(complete, verified, record);
-        } else if let Some(receiving) = self.receiving.as_mut().filter(|open| open.is_open()) {
-            if let Err(failed) = receiving.close(complete, verified, record) {
-                return self.fail(failed);
-            }
+        } else if let Some(receiving) = self.receiving.as_mut().filter(|open| open.is_open())
+            && let Err(failed) = receiving.close(complete, verified, record)
+        {
+            return self.fail(failed);
         }
         Reply::Done
     }

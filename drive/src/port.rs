@@ -23,7 +23,7 @@ mod tcp;
 pub use list::{PortInfo, UsbFacts, ports};
 
 /// The end of a line. Object safe; every call returns at once except [`Port::finish`].
-pub trait Port {
+pub trait Port: Send {
     /// Reads what is there: `Ok(None)` if nothing is there now, `Ok(Some(0))` if the other end
     /// has closed.
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>>;

@@ -42,9 +42,9 @@ impl Failed {
 pub(super) fn show(path: &Path) -> String {
     path.display().to_string().chars().fold(String::new(), |mut text, letter| {
         if letter.is_control() {
-            text.extend(letter.escape_default())
+            text.extend(letter.escape_default());
         } else {
-            text.push(letter)
+            text.push(letter);
         }
         text
     })

@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal};
 
 /// Files larger than this get their blocks before their data: the disk is full at once or not
@@ -55,8 +56,6 @@ struct Incoming {
     placing: Placing,
     modified: Option<i64>,
     mode: Option<u32>,
-    /// Bytes that were there before.
-    resumed: u64,
     /// End of what was written, the gathered bytes included.
     reached: u64,
     /// Blocks were reserved up to here.
@@ -88,14 +87,11 @@ impl Receiving {
     pub(super) fn new(directory: &Path, options: ReceiveOptions) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(directory, flags, Mode::empty())?;
-        // The mask can only be read by setting it; for that moment nothing is opened wider.
-        let umask = rustix::process::umask(Mode::from_raw_mode(0o077));
-        rustix::process::umask(umask);
         Ok(Self {
             directory: handle,
             path: directory.to_owned(),
             options,
-            umask: umask.as_raw_mode(),
+            umask: umask(),
             current: None,
             gathered: Vec::with_capacity(GATHER_LEN),
         })
@@ -126,26 +122,17 @@ impl Receiving {
             _ => self.placing(existing.as_ref(), info)?,
         };
         let have = kept.as_ref().map_or(0, |kept| kept.len);
-        self.check_space(&directory, info.size, have, placing)?;
+        check_space(&directory, info.size, have, placing)?;
         let (file, part) = match kept {
             Some(kept) => (kept.file, kept.name),
             None => create_part(&directory, &safe.name)
                 .map_err(|error| No::Failed(Failed::new(&full, error)))?,
         };
-        let reserved = match info.size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have) {
-            Some(size) => match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, size) {
-                Ok(()) => size,
-                Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => {
-                    if have == 0 && placing != Placing::InPlace {
-                        let _ = place::remove(&directory, &part);
-                    }
-                    return Err(No::Refused(Refusal::NoSpace, None));
-                }
-                // The file system cannot reserve; it will tell when it is full.
-                Err(_) => 0,
-            },
-            None => 0,
-        };
+        let reserved = reserve(&file, info.size, have).inspect_err(|_| {
+            if have == 0 && placing != Placing::InPlace {
+                let _ = place::remove(&directory, &part);
+            }
+        })?;
         record.path = Some(path.join(place::os(&part)));
         record.resumed_from = have;
         record.size = have;
@@ -160,7 +147,6 @@ impl Receiving {
             placing,
             modified: info.modified.filter(|_| self.options.dates),
             mode: info.mode.filter(|_| self.options.modes),
-            resumed: have,
             reached: have,
             reserved,
             gap: None,
@@ -211,26 +197,6 @@ impl Receiving {
             },
             _ => refuse(Refusal::Exists),
         }
-    }
-
-    /// Whether the file system says that it has the room.
-    fn check_space(
-        &self,
-        directory: &OwnedFd,
-        size: Option<u64>,
-        have: u64,
-        placing: Placing,
-    ) -> Result<(), No> {
-        let Some(size) = size else { return Ok(()) };
-        // Appending needs the file twice: aside, and at the end of the old one.
-        let copies = if placing == Placing::Append { 2 } else { 1 };
-        let need = size.saturating_sub(have).saturating_mul(copies);
-        let Ok(space) = fstatvfs(directory) else { return Ok(()) };
-        // Some file systems do not count.
-        if space.f_blocks > 0 && need > space.f_bavail.saturating_mul(space.f_frsize) {
-            return Err(No::Refused(Refusal::NoSpace, None));
-        }
-        Ok(())
     }
 
     /// What can be continued, if the sender offers it and the options allow it.
@@ -319,7 +285,7 @@ impl Receiving {
                     return Ok(());
                 }
                 Err(error) => {
-                    result = Err(Failed::new(&open.path.join(place::os(&open.name)), error))
+                    result = Err(Failed::new(&open.path.join(place::os(&open.name)), error));
                 }
             }
         }
@@ -466,6 +432,38 @@ impl Incoming {
     }
 }
 
+/// Whether the file system says that it has the room.
+fn check_space(
+    directory: &OwnedFd,
+    size: Option<u64>,
+    have: u64,
+    placing: Placing,
+) -> Result<(), No> {
+    let Some(size) = size else { return Ok(()) };
+    // Appending needs the file twice: aside, and at the end of the old one.
+    let copies = if placing == Placing::Append { 2 } else { 1 };
+    let need = size.saturating_sub(have).saturating_mul(copies);
+    let Ok(space) = fstatvfs(directory) else { return Ok(()) };
+    // Some file systems do not count.
+    if space.f_blocks > 0 && need > space.f_bavail.saturating_mul(space.f_frsize) {
+        return Err(No::Refused(Refusal::NoSpace, None));
+    }
+    Ok(())
+}
+
+/// Reserves the blocks of a large file; says up to where.
+fn reserve(file: &OwnedFd, size: Option<u64>, have: u64) -> Result<u64, No> {
+    let Some(size) = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have) else {
+        return Ok(0);
+    };
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, size) {
+        Ok(()) => Ok(size),
+        Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => Err(No::Refused(Refusal::NoSpace, None)),
+        // The file system cannot reserve; it will tell when it is full.
+        Err(_) => Ok(0),
+    }
+}
+
 /// A file that is continued.
 struct Kept {
     file: OwnedFd,
@@ -497,6 +495,22 @@ fn copy(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<()> {
             }
         }
     }
+}
+
+/// The permissions that new files shall not have. Linux tells; elsewhere the mask can only be
+/// read by setting it, one thread at a time, and for that moment nothing is opened wider.
+fn umask() -> u32 {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let told = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+        u32::from_str_radix(mask.trim(), 8).ok()
+    });
+    told.unwrap_or_else(|| {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
+        rustix::process::umask(mask);
+        mask.as_raw_mode()
+    })
 }
 
 fn part_name(name: &[u8]) -> Vec<u8> {

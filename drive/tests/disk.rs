@@ -1,0 +1,644 @@
+//! The disk store in both directions, driven by requests as an engine makes them.
+
+mod common;
+
+use common::pattern;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use wetstring_drive::disk::{
+    Collision, DiskStore, FileOutcome, FileRecord, Incomplete, NameRule, PathRule, ReceiveOptions,
+    Resume, SendOptions, Source,
+};
+use wetstring_drive::{Signals, SinkStore};
+use wetstring_proto::file::{
+    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+};
+
+struct Inbox {
+    directory: TempDir,
+    store: DiskStore,
+}
+
+fn inbox(options: ReceiveOptions) -> Inbox {
+    let directory = tempfile::tempdir().unwrap();
+    let store = DiskStore::receiving(directory.path(), options).unwrap();
+    Inbox { directory, store }
+}
+
+impl Inbox {
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn put(&self, name: &str, content: &str) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Everything in the directory, sorted.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn offer(&mut self, info: FileInfo<'_>) -> Reply<'static> {
+        match self.store.answer(Request::Offer { info }) {
+            Reply::Accept { offset } => Reply::Accept { offset },
+            Reply::Refuse(why) => Reply::Refuse(why),
+            Reply::Failed(error) => Reply::Failed(error),
+            reply => panic!("{reply:?} to an offer"),
+        }
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        self.store.answer(Request::Write { offset, bytes }) == Reply::Done
+    }
+
+    fn close(&mut self, complete: bool) -> bool {
+        self.store.answer(Request::Close { complete, verified: false }) == Reply::Done
+    }
+
+    /// A whole file, as a sender gives it.
+    fn receive(&mut self, name: &str, content: &str) -> Reply<'static> {
+        self.receive_dated(name, content, None)
+    }
+
+    fn receive_dated(&mut self, name: &str, content: &str, date: Option<i64>) -> Reply<'static> {
+        let info = FileInfo { modified: date, ..named(name) };
+        let reply = self.offer(info);
+        if let Reply::Accept { .. } = reply {
+            assert!(self.write(0, content.as_bytes()));
+            assert!(self.close(true), "{:?}", self.store.last_error());
+        }
+        reply
+    }
+
+    fn last(&self) -> &FileRecord {
+        self.store.files().last().unwrap()
+    }
+}
+
+fn named(name: &str) -> FileInfo<'_> {
+    FileInfo { name: name.as_bytes(), ..FileInfo::default() }
+}
+
+fn collision(collision: Collision) -> ReceiveOptions {
+    ReceiveOptions { collision, ..ReceiveOptions::default() }
+}
+
+const TAKEN: Reply<'static> = Reply::Accept { offset: 0 };
+
+#[test]
+fn a_file_stands_aside_until_it_is_whole() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    let info = FileInfo { modified: Some(1_000_000_000), mode: Some(0o4751), ..named("a.bin") };
+    assert_eq!(inbox.offer(info), TAKEN);
+    assert!(inbox.write(0, b"hello "));
+    assert_eq!(inbox.names(), ["a.bin.part"]);
+    let aside = fs::metadata(inbox.path("a.bin.part")).unwrap();
+    assert_eq!(aside.permissions().mode() & 0o777, 0o600);
+    assert!(inbox.write(6, b"world"));
+    assert!(inbox.close(true));
+
+    assert_eq!(inbox.names(), ["a.bin"]);
+    assert_eq!(inbox.text("a.bin"), "hello world");
+    let stored = fs::metadata(inbox.path("a.bin")).unwrap();
+    assert_eq!(stored.mtime(), 1_000_000_000);
+    let umask = std::process::Command::new("sh").args(["-c", "umask"]).output().unwrap().stdout;
+    let umask = u32::from_str_radix(String::from_utf8(umask).unwrap().trim(), 8).unwrap();
+    assert_eq!(stored.permissions().mode() & 0o7777, 0o751 & !umask);
+    let record = inbox.last();
+    assert_eq!((record.outcome.clone(), record.size), (FileOutcome::Stored, 11));
+    assert_eq!(record.path.as_deref(), Some(inbox.path("a.bin").as_path()));
+}
+
+#[test]
+fn collision_policies_do_what_they_say() {
+    // Policy, what is answered, what stands there in the end.
+    let old_date = 2_000_000_000;
+    for (policy, date, answer, names, texts) in [
+        (Collision::Rename, None, TAKEN, &["f", "f.~1~"][..], &["old", "new"][..]),
+        (Collision::Replace, None, TAKEN, &["f"], &["new"]),
+        (Collision::Backup, None, TAKEN, &["f", "f.~1~"], &["new", "old"]),
+        (Collision::Append, None, TAKEN, &["f"], &["oldnew"]),
+        (Collision::Reject, None, Reply::Refuse(Refusal::Exists), &["f"], &["old"]),
+        (Collision::Update, Some(old_date + 1), TAKEN, &["f"], &["new"]),
+        (Collision::Update, Some(old_date), Reply::Refuse(Refusal::NotNewer), &["f"], &["old"]),
+        (Collision::Update, None, TAKEN, &["f", "f.~1~"], &["old", "new"]),
+    ] {
+        let mut inbox = inbox(collision(policy));
+        inbox.put("f", "old");
+        let old = fs::File::open(inbox.path("f")).unwrap();
+        let date_of = std::time::UNIX_EPOCH + std::time::Duration::from_secs(old_date as u64);
+        old.set_modified(date_of).unwrap();
+        assert_eq!(inbox.receive_dated("f", "new", date), answer, "{policy:?} {date:?}");
+        assert_eq!(inbox.names(), names, "{policy:?} {date:?}");
+        let found: Vec<String> = names.iter().map(|name| inbox.text(name)).collect();
+        assert_eq!(found, texts, "{policy:?} {date:?}");
+    }
+}
+
+#[test]
+fn numbers_go_one_above_the_highest() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    for name in ["f", "f.~3~", "f.~x~", "f.~7", "g.~9~"] {
+        inbox.put(name, "old");
+    }
+    assert_eq!(inbox.receive("f", "new"), TAKEN);
+    assert_eq!(inbox.text("f.~4~"), "new");
+    assert_eq!(inbox.last().path.as_deref(), Some(inbox.path("f.~4~").as_path()));
+    let long = "x".repeat(250);
+    for _ in 0..12 {
+        assert_eq!(inbox.receive(&long, "new"), TAKEN);
+    }
+    assert_eq!(inbox.names().iter().filter(|name| name.starts_with("xxx")).count(), 12);
+}
+
+#[test]
+fn names_of_a_hostile_peer_stay_inside() {
+    let outside = tempfile::tempdir().unwrap();
+    let mut inbox = inbox(ReceiveOptions::default());
+    let escape = format!("{}/escaped", outside.path().display());
+    for (wire, stored) in [
+        (escape.as_str(), "escaped"),
+        ("../../../../../../tmp/wetstring-escape", "wetstring-escape"),
+        ("C:\\AUTOEXEC.BAT", "AUTOEXEC.BAT"),
+        ("a\nb", "a_b"),
+        ("NUL", "_NUL"),
+    ] {
+        assert_eq!(inbox.receive(wire, "x"), TAKEN, "{wire}");
+        assert_eq!(inbox.text(stored), "x", "{wire}");
+        assert!(inbox.last().name_rule.is_some(), "{wire}");
+    }
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    for (wire, rule) in [("..", NameRule::Dots), ("", NameRule::Empty), ("x/", NameRule::Empty)] {
+        assert_eq!(inbox.receive(wire, "x"), Reply::Refuse(Refusal::Name));
+        assert_eq!(inbox.last().outcome, FileOutcome::Refused(Refusal::Name));
+        assert_eq!(inbox.last().name_rule, Some(rule));
+    }
+}
+
+/// Makes a thing that is no plain file.
+fn obstacle(at: &Path, kind: &str, outside: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+    let mode = Mode::from_raw_mode(0o600);
+    match kind {
+        "symlink" => symlink(outside, at).unwrap(),
+        "directory" => fs::create_dir(at).unwrap(),
+        "fifo" => mknodat(CWD, at, FileType::Fifo, mode, 0).unwrap(),
+        // Needs root; the full device shows any write.
+        "device" => mknodat(CWD, at, FileType::CharacterDevice, mode, makedev(1, 7)).unwrap(),
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn nothing_is_written_through_what_stands_in_the_way() {
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("target");
+    let root = rustix::process::geteuid().is_root();
+    let policies = [
+        Collision::Rename,
+        Collision::Replace,
+        Collision::Backup,
+        Collision::Append,
+        Collision::Reject,
+        Collision::Update,
+    ];
+    let kinds = ["symlink", "directory", "fifo"].into_iter().chain(root.then_some("device"));
+    for (kind, place) in kinds.flat_map(|kind| [(kind, "f"), (kind, "f.part")]) {
+        for policy in policies {
+            fs::write(&target, "untouched").unwrap();
+            let mut inbox = inbox(ReceiveOptions { resume: Resume::Existing, ..collision(policy) });
+            obstacle(&inbox.path(place), kind, &target);
+            let info = FileInfo { resume: true, modified: Some(i64::MAX), ..named("f") };
+            let answer = inbox.offer(info);
+            if answer == TAKEN {
+                assert!(inbox.write(0, b"new"));
+                assert!(inbox.close(true), "{:?}", inbox.store.last_error());
+                let path = inbox.last().path.clone().unwrap();
+                let stored = fs::symlink_metadata(&path).unwrap();
+                assert!(stored.is_file(), "{kind} at {place}, {policy:?}");
+                assert_eq!(fs::read_to_string(path).unwrap(), "new");
+            } else {
+                assert!(matches!(answer, Reply::Refuse(Refusal::Exists)), "{kind} {policy:?}");
+            }
+            assert_eq!(fs::read_to_string(&target).unwrap(), "untouched", "{kind} {policy:?}");
+            if place == "f.part" {
+                assert_eq!(answer, TAKEN, "{kind} at {place}, {policy:?}");
+                let left = fs::symlink_metadata(inbox.path(place)).unwrap();
+                assert!(!left.is_file(), "{kind} at {place} was replaced");
+            }
+        }
+    }
+}
+
+#[test]
+fn directories_of_a_path_are_made_and_never_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    let mut inbox =
+        inbox(ReceiveOptions { paths: PathRule::Relative, ..ReceiveOptions::default() });
+    assert_eq!(inbox.receive("a/b/c", "x"), TAKEN);
+    assert_eq!(inbox.text("a/b/c"), "x");
+    symlink(outside.path(), inbox.path("a/out")).unwrap();
+    for wire in ["a/out/x", "a/b/c/x"] {
+        assert_eq!(inbox.receive(wire, "x"), Reply::Refuse(Refusal::Name), "{wire}");
+        assert_eq!(inbox.last().name_rule, Some(NameRule::NotADirectory), "{wire}");
+    }
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_not_whole_is_kept_or_discarded_as_asked() {
+    for (incomplete, names) in [(Incomplete::Keep, &["f.part"][..]), (Incomplete::Discard, &[])] {
+        let mut inbox = inbox(ReceiveOptions { incomplete, ..ReceiveOptions::default() });
+        assert_eq!(inbox.offer(named("f")), TAKEN);
+        assert!(inbox.write(0, b"half"));
+        assert!(inbox.close(false));
+        assert_eq!(inbox.names(), names);
+        assert_eq!(inbox.last().outcome, FileOutcome::Partial);
+        assert_eq!(inbox.last().path.is_some(), incomplete == Incomplete::Keep);
+        // Nothing at all is nothing to keep.
+        assert_eq!(inbox.offer(named("g")), TAKEN);
+        assert!(inbox.close(false));
+        assert_eq!(inbox.names(), names);
+    }
+}
+
+#[test]
+fn dropping_the_store_keeps_what_came() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    assert_eq!(inbox.offer(named("f")), TAKEN);
+    assert!(inbox.write(0, b"half"));
+    let Inbox { directory, store } = inbox;
+    drop(store);
+    assert_eq!(fs::read_to_string(directory.path().join("f.part")).unwrap(), "half");
+}
+
+#[test]
+fn a_part_is_resumed_only_when_offered() {
+    let content = pattern(300_000);
+    let mut inbox = inbox(ReceiveOptions::default());
+    let info = FileInfo { size: Some(300_000), resume: true, ..named("f") };
+    assert_eq!(inbox.offer(info), TAKEN);
+    for (index, chunk) in content[..100_000].chunks(999).enumerate() {
+        assert!(inbox.write(index as u64 * 999, chunk));
+    }
+    assert!(inbox.close(false));
+
+    assert_eq!(inbox.offer(info), Reply::Accept { offset: 100_000 });
+    assert!(inbox.write(100_000, &content[100_000..]));
+    // The digest covers the bytes that were there before, too.
+    let digest = inbox.store.answer(Request::Digest { kind: DigestKind::Crc32, len: 300_000 });
+    let mut expected = [0; 32];
+    expected[..4].copy_from_slice(&crc32fast::hash(&content).to_be_bytes());
+    assert_eq!(digest, Reply::Digest(expected));
+    assert!(inbox.close(true));
+    assert_eq!(fs::read(inbox.path("f")).unwrap(), content);
+    assert_eq!(inbox.last().resumed_from, 100_000);
+
+    // Not offered, too long, or text: from the start, and the stale part is gone.
+    for info in [
+        FileInfo { size: Some(4), ..named("g") },
+        FileInfo { size: Some(4), resume: true, ..named("g") },
+        FileInfo { size: None, resume: true, kind: FileKind::Text, ..named("g") },
+    ] {
+        inbox.put("g.part", "stale and long");
+        assert_eq!(inbox.offer(info), TAKEN);
+        assert!(inbox.write(0, b"new!") && inbox.close(true));
+        assert_eq!(inbox.text("g"), "new!");
+        fs::remove_file(inbox.path("g")).unwrap();
+        assert_eq!(inbox.names(), ["f"]);
+    }
+}
+
+#[test]
+fn a_file_under_its_own_name_is_continued_only_when_told() {
+    let info = FileInfo { size: Some(6), resume: true, ..named("f") };
+    let mut careful = inbox(ReceiveOptions::default());
+    careful.put("f", "abc");
+    assert_eq!(careful.offer(info), TAKEN);
+    assert!(careful.write(0, b"abcdef") && careful.close(true));
+    assert_eq!((careful.text("f"), careful.text("f.~1~")), ("abc".into(), "abcdef".into()));
+
+    let mut told = inbox(ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() });
+    told.put("f", "abc");
+    assert_eq!(told.offer(info), Reply::Accept { offset: 3 });
+    assert!(told.write(3, b"d") && told.close(false));
+    assert_eq!(told.text("f"), "abcd");
+    assert_eq!(told.offer(info), Reply::Accept { offset: 4 });
+    assert!(told.write(4, b"ef") && told.close(true));
+    assert_eq!(told.offer(info), Reply::Accept { offset: 6 });
+    assert!(told.close(true));
+    assert_eq!((told.text("f"), told.names()), ("abcdef".into(), vec!["f".to_owned()]));
+}
+
+#[test]
+fn two_receivers_of_one_name_do_not_mix() {
+    let mut first = inbox(ReceiveOptions::default());
+    let path = first.directory.path().to_owned();
+    let mut second = DiskStore::receiving(&path, ReceiveOptions::default()).unwrap();
+    assert_eq!(first.offer(named("f")), TAKEN);
+    assert_eq!(second.answer(Request::Offer { info: named("f") }), TAKEN);
+    assert!(first.write(0, b"first"));
+    assert_eq!(second.answer(Request::Write { offset: 0, bytes: b"second" }), Reply::Done);
+    assert!(first.close(true));
+    let close = Request::Close { complete: true, verified: false };
+    assert_eq!(second.answer(close), Reply::Done);
+    assert_eq!(first.names(), ["f", "f.~1~"]);
+    assert_eq!((first.text("f"), first.text("f.~1~")), ("first".into(), "second".into()));
+}
+
+#[test]
+fn a_file_that_cannot_fit_is_refused_at_once() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    let info = FileInfo { size: Some(1 << 60), ..named("huge") };
+    assert_eq!(inbox.offer(info), Reply::Refuse(Refusal::NoSpace));
+    assert!(inbox.names().is_empty());
+}
+
+#[test]
+fn reserved_blocks_are_given_back() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    let info = FileInfo { size: Some(8 << 20), ..named("f") };
+    assert_eq!(inbox.offer(info), TAKEN);
+    assert!(inbox.write(0, b"short") && inbox.close(false));
+    let part = fs::metadata(inbox.path("f.part")).unwrap();
+    assert_eq!(part.len(), 5);
+    assert!(part.blocks() * 512 < 1 << 20, "{} blocks", part.blocks());
+}
+
+/// A file-size limit stands in for a full disk: it needs no root and hits no other test, since
+/// this test runs again in a process of its own.
+#[test]
+fn a_full_disk_is_a_clear_failure() {
+    if std::env::var_os("WST_TEST_LIMITED").is_none() {
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_full_disk_is_a_clear_failure", "--nocapture"])
+            .env("WST_TEST_LIMITED", "1")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("limited run done"));
+        return;
+    }
+    Signals::install().unwrap();
+    let limit = 200_000;
+    setrlimit(Resource::Fsize, Rlimit { current: Some(limit), maximum: Some(limit) }).unwrap();
+    let content = pattern(300_000);
+    for (incomplete, chunk) in
+        [(Incomplete::Keep, 1000), (Incomplete::Keep, 100_000), (Incomplete::Discard, 1000)]
+    {
+        let mut inbox = inbox(ReceiveOptions { incomplete, ..ReceiveOptions::default() });
+        assert_eq!(inbox.offer(FileInfo { size: Some(300_000), ..named("f") }), TAKEN);
+        let mut offset = 0;
+        let mut reply = Reply::Done;
+        while reply == Reply::Done && offset < content.len() {
+            let bytes = &content[offset..(offset + chunk).min(content.len())];
+            reply = match inbox.store.answer(Request::Write { offset: offset as u64, bytes }) {
+                Reply::Done => Reply::Done,
+                Reply::Failed(error) => Reply::Failed(error),
+                reply => panic!("{reply:?}"),
+            };
+            offset += bytes.len();
+        }
+        assert_eq!(reply, Reply::Failed(StoreError::NoSpace));
+        assert!(inbox.store.last_error().unwrap().contains("f.part: File too large"));
+        // Whoever insists that it is whole is not believed.
+        assert!(!inbox.close(true));
+        match incomplete {
+            Incomplete::Keep => {
+                let kept = fs::read(inbox.path("f.part")).unwrap();
+                assert_eq!(kept.len() as u64, limit);
+                assert_eq!(kept, content[..kept.len()]);
+            }
+            Incomplete::Discard => assert!(inbox.names().is_empty()),
+        }
+    }
+    println!("limited run done");
+}
+
+#[test]
+fn writes_of_any_size_arrive() {
+    let content = pattern(1_000_000);
+    let mut inbox = inbox(ReceiveOptions::default());
+    assert_eq!(inbox.offer(named("f")), TAKEN);
+    let mut offset = 0;
+    for len in [1, 100, 40_000, 7, 31_999, 200_000, 90, 128 * 1024, 5].into_iter().cycle() {
+        let end = (offset + len).min(content.len());
+        assert!(inbox.write(offset as u64, &content[offset..end]));
+        offset = end;
+        if offset == content.len() {
+            break;
+        }
+    }
+    assert!(inbox.close(true));
+    assert_eq!(fs::read(inbox.path("f")).unwrap(), content);
+    let hash = xxhash_rust::xxh3::xxh3_128(&content).to_be_bytes();
+    let (kind, digest) = inbox.last().digest.unwrap();
+    assert_eq!((kind, &digest[..16], &digest[16..]), (DigestKind::Xxh3, &hash[..], &[0; 16][..]));
+}
+
+#[test]
+fn offsets_that_go_back_are_an_error_and_gaps_are_not_resumed() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    assert_eq!(inbox.offer(named("f")), TAKEN);
+    assert!(inbox.write(0, b"abc"));
+    assert!(!inbox.write(1, b"x"));
+    assert!(inbox.write(10, b"def"));
+    assert!(inbox.close(false));
+    assert_eq!(inbox.text("f.part"), "abc");
+}
+
+// Sending.
+
+fn next(store: &mut DiskStore) -> Option<(String, Option<u64>, Option<i64>, Option<u32>)> {
+    match store.answer(Request::Next) {
+        Reply::File(info) => Some((
+            String::from_utf8(info.name.to_vec()).unwrap(),
+            info.size,
+            info.modified,
+            info.mode,
+        )),
+        Reply::NoMoreFiles => None,
+        reply => panic!("{reply:?}"),
+    }
+}
+
+fn read_all(store: &mut DiskStore) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut buffer = [0; 1000];
+    loop {
+        let request = Request::Read { offset: all.len() as u64, into: &mut buffer };
+        let Reply::Read(len) = store.answer(request) else { panic!("{:?}", store.last_error()) };
+        if len == 0 {
+            return all;
+        }
+        all.extend_from_slice(&buffer[..len]);
+    }
+}
+
+#[test]
+fn files_are_sent_in_order_and_unreadable_ones_are_skipped() {
+    let directory = tempfile::tempdir().unwrap();
+    let content = pattern(2500);
+    let path = directory.path().join("a.bin");
+    fs::write(&path, &content).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::write(directory.path().join("empty"), "").unwrap();
+    let sources = vec![
+        Source::path(directory.path().join("missing")),
+        Source::path(&path),
+        Source::path(directory.path()),
+        Source::path("/dev/full"),
+        Source::path(directory.path().join("empty")).named("other"),
+    ];
+    let mut store = DiskStore::sending(sources, SendOptions::default());
+    let date = fs::metadata(&path).unwrap().mtime();
+    assert_eq!(next(&mut store), Some(("a.bin".into(), Some(2500), Some(date), Some(0o640))));
+    assert_eq!(read_all(&mut store), content);
+    let hash = xxhash_rust::xxh3::xxh3_128(&content).to_be_bytes();
+    let Reply::Digest(digest) = store.answer(Request::Digest { kind: DigestKind::Xxh3, len: 2500 })
+    else {
+        panic!("no digest")
+    };
+    assert_eq!(digest[..16], hash);
+    let crc = crc32fast::hash(&content[..1000]).to_be_bytes();
+    let Reply::Digest(digest) =
+        store.answer(Request::Digest { kind: DigestKind::Crc32, len: 1000 })
+    else {
+        panic!("no digest")
+    };
+    assert_eq!(digest[..4], crc);
+    let longer = Request::Digest { kind: DigestKind::Crc32, len: 2501 };
+    assert_eq!(store.answer(longer), Reply::Failed(StoreError::Io));
+    store.answer(Request::Close { complete: true, verified: true });
+
+    let (name, size, ..) = next(&mut store).unwrap();
+    assert_eq!((name.as_str(), size), ("other", Some(0)));
+    assert!(read_all(&mut store).is_empty());
+    store.answer(Request::Close { complete: false, verified: false });
+    assert_eq!(next(&mut store), None);
+
+    let outcomes: Vec<_> = store.files().iter().map(|record| record.outcome.clone()).collect();
+    assert!(matches!(&outcomes[0], FileOutcome::Skipped(text) if text.contains("No such file")));
+    assert_eq!(outcomes[1], FileOutcome::Sent);
+    assert!(matches!(&outcomes[2], FileOutcome::Skipped(text) if text.contains("got a directory")));
+    assert!(matches!(&outcomes[3], FileOutcome::Skipped(text) if text.contains("got a device")));
+    assert_eq!(outcomes[4], FileOutcome::Partial);
+    assert!(store.files()[1].verified && !store.files()[1].changed);
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_sent_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, then, sent) in [("grows", "more", "0123456789"), ("shrinks", "", "")] {
+        let path = directory.path().join(name);
+        fs::write(&path, "0123456789").unwrap();
+        let mut store = DiskStore::sending(vec![Source::path(&path)], SendOptions::default());
+        assert_eq!(next(&mut store).unwrap().1, Some(10));
+        let now = if then.is_empty() { String::new() } else { format!("0123456789{then}") };
+        fs::write(&path, now).unwrap();
+        // Never more than was announced.
+        assert_eq!(read_all(&mut store), sent.as_bytes());
+        store.answer(Request::Close { complete: true, verified: false });
+        assert!(store.files()[0].changed, "{name}");
+    }
+}
+
+#[test]
+fn names_on_the_wire_are_the_last_part_or_the_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f");
+    fs::write(&path, "x").unwrap();
+    let mut store = DiskStore::sending(vec![Source::path(&path)], SendOptions::default());
+    assert_eq!(next(&mut store).unwrap().0, "f");
+    let options = SendOptions { paths: true, ..SendOptions::default() };
+    let mut store = DiskStore::sending(vec![Source::path(&path)], options);
+    assert_eq!(next(&mut store).unwrap().0, path.to_str().unwrap().trim_start_matches('/'));
+}
+
+#[test]
+fn a_fifo_is_sent_as_a_stream() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fifo");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let mut store = DiskStore::sending(vec![Source::path(&path)], SendOptions::default());
+    let (name, size, date, _) = next(&mut store).unwrap();
+    assert_eq!((name.as_str(), size, date), ("fifo", None, None));
+    let content = pattern(5000);
+    let writer = std::thread::spawn({
+        let (path, content) = (path.clone(), content.clone());
+        move || fs::write(path, content).unwrap()
+    });
+    // The reader was there first: it must wait for the writer, not take silence for the end.
+    while !writer.is_finished() && fs::metadata(&path).is_ok() {
+        let mut buffer = [0; 1];
+        let request = Request::Read { offset: 0, into: &mut buffer };
+        if let Reply::Read(1) = store.answer(request) {
+            assert_eq!(buffer[0], content[0]);
+            break;
+        }
+    }
+    let mut all = vec![content[0]];
+    let mut buffer = [0; 700];
+    loop {
+        let request = Request::Read { offset: all.len() as u64, into: &mut buffer };
+        let Reply::Read(len) = store.answer(request) else { panic!("{:?}", store.last_error()) };
+        if len == 0 {
+            break;
+        }
+        all.extend_from_slice(&buffer[..len]);
+    }
+    writer.join().unwrap();
+    assert_eq!(all, content);
+    let again = Request::Read { offset: 0, into: &mut buffer };
+    assert_eq!(store.answer(again), Reply::Failed(StoreError::Unsupported));
+}
+
+#[test]
+fn a_store_does_only_its_own_direction() {
+    let mut sender = DiskStore::sending(Vec::new(), SendOptions::default());
+    let offer = Request::Offer { info: named("f") };
+    assert_eq!(sender.answer(offer), Reply::Failed(StoreError::Unsupported));
+    let mut inbox = inbox(ReceiveOptions::default());
+    assert_eq!(inbox.store.answer(Request::Next), Reply::NoMoreFiles);
+    assert_eq!(inbox.store.answer(Request::Close { complete: true, verified: true }), Reply::Done);
+    let write = Request::Write { offset: 0, bytes: b"x" };
+    assert_eq!(inbox.store.answer(write), Reply::Failed(StoreError::NotFound));
+}
+
+#[test]
+fn a_sink_writes_in_order_and_knows_its_digest() {
+    let mut sink = SinkStore::new(Vec::new());
+    assert_eq!(sink.answer(Request::Offer { info: named("../x") }), TAKEN);
+    assert_eq!(sink.answer(Request::Write { offset: 0, bytes: b"ab" }), Reply::Done);
+    let gap = Request::Write { offset: 5, bytes: b"x" };
+    assert_eq!(sink.answer(gap), Reply::Failed(StoreError::Io));
+    assert_eq!(sink.answer(Request::Write { offset: 2, bytes: b"cd" }), Reply::Done);
+    let mut digest = [0; 32];
+    digest[..16].copy_from_slice(&xxhash_rust::xxh3::xxh3_128(b"abcd").to_be_bytes());
+    let request = Request::Digest { kind: DigestKind::Xxh3, len: 4 };
+    assert_eq!(sink.answer(request), Reply::Digest(digest));
+    assert_eq!(sink.answer(Request::Close { complete: true, verified: true }), Reply::Done);
+    let record = &sink.files()[0];
+    assert_eq!((record.outcome.clone(), record.size), (FileOutcome::Stored, 4));
+    assert_eq!(sink.into_inner(), b"abcd");
+
+    let mut full = SinkStore::new(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    assert_eq!(full.answer(Request::Offer { info: named("x") }), TAKEN);
+    let write = Request::Write { offset: 0, bytes: b"x" };
+    assert_eq!(full.answer(write), Reply::Failed(StoreError::NoSpace));
+    assert!(full.last_error().unwrap().contains("No space left"));
+}

@@ -1,0 +1,133 @@
+//! The LINE argument: every form, and what is said of those that are none.
+
+use proptest::prelude::*;
+use wetstring_drive::line::{BadLine, Flow, HostPort, LineSpec, Parity, Pin, SerialSpec};
+
+fn parse(text: &str) -> LineSpec {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn error(text: &str) -> String {
+    text.parse::<LineSpec>().unwrap_err().to_string()
+}
+
+#[test]
+fn every_form_is_read() {
+    assert_eq!(parse("/dev/ttyUSB0"), LineSpec::Serial(SerialSpec::new("/dev/ttyUSB0")));
+    assert_eq!(parse("COM3"), LineSpec::Serial(SerialSpec::new("COM3")));
+    assert_eq!(
+        parse("serial:/dev/ttyS1?baud=9600&parity=even&flow=rtscts&databits=7&stopbits=2&dtr=on"),
+        LineSpec::Serial(SerialSpec {
+            path: "/dev/ttyS1".into(),
+            baud: 9600,
+            parity: Parity::Even,
+            flow: Flow::RtsCts,
+            data_bits: 7,
+            stop_bits: 2,
+            dtr: Pin::On,
+            rts: Pin::Keep,
+        })
+    );
+    let host = |host: &str, port| HostPort { host: host.into(), port };
+    assert_eq!(parse("tcp://example.org:1649"), LineSpec::Tcp(host("example.org", 1649)));
+    assert_eq!(parse("tcp://[::1]:1649"), LineSpec::Tcp(host("::1", 1649)));
+    assert_eq!(parse("tcp-listen://127.0.0.1:0"), LineSpec::TcpListen(host("127.0.0.1", 0)));
+    assert_eq!(parse("exec:ssh box wst receive -"), LineSpec::Exec("ssh box wst receive -".into()));
+    assert_eq!(parse("exec-pty:kermit -r"), LineSpec::ExecPty("kermit -r".into()));
+    assert_eq!(parse("pty:"), LineSpec::Pty(None));
+    assert_eq!(parse("pty:/tmp/modem"), LineSpec::Pty(Some("/tmp/modem".into())));
+    assert_eq!(parse("-"), LineSpec::Stdio);
+    assert_eq!(parse("stdio:"), LineSpec::Stdio);
+}
+
+#[test]
+fn defaults_are_115200_8n1_without_flow_control_and_with_the_pins_kept() {
+    let spec = SerialSpec::new("/dev/x");
+    assert_eq!((spec.baud, spec.data_bits, spec.stop_bits), (115_200, 8, 1));
+    assert_eq!((spec.parity, spec.flow), (Parity::None, Flow::None));
+    assert_eq!((spec.dtr, spec.rts), (Pin::Keep, Pin::Keep));
+}
+
+#[test]
+fn planned_forms_say_so() {
+    for text in [
+        "telnet://host",
+        "telnet-listen://:23",
+        "tls://host:1",
+        "udp://host:1",
+        "ip://host",
+        "rfc2217://host:1",
+        "lab:wet?seed=1",
+        "ncp://host",
+    ] {
+        assert!(error(text).starts_with("not built yet: "), "{text}: {}", error(text));
+        assert!(LineSpec::looks_like(text));
+    }
+}
+
+#[test]
+fn unknown_forms_say_what_is_expected() {
+    for text in ["", "ttyUSB0", "http://host:80", "COM", "COM0", "COMX", "readme.txt", "tcp:host"] {
+        let said = error(text);
+        assert!(said.starts_with("expected a line (") && said.contains("tcp-listen://"), "{said}");
+        assert!(!LineSpec::looks_like(text));
+    }
+}
+
+#[test]
+fn wrong_parts_say_which() {
+    for (text, part) in [
+        ("serial:", "serial: expected a device"),
+        ("serial:/dev/x?baud=fast", "baud: expected a whole number"),
+        ("serial:/dev/x?baud=0", "baud: "),
+        ("serial:/dev/x?parity=mark", "parity: expected none|even|odd, got \"mark\""),
+        ("serial:/dev/x?flow=hard", "flow: "),
+        ("serial:/dev/x?databits=9", "databits: "),
+        ("serial:/dev/x?stopbits=3", "stopbits: "),
+        ("serial:/dev/x?dtr=up", "dtr: expected on|off|keep"),
+        ("serial:/dev/x?flow=rtscts&rts=on", "rts: "),
+        ("serial:/dev/x?speed=9600", "serial setting: expected baud|"),
+        ("tcp://host", "address: expected HOST:PORT"),
+        ("tcp://:1649", "address: "),
+        ("tcp://::1:1649", "address: "),
+        ("tcp://host:99999", "port: "),
+        ("tcp://host:0", "port: "),
+        ("exec: ", "exec: expected a command"),
+    ] {
+        let said = error(text);
+        assert!(said.starts_with(part), "{text}: {said}");
+        assert!(matches!(text.parse::<LineSpec>(), Err(BadLine::Part { .. })));
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_parses_to_the_same(
+        baud in 1_u32..4_000_000, even in any::<bool>(), xon in any::<bool>(), stop in 1_u8..3,
+        bits in 5_u8..9, dtr in any::<bool>(), host in "[a-z][a-z0-9.-]{0,20}", port in 1_u16..,
+        command in "[a-z][ -~]{0,30}",
+    ) {
+        let mut serial = SerialSpec::new("/dev/ttyUSB0");
+        serial.baud = baud;
+        serial.parity = if even { Parity::Even } else { Parity::Odd };
+        serial.flow = if xon { Flow::XonXoff } else { Flow::None };
+        serial.stop_bits = stop;
+        serial.data_bits = bits;
+        serial.dtr = if dtr { Pin::On } else { Pin::Off };
+        for spec in [
+            LineSpec::Serial(serial),
+            LineSpec::Tcp(HostPort { host: host.clone(), port }),
+            LineSpec::TcpListen(HostPort { host: "::1".into(), port }),
+            LineSpec::Exec(command.clone()),
+            LineSpec::ExecPty(command),
+            LineSpec::Pty(Some("/tmp/a b".into())),
+        ] {
+            prop_assert_eq!(spec.to_string().parse::<LineSpec>(), Ok(spec));
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in ".{0,60}") {
+        let _ = text.parse::<LineSpec>();
+    }
+}

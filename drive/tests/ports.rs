@@ -1,0 +1,297 @@
+//! Ports: pairs of real ends on this machine.
+
+mod common;
+
+use common::pattern;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{Read, Write};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use wetstring_drive::port::OpenError;
+use wetstring_drive::{LineSpec, Port, Signals, open};
+
+const LONG: Duration = Duration::from_secs(20);
+
+fn open_noting(spec: &str) -> (Box<dyn Port>, Vec<String>) {
+    let spec: LineSpec = spec.parse().unwrap();
+    let mut notes = Vec::new();
+    let port = open(&spec, None, &mut |note| notes.push(note.to_owned())).unwrap();
+    (port, notes)
+}
+
+fn open_error(spec: &str) -> OpenError {
+    let spec: LineSpec = spec.parse().unwrap();
+    match open(&spec, None, &mut |_| {}) {
+        Ok(_) => panic!("{spec} opened"),
+        Err(error) => error,
+    }
+}
+
+/// A listening port on a thread, and the address that it reports.
+fn listen() -> (JoinHandle<Box<dyn Port>>, String) {
+    let (tell, told) = std::sync::mpsc::channel();
+    let listener = std::thread::spawn(move || {
+        let spec: LineSpec = "tcp-listen://127.0.0.1:0".parse().unwrap();
+        open(&spec, None, &mut |note| tell.send(note.to_owned()).unwrap()).unwrap()
+    });
+    let note = told.recv_timeout(LONG).unwrap();
+    let address = note.strip_prefix("listening on ").unwrap().to_owned();
+    assert!(!address.ends_with(":0"), "{address}");
+    (listener, address)
+}
+
+fn wait(fd: BorrowedFd<'_>, events: PollFlags) {
+    let timeout = Timespec { tv_sec: LONG.as_secs() as i64, tv_nsec: 0 };
+    let ready = poll(&mut [PollFd::from_borrowed_fd(fd, events)], Some(&timeout)).unwrap();
+    assert_eq!(ready, 1, "nothing came in time");
+}
+
+/// Writes all, waiting where the port is full.
+fn write_all(port: &mut dyn Port, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match port.write(bytes).unwrap() {
+            Some(len) => bytes = &bytes[len..],
+            None => wait(port.write_fd(), PollFlags::OUT),
+        }
+    }
+}
+
+/// Reads until so many bytes have come or the other end has closed.
+fn read_up_to(port: &mut dyn Port, len: usize) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut buffer = vec![0; 100_000];
+    while all.len() < len {
+        match port.read(&mut buffer).unwrap() {
+            Some(0) => break,
+            Some(got) => all.extend_from_slice(&buffer[..got]),
+            None => wait(port.read_fd(), PollFlags::IN),
+        }
+    }
+    all
+}
+
+#[test]
+fn tcp_carries_everything_both_ways_and_loses_nothing_at_close() {
+    let (listener, address) = listen();
+    let (mut near, _) = open_noting(&format!("tcp://{address}"));
+    let mut far = listener.join().unwrap();
+    let facts = near.facts();
+    assert_eq!((facts.reliable, facts.clear, facts.local), (Some(true), true, true));
+    assert_eq!((facts.rate_bps, facts.name.as_str()), (None, address.as_str()));
+    assert!(facts.segment_len.is_some_and(|len| len >= 500), "{facts:?}");
+
+    let content = pattern(3_000_000);
+    let expected = content.clone();
+    let reader = std::thread::spawn(move || {
+        // Input that nobody reads must not take the last bytes with it at close.
+        write_all(&mut *far, b"unread");
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(read_up_to(&mut *far, usize::MAX), expected);
+        far.finish(LONG).unwrap();
+    });
+    write_all(&mut *near, &content);
+    near.finish(LONG).unwrap();
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_read_of_nothing_and_a_write_that_does_not_fit_return_at_once() {
+    let (listener, address) = listen();
+    let (mut near, _) = open_noting(&format!("tcp://{address}"));
+    let far = listener.join().unwrap();
+    assert_eq!(near.read(&mut [0; 10]).unwrap(), None);
+    let block = pattern(1 << 20);
+    let mut taken = 0;
+    while let Some(len) = near.write(&block).unwrap() {
+        assert!(len > 0);
+        taken += len;
+        assert!(taken < 1 << 30, "the buffers have no end");
+    }
+    drop(far);
+}
+
+#[test]
+fn tcp_says_who_did_not_answer() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let said = open_error(&format!("tcp://{unused}")).to_string();
+    assert!(said.starts_with(&format!("could not connect to {unused}: ")), "{said}");
+    let holder = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let said = open_error(&format!("tcp-listen://{}", holder.local_addr().unwrap())).to_string();
+    assert!(said.starts_with("could not listen on 127.0.0.1:"), "{said}");
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_a_connection() {
+    let signals = Signals::detached().unwrap();
+    let from = signals.clone();
+    let spec: LineSpec = "tcp-listen://127.0.0.1:0".parse().unwrap();
+    let error = open(&spec, Some(&signals), &mut |_| from.raise(2)).err().unwrap();
+    assert!(matches!(error, OpenError::Interrupted(2)), "{error}");
+}
+
+#[test]
+fn exec_joins_a_command_and_reports_its_end() {
+    let (mut port, _) = open_noting("exec:cat; exit 3");
+    assert_eq!((port.facts().reliable, port.facts().clear), (Some(true), true));
+    let content = pattern(200_000);
+    write_all(&mut *port, &content);
+    assert_eq!(read_up_to(&mut *port, content.len()), content);
+    let status = port.finish(LONG).unwrap().unwrap();
+    assert_eq!(status.code(), Some(3));
+    assert_eq!(port.finish(LONG).unwrap(), Some(status));
+}
+
+#[test]
+fn a_command_that_ends_closes_the_line() {
+    for spec in ["exec:printf gone", "exec-pty:printf gone"] {
+        let (mut port, _) = open_noting(spec);
+        assert_eq!(read_up_to(&mut *port, usize::MAX), b"gone", "{spec}");
+        assert_eq!(port.finish(LONG).unwrap().unwrap().code(), Some(0), "{spec}");
+    }
+}
+
+#[test]
+fn a_command_that_does_not_end_is_ended() {
+    for (spec, signal) in [
+        ("exec:exec sleep 1000", 15),
+        ("exec:trap '' TERM; while :; do sleep 0.1; done", 9),
+        // Hanging up is enough here.
+        ("exec-pty:exec sleep 1000", 1),
+    ] {
+        use std::os::unix::process::ExitStatusExt;
+        let (mut port, _) = open_noting(spec);
+        let start = Instant::now();
+        let status = port.finish(Duration::from_millis(100)).unwrap().unwrap();
+        assert_eq!(status.signal(), Some(signal), "{spec}");
+        assert!(start.elapsed() < Duration::from_secs(3), "{spec}");
+    }
+}
+
+#[test]
+fn exec_pty_is_a_raw_terminal_in_its_own_session() {
+    let (mut port, _) = open_noting("exec-pty:tty; ps -o sid= -p $$ | tr -d ' '; echo $$; cat");
+    let facts = port.facts();
+    assert_eq!((facts.reliable, facts.clear, facts.local), (Some(true), false, true));
+    let mut said = String::new();
+    while said.matches('\n').count() < 3 {
+        said.push_str(&String::from_utf8(read_up_to(&mut *port, 1)).unwrap());
+    }
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].starts_with("/dev/pts/"), "{said:?}");
+    assert_eq!(lines[1], lines[2], "leader of its own session");
+    // All byte values pass, and nothing is echoed.
+    let all: Vec<u8> = (0..=255).cycle().take(20_000).collect();
+    let mut echoed = Vec::new();
+    for chunk in all.chunks(2000) {
+        write_all(&mut *port, chunk);
+        echoed.extend(read_up_to(&mut *port, chunk.len()));
+    }
+    assert_eq!(echoed, all);
+}
+
+#[test]
+fn what_a_pty_was_given_last_is_read_before_it_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("out");
+    let content = pattern(3000);
+    let command = format!("exec-pty:sleep 0.3; exec dd bs=1 count=3000 of='{}'", file.display());
+    let (mut port, _) = open_noting(&format!("{command} 2>/dev/null"));
+    write_all(&mut *port, &content);
+    assert_eq!(port.finish(LONG).unwrap().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read(&file).unwrap(), content);
+
+    let (mut port, notes) = open_noting("pty:");
+    let name = PathBuf::from(notes[0].strip_prefix("pty ").unwrap());
+    let mut slave = std::fs::OpenOptions::new().read(true).write(true).open(&name).unwrap();
+    write_all(&mut *port, &content);
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        let mut got = vec![0; 3000];
+        slave.read_exact(&mut got).unwrap();
+        got
+    });
+    port.finish(LONG).unwrap();
+    drop(port);
+    assert_eq!(reader.join().unwrap(), content);
+}
+
+#[test]
+fn a_pty_can_be_linked_and_outlives_its_partners() {
+    let directory = tempfile::tempdir().unwrap();
+    let link = directory.path().join("modem");
+    std::os::unix::fs::symlink("/nowhere", &link).unwrap();
+    let (mut port, notes) = open_noting(&format!("pty:{}", link.display()));
+    let device = port.facts().name.clone();
+    assert_eq!(notes, [format!("pty {} -> {device}", link.display())]);
+    assert_eq!(std::fs::read_link(&link).unwrap(), Path::new(&device));
+    for _ in 0..2 {
+        let mut partner = std::fs::OpenOptions::new().read(true).write(true).open(&link).unwrap();
+        partner.write_all(b"\x00\x11\x13\xffhello").unwrap();
+        assert_eq!(read_up_to(&mut *port, 9), b"\x00\x11\x13\xffhello");
+        write_all(&mut *port, b"\x03\x04\r\n");
+        let mut got = [0; 4];
+        partner.read_exact(&mut got).unwrap();
+        assert_eq!(&got, b"\x03\x04\r\n");
+    }
+    assert_eq!(port.read(&mut [0; 10]).unwrap(), None, "gone partners do not close it");
+    drop(port);
+    assert!(std::fs::symlink_metadata(&link).is_err(), "the link goes with the pty");
+
+    std::fs::write(&link, "precious").unwrap();
+    let said = open_error(&format!("pty:{}", link.display())).to_string();
+    assert!(said.contains("File exists"), "{said}");
+    assert_eq!(std::fs::read_to_string(&link).unwrap(), "precious");
+}
+
+#[test]
+fn a_serial_port_is_raw_exclusive_and_set_back() {
+    let (mut far, notes) = open_noting("pty:");
+    let device = notes[0].strip_prefix("pty ").unwrap().to_owned();
+    let terminal = std::fs::File::open(&device).unwrap();
+    let mut cooked = rustix::termios::tcgetattr(&terminal).unwrap();
+    cooked.local_modes |= rustix::termios::LocalModes::ECHO | rustix::termios::LocalModes::ICANON;
+    rustix::termios::tcsetattr(&terminal, rustix::termios::OptionalActions::Now, &cooked).unwrap();
+
+    let (mut near, _) = open_noting(&format!("serial:{device}?baud=9600&flow=rtscts"));
+    let facts = near.facts();
+    assert_eq!((facts.reliable, facts.rate_bps), (Some(false), Some(9600)));
+    assert_eq!(facts.name, device);
+    let settings = rustix::termios::tcgetattr(&terminal).unwrap();
+    assert_eq!(settings.output_speed(), 9600);
+    assert!(settings.control_modes.contains(rustix::termios::ControlModes::CRTSCTS));
+    assert!(!settings.control_modes.contains(rustix::termios::ControlModes::HUPCL));
+
+    let error = open_error(&device);
+    // The second lock of one process is a conflict too, as each open file locks for itself.
+    assert!(matches!(error, OpenError::Locked { .. }), "{error}");
+
+    let all: Vec<u8> = (0..=255).collect();
+    write_all(&mut *far, &all);
+    assert_eq!(read_up_to(&mut *near, 256), all);
+    write_all(&mut *near, &all);
+    assert_eq!(read_up_to(&mut *far, 256), all);
+    assert_eq!(near.read(&mut [0; 10]).unwrap(), None, "an empty line is not a closed one");
+
+    near.finish(LONG).unwrap();
+    let settings = rustix::termios::tcgetattr(&terminal).unwrap();
+    assert!(settings.local_modes.contains(rustix::termios::LocalModes::ICANON));
+    drop(near);
+    let (again, _) = open_noting(&device);
+    drop(again);
+}
+
+#[test]
+fn a_serial_port_that_is_none_says_why() {
+    let said = open_error("/dev/wetstring-none").to_string();
+    assert!(said.starts_with("could not open /dev/wetstring-none: No such file"), "{said}");
+    let said = open_error("/dev/null").to_string();
+    assert!(said.starts_with("could not open /dev/null: "), "{said}");
+}
+
+#[test]
+fn ports_are_listed_in_order() {
+    let found = wetstring_drive::port::ports().unwrap();
+    assert!(found.is_sorted_by(|a, b| a.path < b.path), "{found:?}");
+}

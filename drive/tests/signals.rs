@@ -1,0 +1,135 @@
+//! Real signals, to a process of our own: this test program, run again.
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, tcgetattr};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use wetstring_drive::Signals;
+use wetstring_drive::terminal::Restore;
+
+const ROLE: &str = "WST_TEST_ROLE";
+
+/// Runs one test of this program again, in a role.
+fn again(test: &str, role: &str, stdin: Stdio) -> (Child, BufReader<std::process::ChildStderr>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--quiet"])
+        .env(ROLE, role)
+        .stdin(stdin)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap());
+    (child, said)
+}
+
+fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+fn wait_for(said: &mut impl BufRead, word: &str) {
+    let mut line = String::new();
+    while said.read_line(&mut line).unwrap() > 0 {
+        if line.trim() == word {
+            return;
+        }
+        line.clear();
+    }
+    panic!("{word} was not said");
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn the_second_signal_ends_hard_and_the_terminal_comes_back() {
+    if role().is_some() {
+        let signals = Signals::install().unwrap();
+        let _raw = Restore::raw(rustix::stdio::stdin()).unwrap();
+        eprintln!("raw");
+        while signals.count() == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        eprintln!("noticed");
+        // As a program that hangs.
+        std::thread::sleep(Duration::from_secs(60));
+        return;
+    }
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let slave = std::fs::OpenOptions::new().read(true).write(true);
+    let slave = slave.clone().open(name.to_str().unwrap()).unwrap();
+    let echoes = || tcgetattr(&slave).unwrap().local_modes.contains(LocalModes::ECHO);
+    assert!(echoes());
+    let stdin = Stdio::from(slave.try_clone().unwrap());
+    let test = "the_second_signal_ends_hard_and_the_terminal_comes_back";
+    let (mut child, mut said) = again(test, "hang", stdin);
+    wait_for(&mut said, "raw");
+    assert!(!echoes());
+    signal(&child, Signal::INT);
+    wait_for(&mut said, "noticed");
+    assert!(!echoes(), "the first signal leaves the line as it is");
+    let start = Instant::now();
+    signal(&child, Signal::INT);
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(echoes(), "the terminal came back");
+}
+
+#[test]
+fn a_panic_brings_the_terminal_back() {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let slave = std::fs::File::open(name.to_str().unwrap()).unwrap();
+    let before = tcgetattr(&slave).unwrap();
+    let inner = slave.try_clone().unwrap();
+    let panicked = std::thread::spawn(move || {
+        let _raw = Restore::raw(&inner).unwrap();
+        assert!(!tcgetattr(&inner).unwrap().local_modes.contains(LocalModes::ICANON));
+        std::panic::resume_unwind(Box::new(()));
+    });
+    assert!(panicked.join().is_err());
+    let after = tcgetattr(&slave).unwrap();
+    assert_eq!(after.local_modes, before.local_modes);
+    assert_eq!(after.input_modes, before.input_modes);
+}
+
+#[test]
+fn signals_ignored_from_the_start_stay_ignored() {
+    if role().is_some() {
+        let signals = Signals::install().unwrap();
+        eprintln!("ready");
+        while signals.count() == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        eprintln!("got {}", signals.last().unwrap());
+        return;
+    }
+    let test = "signals_ignored_from_the_start_stay_ignored";
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$0\" --exact \"$1\" --nocapture --quiet"])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(ROLE, "nohup")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    wait_for(&mut said, "ready");
+    signal(&child, Signal::HUP);
+    std::thread::sleep(Duration::from_millis(100));
+    signal(&child, Signal::TERM);
+    wait_for(&mut said, "got 15");
+    let status = child.wait().unwrap();
+    assert_eq!((status.code(), status.signal()), (Some(0), None));
+}
