@@ -1,0 +1,77 @@
+//! C-Kermit over raw TCP: every combination of the usual settings, both directions.
+
+mod peers;
+
+use peers::ckermit::{Mode, Over, Session};
+use peers::{Scene, all, ckermit, material, same};
+
+/// Every combination of streaming, window, length, check and prefixing.
+fn combinations() -> Vec<Mode> {
+    let mut modes = Vec::new();
+    for (streaming, window) in [(true, 31), (false, 1), (false, 10), (false, 31)] {
+        for length in [94, 1000, 9024] {
+            for check in ['1', '2', '3', 'B'] {
+                for prefix in ["all", "cautious", "none"] {
+                    let streaming = Some(streaming);
+                    let mode = Mode { streaming, window, length, check, prefix, ..Mode::default() };
+                    modes.push(mode);
+                }
+            }
+        }
+    }
+    modes
+}
+
+fn material() -> Vec<u8> {
+    let mut bytes = material::runs();
+    bytes.extend(material::random(20_000, 1));
+    bytes
+}
+
+#[test]
+fn ckermit_sends_to_wst_with_every_combination() {
+    let Some(_) = ckermit() else { return };
+    let bytes = material();
+    all(&combinations(), 4, |mode| {
+        let scene = Scene::new();
+        let file = scene.file("from/runs.bin", &bytes);
+        let session = Session::they_send(&scene, Over::TcpToUs, mode, &[file.clone()]);
+        let done = session.run()?.well()?;
+        same(&file, &done.into.join("runs.bin"))
+    });
+}
+
+#[test]
+fn wst_sends_to_ckermit_with_every_combination() {
+    let Some(_) = ckermit() else { return };
+    let bytes = material();
+    // C-Kermit throws away what comes before it is ready; most of the time here is waiting.
+    all(&combinations(), 16, |mode| {
+        let scene = Scene::new();
+        let file = scene.file("from/runs.bin", &bytes);
+        let session = Session::we_send(&scene, Over::TcpToUs, mode, &[file.clone()]);
+        let done = session.run()?.well()?;
+        same(&file, &done.into.join("runs.bin"))
+    });
+}
+
+#[test]
+fn wst_connects_to_a_listening_ckermit() {
+    let Some(_) = ckermit() else { return };
+    let bytes = material();
+    let modes = [Mode::default(), Mode { streaming: Some(false), window: 10, ..Mode::default() }];
+    let jobs: Vec<(bool, Mode)> =
+        modes.iter().flat_map(|mode| [(true, mode.clone()), (false, mode.clone())]).collect();
+    all(&jobs, 4, |(we_send, mode)| {
+        let scene = Scene::new();
+        let file = scene.file("from/runs.bin", &bytes);
+        let over = Over::TcpToThem;
+        let session = if *we_send {
+            Session::we_send(&scene, over, mode, &[file.clone()])
+        } else {
+            Session::they_send(&scene, over, mode, &[file.clone()])
+        };
+        let done = session.run()?.well()?;
+        same(&file, &done.into.join("runs.bin"))
+    });
+}
