@@ -83,7 +83,8 @@ pub trait Element {
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize;
 
     /// When an offer at `end`, which had been taken short, will find room again by the mere
-    /// passing of time. `None` if no offer was cut short or if it depends on what is emitted.
+    /// passing of time. `None` if no offer was cut short or if it depends on what is emitted. Of
+    /// interest only while there is something to offer; else the time may be long past.
     fn room(&self, end: End) -> Option<Instant>;
 
     /// Bytes or datagrams.

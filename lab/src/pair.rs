@@ -20,6 +20,8 @@ use wetstring_proto::{Duration, Instant};
 const PORT_BYTES: usize = 64;
 /// So many calls at one moment without the time going on are a storm.
 const CALLS_AT_ONE_TIME: u64 = 200_000;
+/// So many turns of the loop without the time going on, too.
+const TURNS_AT_ONE_TIME: u32 = 1000;
 /// So many timers that run out at one moment, too.
 const TIMERS_AT_ONE_TIME: u32 = 100;
 
@@ -34,7 +36,7 @@ pub enum Stop {
     TimeLimit,
     /// The number of events came to its limit.
     EventLimit,
-    /// An engine asked for timers or for its store again and again, at one moment.
+    /// Something kept on happening at one moment: timers, requests, bytes.
     Storm,
 }
 
@@ -45,7 +47,7 @@ impl std::fmt::Display for Stop {
             Self::Stalled => "stalled: nothing is under way and no timer runs",
             Self::TimeLimit => "the virtual time came to its limit",
             Self::EventLimit => "the number of events came to its limit",
-            Self::Storm => "an engine does not let the time go on",
+            Self::Storm => "something does not let the time go on",
         })
     }
 }
@@ -134,6 +136,8 @@ struct Side<'a> {
     store: &'a mut dyn Store,
     /// What came out of the element and was not taken yet.
     inbox: Vec<u8>,
+    /// The element took less than was offered.
+    held_back: bool,
     report: SideReport,
 }
 
@@ -187,6 +191,7 @@ impl<'a> Pair<'a> {
         let mut sides = [Side::new(End::A, "A", a), Side::new(End::B, "B", b)];
         let mut now = Instant::ZERO;
         let mut events = 0;
+        let mut stuck = 0;
         let stop = loop {
             events += 1;
             while let Some((_, act)) = self.agenda.take(now) {
@@ -205,6 +210,10 @@ impl<'a> Pair<'a> {
             }
             if events >= self.event_limit {
                 break Stop::EventLimit;
+            }
+            stuck = if next <= now { stuck + 1 } else { 0 };
+            if stuck > TURNS_AT_ONE_TIME {
+                break Stop::Storm;
             }
             now = now.max(next);
         };
@@ -268,7 +277,7 @@ impl<'a> Pair<'a> {
         };
         for side in sides {
             sooner(side.engine.deadline());
-            sooner(self.element.room(side.end));
+            sooner(self.element.room(side.end).filter(|_| side.held_back));
             // A port that is full does not take more; the engine will move on by other means.
             sooner(self.element.next(side.end).filter(|_| side.inbox.len() < self.port_buffer));
         }
@@ -291,7 +300,7 @@ impl<'a> Side<'a> {
             files_skipped: 0,
             usage: Usage::default(),
         };
-        Self { end, who, engine, store, inbox: Vec::new(), report }
+        Self { end, who, engine, store, inbox: Vec::new(), held_back: false, report }
     }
 
     fn tick(&mut self, now: Instant, recorder: &mut Recorder) {
@@ -322,6 +331,7 @@ impl<'a> Side<'a> {
         recorder: &mut Recorder,
     ) -> bool {
         let mut moved = false;
+        self.held_back = false;
         loop {
             let mut trace = recorder.of(self.who);
             let lent = self.engine.transmit(&mut Cx { now, trace: &mut trace });
@@ -331,6 +341,7 @@ impl<'a> Side<'a> {
             let chunk: Vec<u8> = lent[..lent.len().min(port_buffer)].to_vec();
             let mut trace = recorder.of("line");
             let taken = element.offer(&mut Cx { now, trace: &mut trace }, self.end, &chunk);
+            self.held_back = taken < chunk.len();
             if taken == 0 {
                 return moved;
             }

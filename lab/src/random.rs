@@ -7,7 +7,7 @@
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use twox_hash::XxHash3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Random {
         name.extend_from_slice(element.as_bytes());
         name.push(0);
         name.extend_from_slice(purpose.as_bytes());
-        let state = XxHash3_64::oneshot_with_seed(seed, &name);
+        let state = xxh3_64_with_seed(&name, seed);
         Self(Xoshiro256StarStar::seed_from_u64(state))
     }
 

@@ -2,10 +2,10 @@
 
 use crate::random::Random;
 use std::sync::Arc;
-use twox_hash::XxHash3_128;
 use wetstring_proto::file::{
     DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
 };
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Content that is made, not kept: the same kind, seed and length give the same bytes for ever.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -366,7 +366,7 @@ fn digest(kind: DigestKind, bytes: &[u8], len: u64) -> Reply<'static> {
     match kind {
         DigestKind::Crc32 => digest[..4].copy_from_slice(&crc32fast::hash(bytes).to_be_bytes()),
         DigestKind::Xxh3 => {
-            digest[..16].copy_from_slice(&XxHash3_128::oneshot(bytes).to_be_bytes());
+            digest[..16].copy_from_slice(&xxh3_128(bytes).to_be_bytes());
         }
         _ => return Reply::Failed(StoreError::Unsupported),
     }

@@ -304,17 +304,17 @@ pub fn any_line(random: &mut Random) -> LineModel {
         ..LineModel::default()
     };
     if random.one_in(2) {
-        line.bit_errors = chance(random, 5, 8);
+        line.bit_errors = chance(random, 4, 7);
     }
     if random.one_in(2) {
         let len = random.between(1, 40);
-        line.burst = Some(Burst { len, every: Period::Bytes(len + random.between(500, 20_000)) });
+        line.burst = Some(Burst { len, every: Period::Bytes(len + random.between(200, 5000)) });
     }
     if random.one_in(4) {
-        line.drop = chance(random, 4, 6);
+        line.drop = chance(random, 3, 5);
     }
     if random.one_in(4) {
-        line.duplicate = chance(random, 4, 6);
+        line.duplicate = chance(random, 3, 5);
     }
     if random.one_in(8) {
         line.half_duplex = Some(Duration::from_millis(random.between(0, 200)));

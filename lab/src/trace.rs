@@ -4,9 +4,8 @@
 //! golden file and determinism oracle.
 
 use std::fmt::Write as _;
-use std::hash::Hasher as _;
-use twox_hash::XxHash3_64;
 use wetstring_proto::{Instant, Trace, TraceEvent};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Records a run: the lines themselves, or only their digest and number.
 #[derive(Clone)]
@@ -14,7 +13,7 @@ pub struct Recorder {
     lines: Option<Vec<String>>,
     listening: bool,
     count: u64,
-    hash: XxHash3_64,
+    hash: Xxh3,
     scratch: String,
 }
 
@@ -29,7 +28,7 @@ impl std::fmt::Debug for Recorder {
 
 impl Recorder {
     fn with(lines: Option<Vec<String>>, listening: bool) -> Self {
-        Self { lines, listening, count: 0, hash: XxHash3_64::new(), scratch: String::new() }
+        Self { lines, listening, count: 0, hash: Xxh3::new(), scratch: String::new() }
     }
 
     /// Keeps every line. Memory grows with the run.
@@ -59,7 +58,7 @@ impl Recorder {
 
     /// A digest of all lines and their order.
     pub fn digest(&self) -> u64 {
-        self.hash.finish()
+        self.hash.digest()
     }
 
     /// The trace that `who` writes into. A word without spaces.
@@ -76,8 +75,8 @@ impl Recorder {
         // Writing into a string does not fail.
         let _ = write!(self.scratch, "{at} {who} {what}");
         self.count += 1;
-        self.hash.write(self.scratch.as_bytes());
-        self.hash.write(b"\n");
+        self.hash.update(self.scratch.as_bytes());
+        self.hash.update(b"\n");
         if let Some(lines) = &mut self.lines {
             lines.push(self.scratch.clone());
         }

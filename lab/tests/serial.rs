@@ -278,6 +278,33 @@ fn half_duplex_turns_around() {
 }
 
 #[test]
+fn two_that_talk_at_once_over_half_duplex_both_get_through() {
+    for buffer in [1, 2, 64] {
+        for delay in ["0s", "1ms", "1s"] {
+            let text = format!("10000,delay={delay},half=47ms,buffer={buffer}");
+            let ramp = Content::Ramp.bytes(300);
+            let writes: [(u64, End, &[u8]); 4] = [
+                (0, End::A, &ramp),
+                (500_000, End::B, &ramp),
+                (2_000_000_000, End::A, &ramp),
+                (2_000_000_000, End::B, &ramp),
+            ];
+            let mut line = Serial::new(&model(&text));
+            let [a, b] = carry(&mut line, &writes);
+            assert_eq!(bytes(&a), [&ramp[..], &ramp].concat(), "{text}");
+            assert_eq!(bytes(&b), bytes(&a), "{text}");
+            // No character of one direction arrives within a turn of one of the other.
+            let mut all: Vec<(u64, char)> = a.iter().map(|(at, _)| (*at, 'a')).collect();
+            all.extend(b.iter().map(|(at, _)| (*at, 'b')));
+            all.sort_unstable();
+            for pair in all.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
+                assert!(pair[1].0 - pair[0].0 >= 48_000_000, "{text}: {pair:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_far_end_echoes() {
     let [a, b] = carry(&mut Serial::new(&model("10000,echo,delay=5ms")), &[(0, End::A, b"hi")]);
     assert_eq!(b, [(6_000_000, b'h'), (7_000_000, b'i')]);

@@ -285,7 +285,7 @@ impl Serial {
                 None => true,
                 // One that has fallen silent while the other waits has given the wire away.
                 Some(owner) => {
-                    let talking = self.ways[end.index()].leaving.free_at() > self.now;
+                    let talking = self.ways[end.index()].leaving.free_at() >= self.now;
                     owner == end && (other.waiting == 0 || talking)
                 }
             };
@@ -349,8 +349,9 @@ impl Element for Serial {
         if !way.short || way.bytes.len() >= UNDER_WAY_MAX {
             return None;
         }
-        if let Some(at) = self.turns_at(end) {
-            return Some(Instant(at));
+        if way.waiting > 0 {
+            // Half duplex: nothing leaves before the line turns, to us, or away from us first.
+            return self.turns_at(end).or_else(|| self.turns_at(end.other())).map(Instant);
         }
         // Half empty, as a UART driver has it: a wake for each character would be waste.
         let low = (self.model.buffer_bytes / 2) as u64;
