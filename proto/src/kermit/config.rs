@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::encode::Shift;
 use super::frame::Parity;
-use super::packet::{LONG_HEADER, MAX_LONG, SLACK};
+use super::packet::{LONG_HEADER, SLACK};
 use super::params::{self, Params};
 use super::prefix::PrefixTable;
 use crate::file::FileKind;
@@ -172,16 +172,28 @@ impl Config {
         if self.handshake != 0 { 1 } else { usize::from(self.window.clamp(1, 31)) }
     }
 
-    /// Bytes of the queue towards the port.
-    pub(crate) fn output_len(&self) -> usize {
-        // Two of the longest packets with their padding, or a chunk that a socket likes.
-        self.buffer_len.clamp(2 * (Self::slot_len(MAX_LONG) + 96), 128 * 1024)
+    /// The most that one packet of up to `len` bytes takes in the queue towards the port, with
+    /// padding, terminator and turn-around character.
+    pub(crate) const fn queued_len(len: usize) -> usize {
+        Self::slot_len(len) + 94 + 2
+    }
+
+    /// Bytes of a sender's queue towards the port: two of its longest packets, or a chunk that a
+    /// socket likes.
+    pub(crate) fn sender_queue(&self) -> usize {
+        let two = 2 * Self::queued_len(usize::from(self.send_length));
+        self.buffer_len.clamp(two, two.max(128 * 1024))
+    }
+
+    /// Bytes of a receiver's queue: acknowledgements of a whole window.
+    pub(crate) const fn receiver_queue(&self) -> usize {
+        4 * Self::queued_len(0)
     }
 
     /// Bytes of memory a sender of this configuration lives in.
     pub fn sender_memory(&self) -> usize {
         self.buffer_len.max(1024)
-            + self.output_len()
+            + self.sender_queue()
             + self.slots() * Self::slot_len(usize::from(self.send_length))
             + Self::slot_len(usize::from(self.receive_length))
             + MAX_NAME
@@ -190,7 +202,7 @@ impl Config {
     /// Bytes of memory a receiver of this configuration lives in.
     pub fn receiver_memory(&self) -> usize {
         let packet = Self::slot_len(usize::from(self.receive_length));
-        self.buffer_len.max(1024) + self.output_len() + (self.slots() + 2) * packet + MAX_NAME
+        self.buffer_len.max(1024) + self.receiver_queue() + (self.slots() + 2) * packet + MAX_NAME
     }
 
     /// Whether this end offers to stream (seed 000, COMMANDS).

@@ -212,8 +212,10 @@ pub(crate) struct Link {
     pub(crate) ending: Ending,
     /// We wait for the line turn-around character, until then at most.
     pub(crate) turn: Option<Instant>,
-    /// Something usable came, or the port took something.
-    pub(crate) alive: Instant,
+    /// When the port last took something, or was first given something to take.
+    pub(crate) moved: Instant,
+    /// When the partner's last good packet came.
+    pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
 }
 
@@ -255,7 +257,8 @@ impl Link {
             parity: config.parity.unwrap_or(Parity::None),
             ending: Ending::No,
             turn: None,
-            alive: Instant::ZERO,
+            moved: Instant::ZERO,
+            spoke: Instant::ZERO,
             last_nak: None,
             config,
         }
@@ -383,7 +386,7 @@ impl Link {
         self.parity.apply(&mut room[..len]);
         if self.output.pending() == 0 {
             // A stalled port is measured from when there was something for it to take.
-            self.alive = self.alive.max(cx.now);
+            self.moved = self.moved.max(cx.now);
         }
         self.stats.packets_out += 1;
         self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet.len() as u64);
@@ -443,7 +446,7 @@ impl Link {
             if let Outcome::Failed(Failure { .. }) = outcome {
                 cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
             }
-            self.alive = cx.now;
+            self.moved = cx.now;
         }
     }
 
@@ -454,7 +457,7 @@ impl Link {
 
     /// Whether the port is full enough that new packets had better wait.
     pub(crate) fn saturated(&self, out_len: usize) -> bool {
-        let high = (out_len / 2).max(out_len.saturating_sub(Config::slot_len(9024) + 96));
+        let high = out_len - Config::queued_len(usize::from(self.config.send_length));
         self.turn.is_some() || self.output.pending() >= self.config.output_chunk().min(high)
     }
 
@@ -492,7 +495,7 @@ impl Link {
         let len = self.output.take(len);
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
-            self.alive = cx.now;
+            self.moved = cx.now;
         }
     }
 
@@ -500,7 +503,7 @@ impl Link {
     /// terminator, `packet_len` without.
     pub(crate) fn queued_in_place(&mut self, cx: &Cx<'_>, len: usize, packet_len: usize) {
         if self.output.pending() == 0 {
-            self.alive = self.alive.max(cx.now);
+            self.moved = self.moved.max(cx.now);
         }
         self.output.push(len);
         self.stats.packets_out += 1;
@@ -549,7 +552,7 @@ impl Link {
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
         match self.ending {
             Ending::No | Ending::Over(_) => None,
-            Ending::Words(_) => Some(self.alive + Duration::from_secs(1)),
+            Ending::Words(_) => Some(self.moved + Duration::from_secs(1)),
             Ending::Linger { until, .. } => Some(until),
         }
     }

@@ -95,9 +95,8 @@ pub(super) struct Core {
     cancel: Cancel,
     /// Decoded bytes that make a write worth its call.
     write_at: usize,
-    /// How long to wait for a packet, and how often that was in vain in a row.
+    /// How long to wait for a packet.
     wait: Duration,
-    silent: u32,
     /// When the last packet, or part of one, came.
     heard: Instant,
     /// Smoothed time between data packets.
@@ -124,7 +123,6 @@ impl Core {
             cancel: Cancel::No,
             write_at,
             wait: Duration::from_secs(5).min(link.longest_wait()),
-            silent: 0,
             heard: Instant::ZERO,
             interval: Duration::ZERO,
             started: false,
@@ -305,8 +303,7 @@ impl Core {
         self.link.stats.packets_in += 1;
         trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
         self.note_interval(cx.now);
-        self.link.alive = cx.now;
-        self.silent = 0;
+        self.link.spoke = cx.now;
         match packet.kind {
             // Only a receiver sends these: an echo of our own.
             kind::ACK | kind::NAK => return,
@@ -488,10 +485,11 @@ impl Core {
         if !self.started {
             self.started = true;
             self.heard = cx.now;
-            self.link.alive = cx.now;
+            self.link.spoke = cx.now;
+            self.link.moved = cx.now;
         }
         let Ending::Words(outcome) = self.link.ending else { return };
-        let stuck = cx.now - self.link.alive >= Duration::from_secs(1);
+        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
         if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
             return;
         }
@@ -541,10 +539,9 @@ impl Core {
         }
         let number = self.arrivals.next;
         self.link.stats.timeouts += 1;
-        self.silent += 1;
         self.heard = cx.now;
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "packet", number });
-        if self.streaming() || cx.now - self.link.alive >= self.link.patience() {
+        if self.streaming() || cx.now - self.link.spoke >= self.link.patience() {
             let say = Some("Timed out");
             return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
         }

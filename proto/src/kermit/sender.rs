@@ -45,7 +45,7 @@ impl Layout {
     fn new(config: &Config) -> Self {
         Self {
             source: config.buffer_len.max(1024),
-            out: config.output_len(),
+            out: config.sender_queue(),
             slots: config.slots() * Config::slot_len(usize::from(config.send_length)),
             frame: Config::slot_len(usize::from(config.receive_length)),
         }

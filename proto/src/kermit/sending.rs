@@ -208,7 +208,7 @@ impl Core {
             return self.pump_ending(cx);
         }
         if self.state == Sending::Start {
-            self.link.alive = cx.now;
+            self.link.moved = cx.now;
             self.enter(cx, Sending::Init);
             self.control(mem, kind::SEND_INIT, |core, data, _| {
                 let mut text = [0; 40];
@@ -235,7 +235,7 @@ impl Core {
     /// The last words leave, the store closes; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
-        let stuck = cx.now - self.link.alive >= Duration::from_secs(1);
+        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
         if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
             return;
         }
@@ -527,7 +527,7 @@ impl Core {
             Err(why) => return self.on_damaged(cx, mem, why, body.len()),
         };
         self.link.stats.packets_in += 1;
-        self.link.alive = cx.now;
+        self.link.spoke = cx.now;
         self.silent = 0;
         self.link.sense_parity();
         trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
@@ -598,7 +598,7 @@ impl Core {
             return self.link.ending_deadline();
         }
         let stalled =
-            (self.link.output.pending() > 0).then(|| self.link.alive + self.link.patience());
+            (self.link.output.pending() > 0).then(|| self.link.moved + self.link.patience());
         [stalled, self.link.turn, self.overdue()].into_iter().flatten().min()
     }
 
@@ -620,7 +620,7 @@ impl Core {
             self.count_loss(number);
             self.link.reader.abandon();
         }
-        if self.link.output.pending() > 0 && cx.now - self.link.alive >= self.link.patience() {
+        if self.link.output.pending() > 0 && cx.now - self.link.moved >= self.link.patience() {
             self.fail(cx, mem, Blame::Line, FailureKind::Silence, None);
         }
     }
