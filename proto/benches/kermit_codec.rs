@@ -160,8 +160,10 @@ fn framing(c: &mut Criterion) {
         };
         let mut stream = stream.clone();
         if parity != Parity::None {
-            stream.iter_mut().for_each(|byte| *byte = (*byte & 0x7F).max(b' '));
-            stream = [&[1u8], &stream[1..packet.len() + 1], &[13]].concat().repeat(16);
+            for byte in &mut stream {
+                *byte = (*byte & 0x7F).max(b' ');
+            }
+            stream = [&[1u8], &stream[1..=packet.len()], &[13]].concat().repeat(16);
         }
         parity.apply(&mut stream);
         let mut buf = vec![0; settings.buffer_len()];

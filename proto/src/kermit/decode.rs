@@ -7,9 +7,13 @@
 use super::check::unchar;
 use super::encode::{DLE, LONGEST_RUN, SI, SO, Shift};
 use super::prefix::is_control;
+use super::scan::{self, BLOCK};
 
 const LF: u8 = 10;
 const CR: u8 = 13;
+
+/// Bytes of the field that must be there for a block: spans are copied in steps of 16.
+const WINDOW: usize = BLOCK + 16;
 
 /// Undoes the partner's encoding; keeps the shift state and, in text, a CR that waits for its LF.
 #[derive(Clone, Debug)]
@@ -73,6 +77,11 @@ impl Decoder {
     pub fn decode(&mut self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let (mut used, mut written) = (0, 0);
         while used < src.len() {
+            let (taken, put) = self.literals(&src[used..], &mut dst[written..]);
+            (used, written) = (used + taken, written + put);
+            if used == src.len() {
+                break;
+            }
             match self.element(src, used) {
                 Element::Bytes(count, byte, next) => {
                     // A waiting CR comes first, and may come out too.
@@ -93,6 +102,108 @@ impl Decoder {
             }
         }
         (used, written)
+    }
+
+    /// Decodes blocks, and after them the bytes up to the next one that is not just itself.
+    fn literals(&mut self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        if self.shift || self.pending_cr {
+            return (0, 0);
+        }
+        let rept = self.rept.unwrap_or(self.qctl);
+        let qbin = self.qbin.unwrap_or(self.qctl);
+        let cr = if self.text { CR } else { self.qctl };
+        let codes = [self.qctl, rept, qbin, cr];
+        let (used, written) = if self.qbin.is_none() && !self.text {
+            self.blocks(src, dst, [self.qctl, rept])
+        } else {
+            self.blocks(src, dst, codes)
+        };
+        if self.pending_cr {
+            return (used, written);
+        }
+        let (src, dst) = (&src[used..], &mut dst[written..]);
+        let most = &src[..src.len().min(dst.len())];
+        let plain = most.iter().position(|byte| codes.contains(byte)).unwrap_or(most.len());
+        dst[..plain].copy_from_slice(&src[..plain]);
+        (used + plain, written + plain)
+    }
+
+    /// Decodes blocks, while there is plenty of source and room and no CR waits.
+    #[inline]
+    fn blocks<const N: usize>(
+        &mut self,
+        src: &[u8],
+        dst: &mut [u8],
+        codes: [u8; N],
+    ) -> (usize, usize) {
+        let (mut used, mut written) = (0, 0);
+        while let Some(window) = src[used..].first_chunk::<WINDOW>()
+            && let Some(block) = window.first_chunk::<BLOCK>()
+            && let Some(room) = dst[written..].first_chunk_mut::<BLOCK>()
+        {
+            let events = scan::codes(block, &codes);
+            if events == 0 {
+                *room = *block;
+                used += BLOCK;
+                written += BLOCK;
+                continue;
+            }
+            let (taken, put) = self.events(&src[used..], window, &mut dst[written..], events);
+            used += taken;
+            written += put;
+            if taken < BLOCK || self.pending_cr {
+                break;
+            }
+        }
+        (used, written)
+    }
+
+    /// Decodes the first block of `window` (the start of `src`), or as much as there is room for;
+    /// `events` says which bytes begin an element of more than themselves.
+    #[inline]
+    fn events(
+        &mut self,
+        src: &[u8],
+        window: &[u8; WINDOW],
+        dst: &mut [u8],
+        mut events: u64,
+    ) -> (usize, usize) {
+        let (mut at, mut written) = (0, 0);
+        while at < BLOCK && !self.pending_cr {
+            events &= u64::MAX << at;
+            let next = events.trailing_zeros() as usize; // BLOCK if there is none
+            // A span is copied in steps of 16; an element is at most a waiting CR and a run.
+            if dst.len() - written < next - at + 16 + LONGEST_RUN {
+                break;
+            }
+            let mut copied = at;
+            while copied < next {
+                let to = written + copied - at;
+                dst[to..to + 16].copy_from_slice(&window[copied..copied + 16]);
+                copied += 16;
+            }
+            written += next - at;
+            at = next;
+            if next == BLOCK {
+                break;
+            }
+            let (first, second) = (window[next], window[next + 1]);
+            let byte = uncontrol(second);
+            if first == self.qctl && !(self.text && byte == CR) {
+                dst[written] = byte;
+                written += 1;
+                at += 2;
+            } else if window[next..next + 4] == [self.qctl, b'M', self.qctl, b'J'] {
+                dst[written] = LF;
+                written += 1;
+                at += 4;
+            } else {
+                let Element::Bytes(count, byte, after) = self.element(src, next) else { break };
+                written += self.put(count, byte, &mut dst[written..]);
+                at = after;
+            }
+        }
+        (at, written)
     }
 
     /// Ends a file: writes a CR that still waits for its LF; returns bytes written (0 or 1).

@@ -10,6 +10,7 @@
 
 use super::check::{ctl, tochar};
 use super::prefix::{PrefixTable, is_control};
+use super::scan::{self, BLOCK};
 
 /// The longest run one repeat count can say.
 pub(super) const LONGEST_RUN: usize = 94;
@@ -70,7 +71,7 @@ impl Default for Coding {
 }
 
 /// One source byte as it travels, without repeat count and shifts: 1 to 4 bytes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Element {
     bytes: [u8; 4],
     len: u8,
@@ -146,12 +147,53 @@ impl Coding {
     }
 }
 
+/// Source bytes that must be there for a block: its own, and a whole run from its last.
+const WINDOW: usize = BLOCK + 96;
+
+/// A quick test that finds all bytes whose element is not the byte itself (and maybe some more).
+#[derive(Debug, Clone)]
+enum Filter {
+    Two([u8; 2]),
+    Six([u8; 6]),
+    /// All controls, and these.
+    Controls([u8; 4]),
+    /// All controls, all bytes with bit 7, and these.
+    High([u8; 4]),
+    Everything,
+}
+
+impl Filter {
+    fn new(elements: &[Element; 256]) -> Filter {
+        let special = |&byte: &u8| elements[usize::from(byte)].len > 1;
+        let all = || (0..=255u8).filter(special);
+        let others = || all().filter(|&byte| !is_control(byte));
+        let low = || others().filter(|&byte| byte < 0x80);
+        match all().count() {
+            0..=2 => Filter::Two(collect(all())),
+            3..=6 => Filter::Six(collect(all())),
+            _ if others().count() <= 4 => Filter::Controls(collect(others())),
+            _ if low().count() <= 4 => Filter::High(collect(low())),
+            _ => Filter::Everything,
+        }
+    }
+}
+
+/// The first codes in an array; what is left of it repeats the first.
+fn collect<const N: usize>(mut codes: impl Iterator<Item = u8>) -> [u8; N] {
+    let mut array = [codes.next().unwrap_or_default(); N];
+    for place in &mut array[1..] {
+        *place = codes.next().unwrap_or(*place);
+    }
+    array
+}
+
 /// Writes source bytes as elements; keeps the shift state of one file.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Encoder {
     coding: Coding,
     /// `Coding::element` of every byte.
     elements: [Element; 256],
+    filter: Filter,
     shifted: bool,
 }
 
@@ -162,7 +204,7 @@ impl Encoder {
         for (byte, element) in (0..=255u8).zip(&mut elements) {
             *element = coding.element(byte);
         }
-        Encoder { coding: *coding, elements, shifted: false }
+        Encoder { coding: *coding, filter: Filter::new(&elements), elements, shifted: false }
     }
 
     /// Starts another file: the shift state is unshifted.
@@ -180,11 +222,110 @@ impl Encoder {
         if self.coding.locking() {
             return self.encode_shifting(src, last, dst);
         }
-        let (mut used, mut written) = (0, 0);
+        let (mut used, mut written) = self.blocks(src, dst);
+        // Near either end, one by one.
         while let Some(taken) = self.step(&src[used..], last, dst, &mut written) {
             used += taken;
         }
         (used, written)
+    }
+
+    /// Writes blocks of source, while there is plenty of source and room.
+    fn blocks(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        match &self.filter {
+            Filter::Two(codes) => self.blocks_with(src, dst, |block| scan::codes(block, codes)),
+            Filter::Six(codes) => self.blocks_with(src, dst, |block| scan::codes(block, codes)),
+            Filter::Controls(codes) => {
+                self.blocks_with(src, dst, |block| scan::controls(block, codes))
+            }
+            Filter::High(codes) => {
+                self.blocks_with(src, dst, |block| scan::controls_and_high(block, codes))
+            }
+            Filter::Everything => self.blocks_with(src, dst, |_| u64::MAX),
+        }
+    }
+
+    /// As [`blocks`](Self::blocks); `special` says which bytes may have elements of their own.
+    #[inline]
+    fn blocks_with(
+        &self,
+        src: &[u8],
+        dst: &mut [u8],
+        special: impl Fn(&[u8; BLOCK]) -> u64,
+    ) -> (usize, usize) {
+        let (mut used, mut written) = (0, 0);
+        let rept = self.coding.rept.is_some();
+        while let Some(window) = src[used..].first_chunk::<WINDOW>()
+            && let Some(block) = window.first_chunk::<BLOCK>()
+            && let Some(room) = dst[written..].first_chunk_mut::<BLOCK>()
+        {
+            let runs = match window.first_chunk() {
+                Some(ahead) if rept => scan::runs(ahead),
+                _ => 0,
+            };
+            let events = special(block) | runs;
+            if events == 0 {
+                *room = *block;
+                used += BLOCK;
+                written += BLOCK;
+                continue;
+            }
+            let (taken, put) = self.events(window, &mut dst[written..], events, runs);
+            used += taken;
+            written += put;
+            if taken < BLOCK {
+                break;
+            }
+        }
+        (used, written)
+    }
+
+    /// Writes the first block of `window`, or as much as there is room for; `events` says which
+    /// bytes are not simply copied, `runs` where three or more of the same begin.
+    #[inline]
+    fn events(
+        &self,
+        window: &[u8; WINDOW],
+        dst: &mut [u8],
+        mut events: u64,
+        runs: u64,
+    ) -> (usize, usize) {
+        let (mut at, mut written) = (0, 0);
+        while at < BLOCK {
+            events &= u64::MAX << at;
+            let next = events.trailing_zeros() as usize; // BLOCK if there is none
+            // A span is copied in steps of 16, and an element is written as 4 bytes.
+            if dst.len() - written < next - at + 16 + 6 {
+                break;
+            }
+            let mut copied = at;
+            while copied < next {
+                let to = written + copied - at;
+                dst[to..to + 16].copy_from_slice(&window[copied..copied + 16]);
+                copied += 16;
+            }
+            written += next - at;
+            at = next;
+            if next == BLOCK {
+                break;
+            }
+            let byte = window[next];
+            let element = &self.elements[usize::from(byte)];
+            let mut run = 1;
+            let run_of_two = element.len > 2 && byte == window[next + 1];
+            if (runs >> next & 1 == 1 || run_of_two)
+                && let Some(rept) = self.coding.rept
+                && self.coding.counts(byte)
+            {
+                run = scan::run_length(&window[next..], LONGEST_RUN);
+                dst[written..written + 2].copy_from_slice(&[rept, tochar(run as u8)]);
+                written += 2;
+            }
+            dst[written..written + 4].copy_from_slice(&element.bytes);
+            written += usize::from(element.len);
+            at += run;
+        }
+        (at, written)
     }
 
     /// Writes the next element; `None` if there is no source, no room, or too little foresight.
@@ -195,7 +336,7 @@ impl Encoder {
         let mut at = *written;
         let mut run = 1;
         if let Some(rept) = self.coding.rept.filter(|_| self.coding.counts(byte)) {
-            run = run_length(src);
+            run = scan::run_length(src, LONGEST_RUN);
             if run == src.len() && run < LONGEST_RUN && !last {
                 return None;
             }
@@ -227,7 +368,7 @@ impl Encoder {
     fn step_shifting(&mut self, src: &[u8], last: bool, dst: &mut [u8]) -> Option<(usize, usize)> {
         let byte = *src.first()?;
         let counts = self.coding.counts(byte);
-        let mut run = if counts { run_length(src) } else { 1 };
+        let mut run = if counts { scan::run_length(src, LONGEST_RUN) } else { 1 };
         let foresight = run < LONGEST_RUN && run == src.len() && counts
             || self.coding.shift == Shift::Negotiated && src.len() < run + SHIFT_AHEAD;
         if foresight && !last {
@@ -286,10 +427,4 @@ impl Encoder {
 pub fn encode_text(coding: &Coding, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let plain = Coding { text: false, shift: Shift::Off, qbin: coding.eighth(), ..*coding };
     Encoder::new(&plain).encode(src, true, dst)
-}
-
-/// How often the first byte is repeated, at most [`LONGEST_RUN`]; `src` is not empty.
-fn run_length(src: &[u8]) -> usize {
-    let first = src[0];
-    src.iter().take(LONGEST_RUN).take_while(|&&byte| byte == first).count()
 }

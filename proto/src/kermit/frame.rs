@@ -9,6 +9,7 @@
 //! search goes on behind it. The block check is not verified here.
 
 use super::check::{Check, unchar};
+use super::scan;
 
 const CTRL_C: u8 = 3;
 /// Bytes of a body up to and with TYPE.
@@ -353,7 +354,7 @@ impl FrameReader {
             return None;
         }
         let FrameSettings { mark, eol, .. } = self.settings;
-        bytes.iter().position(|&byte| byte & strip == mark || byte & strip == eol)
+        scan::find(bytes, strip, mark, eol)
     }
 
     /// Reads the header from the body's first bytes.

@@ -27,6 +27,7 @@ pub mod params;
 pub mod prefix;
 mod receiver;
 mod receiving;
+mod scan;
 mod sender;
 mod sending;
 mod sink;

@@ -1,0 +1,124 @@
+//! Looks for special bytes 64 at a time.
+//!
+//! Plain loops over arrays, in the form that compilers turn into vector instructions: most bytes
+//! of most files are not special, and the codec must not look at those one by one.
+
+/// Bytes looked at together; one bit of a [`mask`] each.
+pub(super) const BLOCK: usize = 64;
+
+/// The bit of each byte within its group of eight.
+const BITS: [u8; BLOCK] = {
+    let mut bits = [0; BLOCK];
+    let mut k = 0;
+    while k < BLOCK {
+        bits[k] = 1 << (k % 8);
+        k += 1;
+    }
+    bits
+};
+
+/// Gathers hits (0xFF where a byte is special, else 0) in a word; bit `k` is byte `k`.
+#[inline]
+fn gather(hits: &[u8; BLOCK]) -> u64 {
+    let mut marked = [0u8; BLOCK];
+    for k in 0..BLOCK {
+        marked[k] = hits[k] & BITS[k];
+    }
+    let (groups, _) = marked.as_chunks::<8>();
+    let mut mask = 0;
+    for (k, group) in groups.iter().enumerate() {
+        // The eight bits of a group are different, so their sum, in the top byte, is their union.
+        let sum = u64::from_le_bytes(*group).wrapping_mul(0x0101_0101_0101_0101) >> 56;
+        mask |= sum << (8 * k);
+    }
+    mask
+}
+
+/// Which bytes of the block are one of `codes`.
+#[inline]
+pub(super) fn codes<const N: usize>(block: &[u8; BLOCK], codes: &[u8; N]) -> u64 {
+    let mut hits = [0u8; BLOCK];
+    for &code in codes {
+        for k in 0..BLOCK {
+            hits[k] |= if block[k] == code { 0xFF } else { 0 };
+        }
+    }
+    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+}
+
+/// Which bytes of the block are controls, with or without bit 7, or one of `codes`.
+#[inline]
+pub(super) fn controls<const N: usize>(block: &[u8; BLOCK], codes: &[u8; N]) -> u64 {
+    let mut hits = [0u8; BLOCK];
+    for k in 0..BLOCK {
+        // Modulo 128, 127 comes before 0: the controls are the 33 codes from there.
+        hits[k] = if (block[k].wrapping_add(1) & 0x7F) < 33 { 0xFF } else { 0 };
+    }
+    for &code in codes {
+        for k in 0..BLOCK {
+            hits[k] |= if block[k] == code { 0xFF } else { 0 };
+        }
+    }
+    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+}
+
+/// As [`controls`], and all bytes with bit 7.
+#[inline]
+pub(super) fn controls_and_high<const N: usize>(block: &[u8; BLOCK], codes: &[u8; N]) -> u64 {
+    let mut hits = [0u8; BLOCK];
+    for k in 0..BLOCK {
+        hits[k] = if block[k].wrapping_sub(32) > 94 { 0xFF } else { 0 };
+    }
+    for &code in codes {
+        for k in 0..BLOCK {
+            hits[k] |= if block[k] == code { 0xFF } else { 0 };
+        }
+    }
+    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+}
+
+/// Which bytes of the first 64 are followed by two of the same.
+#[inline]
+pub(super) fn runs(window: &[u8; BLOCK + 2]) -> u64 {
+    let mut hits = [0u8; BLOCK];
+    for k in 0..BLOCK {
+        let same = (window[k] ^ window[k + 1]) | (window[k + 1] ^ window[k + 2]);
+        hits[k] = if same == 0 { 0xFF } else { 0 };
+    }
+    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+}
+
+/// The index of the first byte that is `a` or `b` in the bits of `strip`.
+pub(super) fn find(bytes: &[u8], strip: u8, a: u8, b: u8) -> Option<usize> {
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    for (index, block) in blocks.iter().enumerate() {
+        let mut hit = 0u8;
+        for &byte in block {
+            let byte = byte & strip;
+            hit |= u8::from(byte == a) | u8::from(byte == b);
+        }
+        if hit != 0 {
+            let at = block.iter().position(|&byte| byte & strip == a || byte & strip == b);
+            return at.map(|at| index * BLOCK + at);
+        }
+    }
+    let at = rest.iter().position(|&byte| byte & strip == a || byte & strip == b);
+    at.map(|at| blocks.len() * BLOCK + at)
+}
+
+/// How often the first byte of `bytes` is repeated at its start, at most `limit`.
+#[inline]
+pub(super) fn run_length(bytes: &[u8], limit: usize) -> usize {
+    let Some(&first) = bytes.first() else { return 0 };
+    let bytes = &bytes[..bytes.len().min(limit)];
+    let pattern = u64::from_ne_bytes([first; 8]);
+    let (words, _) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let differ = u64::from_le_bytes(*word) ^ pattern;
+        if differ != 0 {
+            return 8 * index + differ.trailing_zeros() as usize / 8;
+        }
+    }
+    let whole = words.len() * 8;
+    whole + bytes[whole..].iter().take_while(|&&byte| byte == first).count()
+}
