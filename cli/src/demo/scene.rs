@@ -16,6 +16,8 @@ use wetstring_proto::{Instant, TraceEvent};
 
 use crate::words;
 
+/// Kermit's sequence numbers, as they stand on the wire, are modulo this.
+const NUMBERS: u64 = 64;
 /// How long a damaged packet is shown at the end of the line.
 const WRECK: Duration = Duration::from_millis(400);
 
@@ -87,6 +89,7 @@ impl Scene {
     pub(crate) fn record(&mut self, end: End, at: Instant, event: &TraceEvent<'_>) {
         match *event {
             TraceEvent::Sent { kind, number, len, again } => {
+                let number = number % NUMBERS;
                 let way = self.flights[end.index()].back().map_or(at, |last| last.lands);
                 let bits = len as u64 * self.char_bits;
                 let time = Duration::from_nanos(bits * 1_000_000_000 / self.rate_bps);
@@ -111,7 +114,7 @@ impl Scene {
                 }
             }
             TraceEvent::Got { kind: 'Y', number, .. } if end == End::A => {
-                self.outstanding.remove(&number);
+                self.outstanding.remove(&(number % NUMBERS));
             }
             TraceEvent::Damaged { .. } => self.damaged += 1,
             _ => {}
@@ -155,7 +158,7 @@ impl Scene {
         for flights in &mut self.flights {
             flights.retain(|flight| flight.gone() > score.now);
         }
-        let width = columns.clamp(40, 100) - 6;
+        let width = columns.clamp(40, 100) - 8;
         let gap = width.saturating_sub(10);
         let bar = width.saturating_sub(30);
         let done = score.bytes.min(score.size);

@@ -1,0 +1,206 @@
+//! The face of the program: help, usage errors, JSON, settings, completions, the manual.
+
+mod common;
+
+use common::{Desk, run, wst};
+
+/// Compares with a file in `tests/snapshots`. `WETSTRING_UPDATE_SNAPSHOTS=1` writes it.
+#[track_caller]
+fn snapshot(name: &str, text: &str) {
+    let path = format!("{}/tests/snapshots/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, text).expect("the snapshot can be written");
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(wanted == text, "{name} differs from its snapshot; it is now:\n{text}");
+}
+
+#[test]
+fn the_help_is_as_it_was() {
+    for (name, args) in [
+        ("help", &["--help"][..]),
+        ("help-send", &["send", "--help"]),
+        ("help-receive", &["receive", "--help"]),
+        ("help-line", &["line", "--help"]),
+        ("help-demo", &["demo", "--help"]),
+    ] {
+        let ran = run(wst(args));
+        ran.expect(0);
+        snapshot(name, &ran.stdout);
+        assert_eq!(ran.stderr, "");
+    }
+}
+
+#[test]
+fn the_help_names_the_exit_codes() {
+    let ran = run(wst(["--help"]));
+    for line in ["0  all done", "7  timeout: nothing usable came", "130  interrupted"] {
+        assert!(ran.stdout.contains(line), "{line}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    for args in [
+        &["frobnicate"][..],
+        &["send"],
+        &["send", "only-a-file"],
+        &["receive"],
+        &["send", "f", "-", "--window", "32"],
+        &["send", "f", "-", "--check", "9"],
+        &["send", "f", "-", "--set", "kermit.window"],
+        &["send", "f", "-", "--set", "kermit.widow=3"],
+        &["send", "f", "-", "--set", "kermit.window=0"],
+        &["send", "f", "nonsense"],
+        &["send", "f", "telnet://host"],
+        &["send", "f", "tcp://host"],
+        &["send", "a", "b", "-", "--as", "c"],
+        &["send", "-", "exec:cat"],
+        &["receive", "-", "-o", "-"],
+        &["receive", "-", "--profile", "nobody"],
+        &["receive", "@nobody"],
+        &["line", "fast"],
+        &["demo", "--line", "0"],
+        &["show", "kermit.widow"],
+    ] {
+        let ran = run(wst(args));
+        assert_eq!(ran.code(), 2, "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{args:?}");
+        assert!(!ran.stderr.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_verb_of_the_future_is_told_apart_from_a_wrong_one() {
+    let ran = run(wst(["serve", "-"]));
+    ran.expect(2);
+    assert!(ran.stderr.starts_with("wst: wst serve is not there yet"), "{}", ran.stderr);
+    let wrong = run(wst(["sned"]));
+    assert!(wrong.stderr.contains("send"), "{}", wrong.stderr);
+}
+
+#[test]
+fn the_last_event_comes_once_even_on_a_usage_error() {
+    let desk = Desk::new(10);
+    let missing = desk.path("missing");
+    for (code, args) in [
+        (2, vec!["send", "--json"]),
+        (2, vec!["--json", "frobnicate"]),
+        (2, vec!["serve", "--json"]),
+        (2, vec!["--json", "send", "f", "nonsense"]),
+        (2, vec!["--json", "send", "f", "-", "--window", "99"]),
+        (5, vec!["--json", "send", &missing, "tcp://127.0.0.1:1"]),
+        (0, vec!["--json", "show"]),
+        (0, vec!["--json", "ports"]),
+    ] {
+        let ran = run(wst(&args));
+        ran.expect(code);
+        let events = ran.events();
+        let ends = events.iter().filter(|event| event["event"] == "end").count();
+        assert_eq!(ends, 1, "{args:?}");
+        let end = events.last().expect("an event");
+        assert_eq!(end["event"], "end", "{args:?}");
+        assert_eq!(end["exit"], code, "{args:?}");
+        if code != 0 {
+            assert!(end["message"].as_str().is_some_and(|m| !m.is_empty()), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_opened_ends_with_3() {
+    let desk = Desk::new(10);
+    let data = desk.path("data.bin");
+    let ran = run(wst(["send", &data, "/dev/no-such-device"]));
+    ran.expect(3);
+    assert!(ran.stderr.contains("/dev/no-such-device"), "{}", ran.stderr);
+    // A port that nobody listens on: bound, and let go.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let line = format!("tcp://{}", listener.local_addr().expect("its address"));
+    drop(listener);
+    run(wst(["send", &data, &line])).expect(3);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_ends_with_5_before_the_line_is_opened() {
+    let desk = Desk::new(10);
+    let ran = run(wst(["send", &desk.path("missing"), "/dev/no-such-device"]));
+    ran.expect(5);
+    assert!(ran.stderr.contains("could not read"), "{}", ran.stderr);
+    let ran = run(wst(["send", &desk.path("in"), "/dev/no-such-device"]));
+    ran.expect(5);
+    assert!(ran.stderr.contains("expected a file, got the directory"), "{}", ran.stderr);
+}
+
+#[test]
+fn settings_are_shown_with_their_ranges() {
+    let ran = run(wst(["show", "window"]));
+    ran.expect(0);
+    assert!(ran.stdout.starts_with("kermit.window = 31 packets\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1..31, default 31"), "{}", ran.stdout);
+    let all = run(wst(["show"]));
+    assert!(all.stdout.contains("kermit.prefixing = auto"), "{}", all.stdout);
+    assert!(all.stdout.contains("store.collision = rename"), "{}", all.stdout);
+}
+
+#[test]
+fn the_configuration_file_and_its_profiles_count() {
+    let desk = Desk::new(10);
+    std::fs::create_dir(desk.path("wetstring")).expect("a directory");
+    let text = "[set]\nkermit.window = 4\n[profile.board]\nline = '/dev/no-such-device'\n\
+                [profile.board.set]\nkermit.window = 2\n";
+    std::fs::write(desk.path("wetstring/config.toml"), text).expect("the file");
+    let show = |args: &[&str]| {
+        let mut command = wst(args);
+        command.env("XDG_CONFIG_HOME", desk.dir.path());
+        run(command)
+    };
+    let plain = show(&["show", "window"]);
+    assert!(plain.stdout.starts_with("kermit.window = 4 packets  (set)"), "{}", plain.stdout);
+    let board = show(&["show", "window", "--profile", "board"]);
+    assert!(board.stdout.starts_with("kermit.window = 2 packets  (set)"), "{}", board.stdout);
+    // The line of a profile.
+    let line = show(&["send", &desk.path("data.bin"), "@board"]);
+    line.expect(3);
+    assert!(line.stderr.contains("/dev/no-such-device"), "{}", line.stderr);
+    std::fs::write(desk.path("wetstring/config.toml"), "[set]\nkermit.window = 99\n")
+        .expect("the file");
+    let bad = show(&["show"]);
+    bad.expect(2);
+    assert!(bad.stderr.contains("expected 1..31 for kermit.window, got 99"), "{}", bad.stderr);
+}
+
+#[test]
+fn completions_and_the_manual_know_the_flags_of_the_table() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = run(wst(["completions", shell]));
+        ran.expect(0);
+        assert!(ran.stdout.contains("clear-channel"), "{shell}");
+    }
+    let man = run(wst(["man"]));
+    man.expect(0);
+    assert!(man.stdout.contains(".TH wst"), "{}", &man.stdout[..200]);
+    for word in ["clear\\-channel", "WST RECEIVE", "interrupted"] {
+        assert!(man.stdout.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn the_demonstration_moves_a_file_and_proves_it() {
+    let ran = run(wst(["demo", "--json", "--faster", "100000"]));
+    ran.expect(0);
+    let events = ran.events();
+    let end = events.last().expect("an event");
+    assert_eq!(end["event"], "end");
+    assert_eq!(end["equal"], true);
+    assert_eq!(end["sha256_sent"], end["sha256_received"]);
+    let efficiency = end["efficiency"].as_f64().expect("a number");
+    assert!((0.5..1.2).contains(&efficiency), "{efficiency}");
+    let shares: f64 = ["data", "again", "frames", "idle"]
+        .iter()
+        .map(|what| end["shares"][what].as_f64().expect("a number"))
+        .sum();
+    assert!((0.99..1.01).contains(&shares), "{shares}");
+    assert!(end["damaged_bytes"].as_u64().is_some_and(|n| n > 100), "{end}");
+    assert!(ran.stderr.contains("Where the line's time went"), "{}", ran.stderr);
+}

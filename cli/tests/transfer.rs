@@ -1,0 +1,387 @@
+//! Whole transfers by the program, between two of itself and with partners that misbehave.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{Desk, Ran, Running, WST, packet, run, send_as, tame, wait_for, wst};
+use rustix::process::Signal;
+
+/// Sends by one program and receives by another over TCP.
+#[track_caller]
+fn over_tcp(desk: &Desk, send: &[&str], receive: &[&str]) -> (Ran, Ran) {
+    let into = desk.path("in");
+    let mut args = vec!["receive", "tcp-listen://127.0.0.1:0", "-o", &into];
+    args.extend(receive);
+    let receiver = Running::start(wst(&args));
+    let line = format!("tcp://{}", receiver.says("listening on "));
+    let data = desk.path("data.bin");
+    let mut args = vec!["send", &data, &line];
+    args.extend(send);
+    let sent = run(wst(&args));
+    (sent, receiver.end())
+}
+
+#[test]
+fn a_file_arrives_over_tcp() {
+    let desk = Desk::new(300_000);
+    let (sent, received) = over_tcp(&desk, &[], &[]);
+    sent.expect(0);
+    received.expect(0);
+    desk.arrived();
+    // Between two of us a digest of the whole file is compared, and only then it is said.
+    assert!(sent.stderr.contains(": sent 300.0 kB in "), "{}", sent.stderr);
+    assert!(sent.stderr.contains(", verified"), "{}", sent.stderr);
+    assert!(received.stderr.contains(", verified"), "{}", received.stderr);
+}
+
+#[test]
+fn without_a_digest_nothing_is_called_verified() {
+    let desk = Desk::new(3000);
+    let (sent, received) = over_tcp(&desk, &["--set", "kermit.digest=off"], &[]);
+    sent.expect(0);
+    received.expect(0);
+    desk.arrived();
+    for ran in [sent, received] {
+        assert!(ran.stderr.contains(", not verified by the peer"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains(", verified"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn settings_of_every_kind_work_together() {
+    for settings in [
+        &["--streaming", "off", "--window", "1", "--length", "94"][..],
+        &["--streaming", "off", "--window", "31", "--length", "1000", "--check", "1"],
+        &["--streaming", "on", "--reliable", "on", "--clear-channel", "on"],
+        &["--prefix", "all", "--check", "B", "--repeat", "off"],
+        &["--parity", "even", "--streaming", "off"],
+        &["--parity", "mark", "--locking-shift", "off", "--attributes", "off"],
+        &["--check", "5", "--length", "9024"],
+    ] {
+        let desk = Desk::new(40_000);
+        let (sent, received) = over_tcp(&desk, settings, settings);
+        assert_eq!(sent.code(), 0, "{settings:?}: {}", sent.stderr);
+        assert_eq!(received.code(), 0, "{settings:?}: {}", received.stderr);
+        desk.arrived();
+    }
+}
+
+#[test]
+fn a_file_arrives_through_a_program_and_through_its_terminal() {
+    for kind in ["exec", "exec-pty"] {
+        let desk = Desk::new(60_000);
+        let line = format!("{kind}:{WST} receive - -o {}", desk.path("in"));
+        let sent = run(wst(["send", &desk.path("data.bin"), &line]));
+        assert_eq!(sent.code(), 0, "{kind}: {}", sent.stderr);
+        desk.arrived();
+        // And back: the program sends.
+        let desk = Desk::new(60_000);
+        let line = format!("{kind}:{WST} send {} -", desk.path("data.bin"));
+        let received = run(wst(["receive", &line, "-o", &desk.path("in")]));
+        assert_eq!(received.code(), 0, "{kind}: {}", received.stderr);
+        desk.arrived();
+    }
+}
+
+#[test]
+fn a_file_arrives_over_a_pty() {
+    let desk = Desk::new(60_000);
+    let link = desk.path("port");
+    let receiver = Running::start(wst(["receive", &format!("pty:{link}"), "-o", &desk.path("in")]));
+    receiver.says("pty ");
+    let sent = run(wst(["send", &desk.path("data.bin"), &format!("serial:{link}?baud=115200")]));
+    sent.expect(0);
+    receiver.end().expect(0);
+    desk.arrived();
+}
+
+#[test]
+fn two_programs_talk_over_crossed_pipes_and_keep_them_clean() {
+    let desk = Desk::new(60_000);
+    let (to_sender, from_receiver) = std::io::pipe().expect("a pipe");
+    let (to_receiver, from_sender) = std::io::pipe().expect("a pipe");
+    let mut send = wst(["send", &desk.path("data.bin"), "-"]);
+    send.stdin(to_sender).stdout(from_sender);
+    let mut receive = wst(["receive", "-", "-o", &desk.path("in"), "--json"]);
+    receive.stdin(to_receiver).stdout(from_receiver);
+    let (send, receive) = (Running::start_as_is(send), Running::start_as_is(receive));
+    send.end().expect(0);
+    let received = receive.end();
+    received.expect(0);
+    desk.arrived();
+    // The line owns stdout, so the events went to stderr.
+    let last = received.stderr.lines().rfind(|line| line.starts_with('{')).expect("an event");
+    let end: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(end["event"], "end");
+    assert_eq!(end["exit"], 0);
+}
+
+#[test]
+fn stdin_and_stdout_can_be_the_file() {
+    let desk = Desk::new(20_000);
+    let line = format!("exec:{WST} receive - -o {}", desk.path("in"));
+    let mut send = wst(["send", "-", "--as", "data.bin", &line]);
+    send.stdin(std::fs::File::open(desk.path("data.bin")).expect("the file"));
+    run(send).expect(0);
+    desk.arrived();
+    let line = format!("exec:{WST} send {} -", desk.path("data.bin"));
+    let mut receive = wst(["receive", &line, "-o", "-"]);
+    let out = desk.path("out");
+    receive.stdout(std::fs::File::create(&out).expect("the file"));
+    Running::start_as_is(receive).end().expect(0);
+    assert!(std::fs::read(&out).expect("the file") == desk.bytes);
+}
+
+#[test]
+fn json_tells_the_whole_story() {
+    let desk = Desk::new(50_000);
+    let (sent, received) = over_tcp(&desk, &["--json"], &["--json"]);
+    for (ran, outcome) in [(sent, "sent"), (received, "stored")] {
+        ran.expect(0);
+        let events = ran.events();
+        let names: Vec<&str> = events.iter().filter_map(|e| e["event"].as_str()).collect();
+        for name in ["opened", "negotiated", "file-started", "file-done", "end"] {
+            assert_eq!(names.iter().filter(|n| **n == name).count(), 1, "{name}: {names:?}");
+        }
+        let end = events.last().expect("an event");
+        assert_eq!(end["event"], "end");
+        assert_eq!(end["files"][0]["outcome"], outcome, "{end}");
+        assert_eq!(end["files"][0]["size"], 50_000, "{end}");
+        assert_eq!(end["stats"]["files_done"], 1, "{end}");
+        assert_eq!(end["verified"], 1, "{end}");
+    }
+}
+
+#[test]
+fn what_exists_is_not_overwritten_and_a_refusal_is_told() {
+    let desk = Desk::new(1000);
+    std::fs::write(desk.path("in/data.bin"), "old").expect("the file");
+    let (sent, received) = over_tcp(&desk, &[], &["--collision", "reject"]);
+    sent.expect(1);
+    received.expect(1);
+    assert!(sent.stderr.contains("refused by the peer"), "{}", sent.stderr);
+    assert_eq!(std::fs::read(desk.path("in/data.bin")).expect("the file"), b"old");
+    let (sent, received) = over_tcp(&desk, &[], &[]);
+    sent.expect(0);
+    received.expect(0);
+    assert_eq!(desk.names(), ["data.bin", "data.bin.~1~"]);
+    assert!(received.stderr.contains("data.bin: stored as "), "{}", received.stderr);
+    assert!(std::fs::read(desk.path("in/data.bin.~1~")).expect("the file") == desk.bytes);
+}
+
+#[test]
+fn the_trace_is_in_the_laboratorys_format() {
+    let desk = Desk::new(1000);
+    let trace = desk.path("trace");
+    let log = desk.path("log");
+    let (sent, _) = over_tcp(&desk, &["--trace", &trace, "--log", &log, "-v"], &[]);
+    sent.expect(0);
+    let text = std::fs::read_to_string(&trace).expect("the trace");
+    assert!(text.lines().count() > 5, "{text}");
+    for line in text.lines() {
+        let (time, rest) = line.split_once(' ').expect("a time");
+        assert!(time.parse::<f64>().is_ok(), "{line}");
+        assert!(rest.starts_with("sender "), "{line}");
+    }
+    assert!(text.contains(" sender sent S n=0 "), "{text}");
+    let log = std::fs::read_to_string(&log).expect("the log");
+    assert!(log.contains("data.bin: sent 1.0 kB"), "{log}");
+}
+
+/// A partner on TCP that does what `act` says, and the program that talks to it.
+fn partner(
+    args: &[&str],
+    act: impl FnOnce(TcpStream) + Send + 'static,
+) -> (Running, std::thread::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let line = format!("tcp://{}", listener.local_addr().expect("its address"));
+    let mut all: Vec<&str> = args.to_vec();
+    all.push(&line);
+    let program = Running::start(wst(&all));
+    let (stream, _) = listener.accept().expect("the program connects");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
+    (program, std::thread::spawn(move || act(stream)))
+}
+
+#[test]
+fn a_silent_partner_is_a_timeout() {
+    let desk = Desk::new(100);
+    let data = desk.path("data.bin");
+    let (program, act) =
+        partner(&["send", &data, "--timeout", "1", "--retries", "2"], |mut stream| {
+            let mut sink = Vec::new();
+            let _ = stream.read_to_end(&mut sink);
+        });
+    let ran = program.end();
+    act.join().expect("the partner ends");
+    ran.expect(7);
+    assert!(ran.elapsed < Duration::from_secs(15), "{:?}", ran.elapsed);
+    assert!(ran.stderr.contains("nothing usable came"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_flood_is_survived_in_bounded_memory() {
+    let desk = Desk::new(100);
+    let into = desk.path("in");
+    let args = ["receive", "-o", &into, "--timeout", "1", "--retries", "2"];
+    let (program, act) = partner(&args, |mut stream| {
+        // MARKs and noise, as fast as they are taken, for two seconds at least.
+        let flood = common::noise(7, 1 << 16);
+        let began = std::time::Instant::now();
+        while began.elapsed() < Duration::from_secs(2) && stream.write_all(&flood).is_ok() {}
+    });
+    std::thread::sleep(Duration::from_millis(1500));
+    let peak_kb = program.peak_kb();
+    act.join().expect("the partner ends");
+    let ran = program.end();
+    assert!([3, 4, 7].contains(&ran.code()), "{}: {}", ran.code(), ran.stderr);
+    assert!(peak_kb.is_none_or(|kb| kb < 40_000), "{peak_kb:?} kB");
+    assert!(desk.names().is_empty(), "{:?}", desk.names());
+}
+
+#[test]
+fn an_error_packet_is_shown_and_is_the_partners_fault() {
+    let desk = Desk::new(100);
+    let data = desk.path("data.bin");
+    let (program, act) = partner(&["send", &data], |mut stream| {
+        wait_for(&mut stream, b'S', Some(0));
+        let _ = stream.write_all(&packet(b'E', 0, b"no room #[[2J here"));
+        let mut sink = Vec::new();
+        let _ = stream.read_to_end(&mut sink);
+    });
+    let ran = program.end();
+    act.join().expect("the partner ends");
+    ran.expect(4);
+    assert!(ran.stderr.contains("no room \\u{1b}[2J here"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
+}
+
+#[test]
+fn a_line_that_closes_early_is_the_lines_fault() {
+    let desk = Desk::new(100);
+    let data = desk.path("data.bin");
+    let (program, act) = partner(&["send", &data], |mut stream| {
+        wait_for(&mut stream, b'S', Some(0));
+    });
+    act.join().expect("the partner ends");
+    program.end().expect(3);
+}
+
+#[test]
+fn ctrl_c_tells_the_partner_and_ends_within_a_second() {
+    let desk = Desk::new(100);
+    let data = desk.path("data.bin");
+    let (send, told) = std::sync::mpsc::channel();
+    let (ready, started) = std::sync::mpsc::channel();
+    let (program, act) = partner(&["send", &data, "--json"], move |mut stream| {
+        wait_for(&mut stream, b'S', Some(0));
+        let _ = ready.send(());
+        let _ = send.send(wait_for(&mut stream, b'E', None));
+        let mut sink = Vec::new();
+        let _ = stream.read_to_end(&mut sink);
+    });
+    started.recv_timeout(Duration::from_secs(10)).expect("the transfer begins");
+    let began = std::time::Instant::now();
+    program.signal(Signal::INT);
+    let ran = program.end();
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(told.recv_timeout(Duration::from_secs(5)).expect("the partner ends"), "not told");
+    act.join().expect("the partner ends");
+    ran.expect(130);
+    let events = ran.events();
+    assert_eq!(events.last().expect("an event")["outcome"], "interrupted");
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_connection() {
+    let desk = Desk::new(100);
+    let into = desk.path("in");
+    let program = Running::start(wst(["receive", "tcp-listen://127.0.0.1:0", "-o", &into]));
+    program.says("listening on ");
+    program.signal(Signal::INT);
+    let ran = program.end();
+    ran.expect(130);
+    assert!(ran.elapsed < Duration::from_secs(5), "{:?}", ran.elapsed);
+}
+
+#[test]
+fn a_full_disk_is_the_stores_fault() {
+    let desk = Desk::new(200_000);
+    let mut command = Command::new("sh");
+    let script = format!(
+        "ulimit -f 64; exec {WST} receive 'exec:{WST} send {} -' -o {}",
+        desk.path("data.bin"),
+        desk.path("in")
+    );
+    command.args(["-c", &script]);
+    tame(&mut command);
+    let ran = run(command);
+    ran.expect(5);
+    assert!(ran.stderr.contains("store"), "{}", ran.stderr);
+    // What came is kept as a partial file, never under the name of a whole one.
+    assert!(!desk.names().contains(&"data.bin".to_owned()), "{:?}", desk.names());
+}
+
+#[test]
+fn names_from_the_partner_stay_in_the_directory() {
+    for (name, here) in [
+        (&b"../evil"[..], Some("evil")),
+        (b"/tmp/wetstring-evil", Some("wetstring-evil")),
+        (b"a/../../evil", Some("evil")),
+        (b"plain", Some("plain")),
+        (b"..", None),
+        (b"", None),
+    ] {
+        let desk = Desk::new(10);
+        let into = desk.path("in");
+        let before = common::names(desk.dir.path());
+        let (program, act) = partner(&["receive", "-o", &into], move |mut stream| {
+            send_as(&mut stream, name, b"payload");
+        });
+        let ran = program.end();
+        act.join().expect("the partner ends");
+        let shown = String::from_utf8_lossy(name).into_owned();
+        assert_eq!(common::names(desk.dir.path()), before, "{shown}");
+        assert!(!std::path::Path::new("/tmp/wetstring-evil").exists());
+        if let Some(here) = here {
+            assert_eq!(ran.code(), 0, "{shown}: {}", ran.stderr);
+            assert_eq!(desk.names(), [here], "{shown}");
+            let bytes = std::fs::read(desk.path(&format!("in/{here}"))).expect("the file");
+            assert_eq!(bytes, b"payload");
+        } else {
+            assert_ne!(ran.code(), 0, "{shown}: {}", ran.stderr);
+            assert!(desk.names().is_empty(), "{shown}: {:?}", desk.names());
+        }
+    }
+}
+
+#[test]
+fn control_characters_in_a_name_reach_neither_terminal_nor_disk() {
+    let desk = Desk::new(10);
+    let into = desk.path("in");
+    let (program, act) = partner(&["receive", "-o", &into, "-v"], |mut stream| {
+        assert!(send_as(&mut stream, b"a\x1b[2J\x07b", b"payload"));
+    });
+    let ran = program.end();
+    act.join().expect("the partner ends");
+    ran.expect(0);
+    assert!(!ran.stderr.contains(['\u{1b}', '\u{7}']), "{:?}", ran.stderr);
+    assert!(ran.stderr.contains("a\\u{1b}[2J\\u{7}b"), "{}", ran.stderr);
+    assert!(desk.names().iter().all(|name| !name.contains(char::is_control)), "{:?}", desk.names());
+}
+
+#[test]
+fn the_child_of_a_line_does_not_outlive_it() {
+    let desk = Desk::new(100);
+    let ran = run({
+        let mut command = wst(["send", &desk.path("data.bin"), "exec:exit 3"]);
+        command.stdin(Stdio::null());
+        command
+    });
+    ran.expect(3);
+    assert!(ran.elapsed < Duration::from_secs(10), "{:?}", ran.elapsed);
+}
