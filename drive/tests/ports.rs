@@ -34,7 +34,7 @@ fn listen() -> (JoinHandle<Box<dyn Port>>, String) {
     let (tell, told) = std::sync::mpsc::channel();
     let listener = std::thread::spawn(move || {
         let spec: LineSpec = "tcp-listen://127.0.0.1:0".parse().unwrap();
-        open(&spec, None, &mut |note| tell.send(note.to_owned()).unwrap()).unwrap()
+        open(&spec, None, &mut |note| drop(tell.send(note.to_owned()))).unwrap()
     });
     let note = told.recv_timeout(LONG).unwrap();
     let address = note.strip_prefix("listening on ").unwrap().to_owned();

@@ -63,8 +63,8 @@ fn the_second_signal_ends_hard_and_the_terminal_comes_back() {
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap();
-    let slave = std::fs::OpenOptions::new().read(true).write(true);
-    let slave = slave.clone().open(name.to_str().unwrap()).unwrap();
+    let mut both = std::fs::OpenOptions::new();
+    let slave = both.read(true).write(true).open(name.to_str().unwrap()).unwrap();
     let echoes = || tcgetattr(&slave).unwrap().local_modes.contains(LocalModes::ECHO);
     assert!(echoes());
     let stdin = Stdio::from(slave.try_clone().unwrap());

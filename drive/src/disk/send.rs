@@ -3,6 +3,7 @@
 use super::digest::{self, Running};
 use super::error::{Failed, show};
 use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Advice, FileType, Mode, OFlags, Stat, fadvise, fstat};
 use rustix::io::Errno;
 use std::io;
@@ -88,12 +89,13 @@ impl Sending {
         }
         let len = loop {
             let result = if open.stream {
+                wait(&open.file)?;
                 rustix::io::read(&open.file, &mut *into)
             } else {
                 rustix::io::pread(&open.file, &mut *into, offset)
             };
             match result {
-                Err(Errno::INTR) => {}
+                Err(Errno::INTR | Errno::AGAIN) => {}
                 result => break result?,
             }
         };
@@ -173,12 +175,6 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
         FileType::Directory => return Err(wrong_kind(path, "a directory")),
         _ => return Err(wrong_kind(path, "a device or socket")),
     };
-    if stream && !stdin {
-        // From here on reading shall wait for the writer.
-        rustix::fs::fcntl_getfl(&file)
-            .and_then(|flags| rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK))
-            .map_err(|error| Failed::new(path, error))?;
-    }
     let mut announced = None;
     if !stream {
         let _ = fadvise(&file, 0, None, Advice::Sequential);
@@ -189,6 +185,15 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
         }
     }
     Ok(Outgoing { file, before, announced, stream, reached: 0, running: Running::new(digest) })
+}
+
+/// Waits until a stream has bytes or has ended. A FIFO that no writer has opened yet has not
+/// ended, which only poll can tell. A signal ends the wait, so that Ctrl-C is not lost on a
+/// source that stays silent.
+fn wait(stream: &OwnedFd) -> io::Result<()> {
+    let mut fds = [PollFd::new(stream, PollFlags::IN)];
+    poll(&mut fds, None)?;
+    Ok(())
 }
 
 fn wrong_kind(path: &Path, kind: &str) -> Failed {

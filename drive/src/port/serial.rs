@@ -177,6 +177,7 @@ impl Port for SerialLine {
         }
         drop(restore);
         let _ = ioctl_tiocnxcl(&self.port);
+        let _ = flock(&self.port, FlockOperation::Unlock);
         Ok(None)
     }
 }
@@ -188,6 +189,8 @@ fn drained(port: &SerialPort, patience: Duration) -> bool {
     let (done, wait) = mpsc::channel();
     let drain = move || {
         let _ = rustix::termios::tcdrain(&fd);
+        // A copy of the descriptor would hold the lock.
+        drop(fd);
         let _ = done.send(());
     };
     std::thread::Builder::new().name("drain".into()).spawn(drain).is_ok()

@@ -3,7 +3,7 @@
 //! The sender sends 8 bytes of length and the bytes; the receiver answers with one byte: `+`.
 //! `!` from either side is an abort.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(unreachable_pub, dead_code, reason = "every test file uses a part of it")]
 
 use std::collections::VecDeque;
 use wetstring_drive::Watch;
