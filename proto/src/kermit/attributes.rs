@@ -109,9 +109,10 @@ pub fn emit(info: &FileInfo<'_>, system: [u8; 2], utc_offset_s: i32, out: &mut [
     if let Some(mode) = info.mode {
         let mode = mode & 0o777;
         list.add(b',', &[6, 3, 0].map(|shift| b'0' + ((mode >> shift) & 7) as u8));
-        // The owner's rights in the system-independent notation: read 1, write 2, execute 4.
+        // The owner's rights in the system-independent notation: read 1, write 2, execute 4, and
+        // delete 16, which on Unix goes with writing as far as a file can say.
         let owner = (mode >> 6) & 7;
-        let generic = ((owner & 4) >> 2) | (owner & 2) | ((owner & 1) << 2);
+        let generic = ((owner & 4) >> 2) | (owner & 2) * 9 | ((owner & 1) << 2);
         list.add(b'-', &[tochar(generic as u8)]);
     }
     if info.resume {
