@@ -462,7 +462,10 @@ fn offsets_that_go_back_are_an_error_and_gaps_are_not_resumed() {
 
 // Sending.
 
-fn next(store: &mut DiskStore) -> Option<(String, Option<u64>, Option<i64>, Option<u32>)> {
+/// Name, size, date and permissions.
+type Announced = (String, Option<u64>, Option<i64>, Option<u32>);
+
+fn next(store: &mut DiskStore) -> Option<Announced> {
     match store.answer(Request::Next) {
         Reply::File(info) => Some((
             String::from_utf8(info.name.to_vec()).unwrap(),
