@@ -1,4 +1,4 @@
-//! Character arithmetic and block checks ([KPM] §3, §6.4; the blank-free form is C-Kermit's).
+//! Character arithmetic and block checks (\[KPM\] §3, §6.4; the blank-free form is C-Kermit's).
 //!
 //! ```text
 //! MARK  LEN SEQ TYPE [LENX1 LENX2 HCHECK] DATA...  CHECK  [EOL]
@@ -9,7 +9,7 @@
 //! and EOL are not covered. Type 5 ("type 3 on every packet") is a rule about when to use type 3,
 //! not another check, so it is not here.
 
-/// Makes a number 0 to 94 printable ([KPM] §3): 0 is a blank, 94 is `~`.
+/// Makes a number 0 to 94 printable (\[KPM\] §3): 0 is a blank, 94 is `~`.
 ///
 /// Larger numbers wrap as bytes do; callers keep to 94.
 pub const fn tochar(n: u8) -> u8 {
@@ -23,12 +23,12 @@ pub const fn unchar(c: u8) -> u8 {
     c.wrapping_sub(32)
 }
 
-/// Turns a control character into a printable one and back ([KPM] §3); bit 7 is kept.
+/// Turns a control character into a printable one and back (\[KPM\] §3); bit 7 is kept.
 pub const fn ctl(c: u8) -> u8 {
     c ^ 64
 }
 
-/// The block check types a packet can carry ([KPM] §6.4).
+/// The block check types a packet can carry (\[KPM\] §6.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Check {
     /// Type 1: a sum folded to 6 bits, one character. Every conversation starts with it.

@@ -1,16 +1,21 @@
-//! The data field of packets to file bytes ([KPM] §6.5; locking shifts as C-Kermit has them).
+//! The data field of packets to file bytes (\[KPM\] §6.5; locking shifts as C-Kermit has them).
 //!
 //! The elements are drawn in [`encode`](super::encode). A decoder takes more than our encoder
 //! writes: counts of 0 and 1, a DLE after the count, bare control characters, any character after
 //! QCTL, a bare LF as a line end in text.
 
-use super::check::unchar;
+use super::check::{ctl, unchar};
 use super::encode::{DLE, LONGEST_RUN, SI, SO, Shift};
 use super::prefix::is_control;
 use super::scan::{self, BLOCK};
 
 const LF: u8 = 10;
 const CR: u8 = 13;
+
+/// Prefixes in a block from which on they are looked for beforehand.
+const DENSE: u32 = 6;
+/// Room for that: at most the block and what spans write behind it.
+const DENSE_ROOM: usize = BLOCK + 32;
 
 /// Bytes of the field that must be there for a block: spans are copied in steps of 16.
 const WINDOW: usize = BLOCK + 16;
@@ -148,14 +153,67 @@ impl Decoder {
                 written += BLOCK;
                 continue;
             }
-            let (taken, put) = self.events(&src[used..], window, &mut dst[written..], events);
+            let many = N == 2 && events.count_ones() >= DENSE;
+            let dense = match dst[written..].first_chunk_mut() {
+                Some(room) if many => self.dense(window, block, room),
+                _ => None,
+            };
+            let (taken, put) = match dense {
+                Some(done) => done,
+                None => self.events(&src[used..], window, &mut dst[written..], events),
+            };
             used += taken;
             written += put;
-            if taken < BLOCK || self.pending_cr {
+            if taken == 0 || self.pending_cr {
                 break;
             }
         }
         (used, written)
+    }
+
+    /// Decodes the first block of `window`, or what comes before its first repeat count, where
+    /// control prefixes are many and the only other prefix.
+    ///
+    /// Where each prefix stands is known beforehand, so that no step waits for the one before.
+    #[inline]
+    fn dense(
+        &self,
+        window: &[u8; WINDOW],
+        block: &[u8; BLOCK],
+        room: &mut [u8; DENSE_ROOM],
+    ) -> Option<(usize, usize)> {
+        const LAST: usize = BLOCK - 1;
+        let prefixes = scan::codes(block, &[self.qctl]);
+        let escaped = scan::escaped(prefixes);
+        let counts = self.rept.map_or(0, |rept| scan::codes(block, &[rept]) & !escaped);
+        let mut end = counts.trailing_zeros() as usize; // BLOCK if there is none
+        if end < BLOCK / 2 {
+            return None;
+        }
+        let mut prefixes = prefixes & !escaped;
+        if end < BLOCK {
+            prefixes &= (1 << end) - 1;
+        } else if prefixes >> LAST == 1 {
+            // What it prefixes is in the next block.
+            prefixes ^= 1 << LAST;
+            end = LAST;
+        }
+        scan::copy_span(window, prefixes.trailing_zeros() as usize, room);
+        let mut count = 0;
+        while prefixes != 0 {
+            let prefix = prefixes.trailing_zeros() as usize % BLOCK;
+            prefixes &= prefixes - 1;
+            let next = prefixes.trailing_zeros() as usize;
+            // Never negative; the remainder shows the compiler that it is in the room.
+            let at = prefix.wrapping_sub(count) % BLOCK;
+            room[at..at + 16].copy_from_slice(&window[prefix + 1..prefix + 17]);
+            room[at] = uncontrol(window[prefix + 1]);
+            if next - prefix > 17 {
+                scan::copy_span(&window[prefix + 17..], next - prefix - 17, &mut room[at + 16..]);
+            }
+            count += 1;
+        }
+        Some((end, end - count))
     }
 
     /// Decodes the first block of `window` (the start of `src`), or as much as there is room for;
@@ -176,12 +234,7 @@ impl Decoder {
             if dst.len() - written < next - at + 16 + LONGEST_RUN {
                 break;
             }
-            let mut copied = at;
-            while copied < next {
-                let to = written + copied - at;
-                dst[to..to + 16].copy_from_slice(&window[copied..copied + 16]);
-                copied += 16;
-            }
+            scan::copy_span(&window[at..], next - at, &mut dst[written..]);
             written += next - at;
             at = next;
             if next == BLOCK {
@@ -189,7 +242,11 @@ impl Decoder {
             }
             let (first, second) = (window[next], window[next + 1]);
             let byte = uncontrol(second);
-            if first == self.qctl && !(self.text && byte == CR) {
+            if [first, second] == [CR, LF] && self.text {
+                dst[written] = LF;
+                written += 1;
+                at += 2;
+            } else if first == self.qctl && !(self.text && byte == CR) {
                 dst[written] = byte;
                 written += 1;
                 at += 2;
@@ -283,7 +340,8 @@ impl Decoder {
     }
 }
 
-/// The character after QCTL: a control if it can stand for one, else itself ([KPM] §6.5).
+/// The character after QCTL: a control if it can stand for one, else itself (\[KPM\] §6.5).
 fn uncontrol(c: u8) -> u8 {
-    if is_control(c ^ 64) { c ^ 64 } else { c }
+    // Without a branch: what follows a prefix is hard to foresee.
+    c ^ (u8::from(is_control(ctl(c))) << 6)
 }

@@ -1,4 +1,4 @@
-//! Source bytes to the data field of packets ([KPM] §6.5; locking shifts as C-Kermit has them).
+//! Source bytes to the data field of packets (\[KPM\] §6.5; locking shifts as C-Kermit has them).
 //!
 //! ```text
 //! [locking shift] [DLE escape] [REPT count] [QBIN] [QCTL] char        one element
@@ -150,6 +150,11 @@ impl Coding {
 /// Source bytes that must be there for a block: its own, and a whole run from its last.
 const WINDOW: usize = BLOCK + 96;
 
+/// Elements in a block from which on it is quicker to write all of its bytes as elements.
+const DENSE: u32 = 8;
+/// Room for that: each may take 4 bytes, and the last store is of 4.
+const DENSE_ROOM: usize = 4 * BLOCK + 4;
+
 /// A quick test that finds all bytes whose element is not the byte itself (and maybe some more).
 #[derive(Debug, Clone)]
 enum Filter {
@@ -259,6 +264,13 @@ impl Encoder {
             && let Some(block) = window.first_chunk::<BLOCK>()
             && let Some(room) = dst[written..].first_chunk_mut::<BLOCK>()
         {
+            // Long runs need no search.
+            if rept && window[..8] == [window[0]; 8] && self.coding.counts(window[0]) {
+                let Some(put) = self.run(window, &mut dst[written..]) else { break };
+                used += put.0;
+                written += put.1;
+                continue;
+            }
             let runs = match window.first_chunk() {
                 Some(ahead) if rept => scan::runs(ahead),
                 _ => 0,
@@ -270,14 +282,53 @@ impl Encoder {
                 written += BLOCK;
                 continue;
             }
-            let (taken, put) = self.events(window, &mut dst[written..], events, runs);
+            let dense = events.count_ones() >= DENSE;
+            let (taken, put) = match dst[written..].first_chunk_mut() {
+                Some(room) if dense => self.dense(window, room, events, runs),
+                _ => self.events(window, &mut dst[written..], events, runs),
+            };
             used += taken;
             written += put;
-            if taken < BLOCK {
+            if taken == 0 {
                 break;
             }
         }
         (used, written)
+    }
+
+    /// Writes the run at the start of `window`; returns its length and that of its element.
+    fn run(&self, window: &[u8], dst: &mut [u8]) -> Option<(usize, usize)> {
+        let element = &self.elements[usize::from(window[0])];
+        let run = scan::run_length(window, LONGEST_RUN + 2).min(LONGEST_RUN);
+        let put = dst.first_chunk_mut::<6>()?;
+        put[..2].copy_from_slice(&[self.coding.rept?, tochar(run as u8)]);
+        put[2..].copy_from_slice(&element.bytes);
+        Some((run, 2 + usize::from(element.len)))
+    }
+
+    /// Writes the first block of `window`, or what comes before its first run, byte by byte but
+    /// without a branch that could be foreseen wrongly.
+    #[inline]
+    fn dense(
+        &self,
+        window: &[u8; WINDOW],
+        room: &mut [u8; DENSE_ROOM],
+        events: u64,
+        runs: u64,
+    ) -> (usize, usize) {
+        let end = runs.trailing_zeros() as usize;
+        if end == 0 {
+            return self.events(window, room, events, runs);
+        }
+        let mut written = 0;
+        for &byte in &window[..end] {
+            let element = &self.elements[usize::from(byte)];
+            // Written is at most 4 * 63 here; the mask shows it to the compiler.
+            let at = written & (4 * BLOCK - 1);
+            room[at..at + 4].copy_from_slice(&element.bytes);
+            written += usize::from(element.len);
+        }
+        (end, written)
     }
 
     /// Writes the first block of `window`, or as much as there is room for; `events` says which
@@ -298,12 +349,7 @@ impl Encoder {
             if dst.len() - written < next - at + 16 + 6 {
                 break;
             }
-            let mut copied = at;
-            while copied < next {
-                let to = written + copied - at;
-                dst[to..to + 16].copy_from_slice(&window[copied..copied + 16]);
-                copied += 16;
-            }
+            scan::copy_span(&window[at..], next - at, &mut dst[written..]);
             written += next - at;
             at = next;
             if next == BLOCK {
@@ -311,19 +357,17 @@ impl Encoder {
             }
             let byte = window[next];
             let element = &self.elements[usize::from(byte)];
-            let mut run = 1;
-            let run_of_two = element.len > 2 && byte == window[next + 1];
-            if (runs >> next & 1 == 1 || run_of_two)
-                && let Some(rept) = self.coding.rept
+            if runs >> next & 1 == 1
                 && self.coding.counts(byte)
+                && let Some((run, put)) = self.run(&window[next..], &mut dst[written..])
             {
-                run = scan::run_length(&window[next..], LONGEST_RUN);
-                dst[written..written + 2].copy_from_slice(&[rept, tochar(run as u8)]);
-                written += 2;
+                at += run;
+                written += put;
+            } else {
+                dst[written..written + 4].copy_from_slice(&element.bytes);
+                written += usize::from(element.len);
+                at += 1;
             }
-            dst[written..written + 4].copy_from_slice(&element.bytes);
-            written += usize::from(element.len);
-            at += run;
         }
         (at, written)
     }
@@ -340,9 +384,8 @@ impl Encoder {
             if run == src.len() && run < LONGEST_RUN && !last {
                 return None;
             }
-            // Two count characters save run - 1 elements; at three plain ones it is equal, and
-            // peers are used to seeing a count there.
-            if run >= 3 || (run == 2 && len > 2) {
+            // Two equal bytes are written out; for three plain ones a count is no longer.
+            if run >= 3 {
                 let head = dst.get_mut(at..at + 2 + len)?;
                 head[..2].copy_from_slice(&[rept, tochar(run as u8)]);
                 at += 2;

@@ -1,4 +1,4 @@
-//! Packets out of the stream of bytes, nothing more ([KPM] §3, §6.1; parity sensing as C-Kermit).
+//! Packets out of the stream of bytes, nothing more (\[KPM\] §3, §6.1; parity sensing as C-Kermit).
 //!
 //! ```text
 //! noise  MARK  LEN SEQ TYPE [LENX1 LENX2 HCHECK] DATA... CHECK  EOL  noise

@@ -1,4 +1,4 @@
-//! Which codes are prefixed in the data field ([KPM] §6.5, C-Kermit's SET PREFIXING).
+//! Which codes are prefixed in the data field (\[KPM\] §6.5, C-Kermit's SET PREFIXING).
 //!
 //! A sender decides this alone: a receiver undoes whatever prefixes it meets. Fewer prefixes are
 //! faster, and riskier on lines that eat control characters. The prefixes themselves (QCTL, QBIN,
@@ -45,7 +45,8 @@ impl PrefixTable {
     /// A clear channel through Telnet: CR (which Telnet pads), DEL, IAC, XON, XOFF and MARK.
     pub const CLEAR_TELNET: PrefixTable = PrefixTable::NOTHING.with_all(&[1, 13, 17, 19, 127, 255]);
 
-    const NOTHING: PrefixTable = PrefixTable([0; 4]);
+    /// The empty set.
+    pub const NOTHING: PrefixTable = PrefixTable([0; 4]);
 
     /// The table with `code` prefixed too; no change if it is not a control code.
     #[must_use]
@@ -102,6 +103,6 @@ impl fmt::Debug for PrefixTable {
 
 /// Whether QCTL and another character can stand for `code`: 0 to 31, 127, and those plus 128.
 pub const fn is_control(code: u8) -> bool {
-    let low = code & 0x7F;
-    low < 32 || low == 127
+    // Modulo 128, 127 comes before 0, so that one comparison is enough.
+    (code.wrapping_add(1) & 0x7F) < 33
 }

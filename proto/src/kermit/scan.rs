@@ -43,7 +43,7 @@ pub(super) fn codes<const N: usize>(block: &[u8; BLOCK], codes: &[u8; N]) -> u64
             hits[k] |= if block[k] == code { 0xFF } else { 0 };
         }
     }
-    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+    if hits.iter().fold(0, |any, &hit| any | hit) == 0 { 0 } else { gather(&hits) }
 }
 
 /// Which bytes of the block are controls, with or without bit 7, or one of `codes`.
@@ -59,7 +59,7 @@ pub(super) fn controls<const N: usize>(block: &[u8; BLOCK], codes: &[u8; N]) -> 
             hits[k] |= if block[k] == code { 0xFF } else { 0 };
         }
     }
-    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+    if hits.iter().fold(0, |any, &hit| any | hit) == 0 { 0 } else { gather(&hits) }
 }
 
 /// As [`controls`], and all bytes with bit 7.
@@ -74,7 +74,7 @@ pub(super) fn controls_and_high<const N: usize>(block: &[u8; BLOCK], codes: &[u8
             hits[k] |= if block[k] == code { 0xFF } else { 0 };
         }
     }
-    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+    if hits.iter().fold(0, |any, &hit| any | hit) == 0 { 0 } else { gather(&hits) }
 }
 
 /// Which bytes of the first 64 are followed by two of the same.
@@ -85,7 +85,7 @@ pub(super) fn runs(window: &[u8; BLOCK + 2]) -> u64 {
         let same = (window[k] ^ window[k + 1]) | (window[k + 1] ^ window[k + 2]);
         hits[k] = if same == 0 { 0xFF } else { 0 };
     }
-    if hits == [0; BLOCK] { 0 } else { gather(&hits) }
+    if hits.iter().fold(0, |any, &hit| any | hit) == 0 { 0 } else { gather(&hits) }
 }
 
 /// The index of the first byte that is `a` or `b` in the bits of `strip`.
@@ -121,4 +121,56 @@ pub(super) fn run_length(bytes: &[u8], limit: usize) -> usize {
     }
     let whole = words.len() * 8;
     whole + bytes[whole..].iter().take_while(|&&byte| byte == first).count()
+}
+
+/// Copies the first `len` bytes of `from`, 16 at a time and at least once.
+///
+/// Both sides need 16 bytes more than `len`; what is written behind the span is overwritten later.
+#[inline]
+pub(super) fn copy_span(from: &[u8], len: usize, to: &mut [u8]) {
+    let mut at = 0;
+    loop {
+        to[at..at + 16].copy_from_slice(&from[at..at + 16]);
+        at += 16;
+        if at >= len {
+            return;
+        }
+    }
+}
+
+/// Of a mask of prefixes: the bytes that follow one which is not itself prefixed.
+///
+/// In a row of prefixes every second one is prefixed by the one before. Adding a row's first bit
+/// to the row carries to the bit behind it, and whether that is at an even distance tells which
+/// of the row are which.
+pub(super) fn escaped(prefixes: u64) -> u64 {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let follows = prefixes << 1;
+    let odd_starts = prefixes & !EVEN & !follows;
+    let carried = odd_starts.wrapping_add(prefixes);
+    (EVEN ^ (carried << 1)) & follows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_second_prefix_of_a_row_is_prefixed() {
+        let mut state = 1u64;
+        for round in 0..20_000u64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(round | 1);
+            let prefixes = state | if round % 2 == 0 { state.rotate_left(23) } else { 0 };
+            let (mut expected, mut inside) = (0u64, false);
+            for k in 0..64 {
+                if inside {
+                    expected |= 1 << k;
+                    inside = false;
+                } else {
+                    inside = prefixes >> k & 1 == 1;
+                }
+            }
+            assert_eq!(escaped(prefixes), expected, "{prefixes:#x}");
+        }
+    }
 }
