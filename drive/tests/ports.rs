@@ -295,3 +295,42 @@ fn ports_are_listed_in_order() {
     let found = wetstring_drive::port::ports().unwrap();
     assert!(found.is_sorted_by(|a, b| a.path < b.path), "{found:?}");
 }
+
+/// This process's stdin and stdout need a process of their own: this test runs again, behind
+/// pipes and behind a PTY, and echoes.
+#[test]
+fn stdio_is_a_line_and_leaves_the_shared_files_as_they_were() {
+    const START: &[u8] = b"\x01\x02start\x03";
+    if std::env::var_os("WST_TEST_ECHO").is_some() {
+        let flags = || rustix::fs::fcntl_getfl(rustix::stdio::stdout()).unwrap();
+        let before = flags();
+        let (mut port, _) = open_noting("-");
+        assert_eq!((port.facts().reliable, port.facts().local), (None, false));
+        assert_eq!(port.read(&mut [0; 1]).unwrap(), None, "nothing has come yet");
+        assert_eq!(flags(), before, "what others share is still blocking");
+        write_all(&mut *port, START);
+        let got = read_up_to(&mut *port, 50_000);
+        write_all(&mut *port, &got);
+        port.finish(LONG).unwrap();
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let test = "stdio_is_a_line_and_leaves_the_shared_files_as_they_were";
+    for form in ["exec", "exec-pty"] {
+        let spec = format!(
+            "{form}:WST_TEST_ECHO=1 exec '{}' --exact {test} --nocapture --quiet",
+            program.display()
+        );
+        let (mut port, _) = open_noting(&spec);
+        let mut said = Vec::new();
+        while !said.ends_with(START) {
+            let more = read_up_to(&mut *port, 1);
+            assert!(!more.is_empty(), "{form}: {}", said.escape_ascii());
+            said.extend(more);
+        }
+        let content = pattern(50_000);
+        write_all(&mut *port, &content);
+        assert!(read_up_to(&mut *port, content.len()).starts_with(&content), "{form}");
+        assert_eq!(port.finish(LONG).unwrap().unwrap().code(), Some(0), "{form}");
+    }
+}
