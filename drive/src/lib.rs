@@ -11,6 +11,7 @@
 //!
 //! * [`mod@line`] reads the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
 //! * [`mod@port`] opens it: non-blocking reads and writes, and what is known of the line;
+//! * [`live`] runs the laboratory's line in real time between two ports;
 //! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
 //! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
@@ -21,6 +22,7 @@
 pub mod clock;
 pub mod disk;
 pub mod line;
+pub mod live;
 pub mod port;
 pub mod run;
 pub mod signals;

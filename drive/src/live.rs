@@ -1,0 +1,342 @@
+//! The laboratory's line in real time, between any two programs.
+//!
+//! ```text
+//! program <-> Port A <-> element of the laboratory <-> Port B <-> program
+//!                        (nanoseconds of a real clock)
+//! ```
+//!
+//! It is the same model that runs in virtual time: noise is counted in line bits, so the same
+//! characters suffer, whatever the clock and the writes were. One thread waits in `poll` until a
+//! port is ready or a character is due. Where the ports are slow, the line holds its senders back.
+//!
+//! [`open`] makes the ends: any line that [`crate::port::open`] opens, and TCP listeners that
+//! take the next connection when one is lost. [`joint`] makes an end inside this process.
+
+mod ends;
+
+use crate::clock::Clock;
+use crate::port::Port;
+use crate::signals::Signals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::time::Duration;
+use wetstring_lab::element::{Element, End, Usage};
+use wetstring_lab::serial::{LineModel, Serial};
+use wetstring_proto::{Cx, Instant, NoTrace, Trace};
+
+pub use ends::{joint, open};
+
+/// Characters that are due within this time of each other may be written together: a wake for
+/// each would cost a core on a fast line.
+const QUANTUM: Duration = Duration::from_micros(500);
+/// What the line takes ahead must last for as long as this process may not run.
+const AHEAD: Duration = Duration::from_millis(50);
+/// Bytes between a port and the element, at most, in each direction.
+const BUFFER_BYTES: usize = 1 << 16;
+/// How long the ports may wait for their partners to read, at the end.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// When a line ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Until<'a> {
+    /// After this real time.
+    pub after: Option<Duration>,
+    /// When a signal comes.
+    pub signals: Option<&'a Signals>,
+    /// How many times faster than real time the model runs; 0 is taken for 1.
+    pub scale: u32,
+}
+
+/// Why a line ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// Its time was over.
+    Time,
+    /// This signal came.
+    Signal(i32),
+    /// The port at this end closed, and what it had sent has arrived at the other. PTYs of ours
+    /// and TCP listeners never close.
+    Closed(End),
+}
+
+/// What a line has carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// Why it ended.
+    pub stop: Stop,
+    /// What was carried of what came in at A and at B.
+    pub usage: [Usage; 2],
+    /// The time that passed in the model.
+    pub elapsed: Duration,
+}
+
+/// Runs a line of this model between two ports.
+///
+/// # Errors
+///
+/// If waiting fails. What happens at the ports is no error: a port that fails has closed.
+pub fn run(
+    model: &LineModel,
+    a: Box<dyn Port>,
+    b: Box<dyn Port>,
+    until: Until<'_>,
+) -> io::Result<Report> {
+    run_traced(model, a, b, until, &mut NoTrace)
+}
+
+/// The same, with a trace of each hit of the noise.
+pub fn run_traced(
+    model: &LineModel,
+    a: Box<dyn Port>,
+    b: Box<dyn Port>,
+    until: Until<'_>,
+    trace: &mut dyn Trace,
+) -> io::Result<Report> {
+    let scale = until.scale.max(1);
+    let mut model = model.clone();
+    let ahead = End::BOTH.map(|end| {
+        let characters = u128::from(model.rate_from(end)) * AHEAD.as_nanos() * u128::from(scale)
+            / (u128::from(model.bits.max(1)) * 1_000_000_000);
+        usize::try_from(characters).unwrap_or(usize::MAX).min(1 << 20)
+    });
+    model.buffer_bytes = ahead.into_iter().fold(model.buffer_bytes, usize::max);
+    // A serial port does not swallow seconds of data either.
+    let inbox = End::BOTH.map(|end| match model.rate_from(end) {
+        0 => BUFFER_BYTES,
+        _ => ahead[end.index()].clamp(64, BUFFER_BYTES),
+    });
+    let mut live = Live {
+        element: &mut Serial::new(&model),
+        sides: [Side::new(End::A, a, inbox[0]), Side::new(End::B, b, inbox[1])],
+        clock: Clock::start(),
+        scale,
+    };
+    let stop = live.run(until, trace)?;
+    for side in &mut live.sides {
+        // The line is gone, and with it what nobody has read.
+        let _ = side.port.finish(PATIENCE);
+    }
+    Ok(Report {
+        stop,
+        usage: End::BOTH.map(|end| live.element.usage(end)),
+        elapsed: live.now().since(Instant::ZERO),
+    })
+}
+
+/// A line that runs.
+struct Live<'a> {
+    element: &'a mut dyn Element,
+    sides: [Side; 2],
+    clock: Clock,
+    scale: u32,
+}
+
+/// One end of it.
+struct Side {
+    end: End,
+    port: Box<dyn Port>,
+    /// Bytes that are read at a time.
+    inbox_bytes: usize,
+    /// Read from the port, not yet taken by the element.
+    inbox: Vec<u8>,
+    /// Given by the element, not yet taken by the port.
+    outbox: Vec<u8>,
+    /// How much of the outbox the port has taken.
+    written: usize,
+    /// The port may have something to read, or may take something.
+    readable: bool,
+    writable: bool,
+    closed: bool,
+    /// The element took less than was offered.
+    held_back: bool,
+}
+
+impl Live<'_> {
+    /// The model's time.
+    fn now(&self) -> Instant {
+        Instant(self.clock.now().as_nanos().saturating_mul(u64::from(self.scale)))
+    }
+
+    fn run(&mut self, until: Until<'_>, trace: &mut dyn Trace) -> io::Result<Stop> {
+        loop {
+            let woke = self.clock.now();
+            if let Some(signal) = until.signals.and_then(Signals::last) {
+                return Ok(Stop::Signal(signal));
+            }
+            let left = until.after.map(|after| after.saturating_sub(woke.since(Instant::ZERO)));
+            if left == Some(Duration::ZERO) {
+                return Ok(Stop::Time);
+            }
+            let moved = self.turn(trace);
+            if let Some(end) = self.done() {
+                return Ok(Stop::Closed(end));
+            }
+            let timeout = if moved { Some(Duration::ZERO) } else { self.rest(woke) };
+            self.wait(until.signals, timeout.into_iter().chain(left).min())?;
+        }
+    }
+
+    /// Moves what can be moved now; whether there may be more at once.
+    fn turn(&mut self, trace: &mut dyn Trace) -> bool {
+        let mut moved = false;
+        for side in &mut self.sides {
+            moved |= side.read();
+        }
+        let now = self.now();
+        let mut cx = Cx { now, trace };
+        for side in &mut self.sides {
+            side.held_back = false;
+            if side.inbox.is_empty() {
+                continue;
+            }
+            let taken = self.element.offer(&mut cx, side.end, &side.inbox);
+            side.held_back = taken < side.inbox.len();
+            side.inbox.drain(..taken);
+        }
+        for side in &mut self.sides {
+            moved |= side.write(&mut *self.element, &mut cx);
+        }
+        moved
+    }
+
+    /// How long nothing will be due, from now on; `None` if nothing is under way.
+    fn rest(&self, woke: Instant) -> Option<Duration> {
+        let due = self.sides.iter().flat_map(|side| {
+            let next = self.element.next(side.end).filter(|_| side.has_room());
+            [next, self.element.room(side.end).filter(|_| side.held_back)]
+        });
+        let due = due.flatten().min()?;
+        let now = self.clock.now();
+        let in_real_time = Instant(due.as_nanos().div_ceil(u64::from(self.scale)));
+        Some(in_real_time.max(woke + QUANTUM).since(now))
+    }
+
+    /// Waits for the ports, at most so long.
+    fn wait(&mut self, signals: Option<&Signals>, timeout: Option<Duration>) -> io::Result<()> {
+        let timeout = timeout.map(|timeout| Timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        // Only what is wanted is waited for: a port that has closed would never let us rest.
+        let mut fds = Vec::with_capacity(5);
+        let mut asked = Vec::with_capacity(4);
+        for side in &self.sides {
+            if !side.readable && side.wants_input() {
+                fds.push(PollFd::from_borrowed_fd(side.port.read_fd(), PollFlags::IN));
+                asked.push((side.end, false));
+            }
+            if !side.writable && side.wants_output() {
+                fds.push(PollFd::from_borrowed_fd(side.port.write_fd(), PollFlags::OUT));
+                asked.push((side.end, true));
+            }
+        }
+        if let Some(signals) = signals {
+            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        for ((end, output), _) in asked.iter().zip(ready).filter(|(_, ready)| *ready) {
+            let side = &mut self.sides[end.index()];
+            match output {
+                true => side.writable = true,
+                false => side.readable = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// The end that has closed and has nothing under way any more.
+    fn done(&self) -> Option<End> {
+        let [a, b] = &self.sides;
+        let done = |side: &Side, other: &Side| {
+            let delivered = self.element.next(other.end).is_none() && other.outbox.is_empty();
+            side.closed && (other.closed || (side.inbox.is_empty() && delivered))
+        };
+        if done(a, b) {
+            return Some(End::A);
+        }
+        done(b, a).then_some(End::B)
+    }
+}
+
+impl Side {
+    fn new(end: End, port: Box<dyn Port>, inbox_bytes: usize) -> Self {
+        Self {
+            end,
+            inbox_bytes,
+            port,
+            inbox: Vec::new(),
+            outbox: Vec::new(),
+            written: 0,
+            readable: true,
+            writable: true,
+            closed: false,
+            held_back: false,
+        }
+    }
+
+    fn wants_input(&self) -> bool {
+        !self.closed && self.inbox.is_empty()
+    }
+
+    fn wants_output(&self) -> bool {
+        !self.closed && !self.outbox.is_empty()
+    }
+
+    fn has_room(&self) -> bool {
+        self.outbox.is_empty()
+    }
+
+    /// Reads once what is there; whether there may be more.
+    fn read(&mut self) -> bool {
+        if !self.readable || !self.wants_input() {
+            return false;
+        }
+        self.inbox.resize(self.inbox_bytes, 0);
+        let len = match self.port.read(&mut self.inbox) {
+            Ok(Some(0)) | Err(_) => {
+                self.closed = true;
+                0
+            }
+            Ok(Some(len)) => len,
+            Ok(None) => {
+                self.readable = false;
+                0
+            }
+        };
+        self.inbox.truncate(len);
+        len > 0
+    }
+
+    /// Takes what is due and writes it; whether there may be more.
+    fn write(&mut self, element: &mut dyn Element, cx: &mut Cx<'_>) -> bool {
+        if self.has_room() {
+            self.outbox.resize(BUFFER_BYTES, 0);
+            let len = element.emit(cx, self.end, &mut self.outbox);
+            self.outbox.truncate(len);
+        }
+        if self.closed {
+            // Nobody is there to hear it.
+            self.outbox.clear();
+            self.written = 0;
+        }
+        if self.outbox.is_empty() || !self.writable {
+            return false;
+        }
+        match self.port.write(&self.outbox[self.written..]) {
+            Ok(Some(len)) => self.written += len,
+            Ok(None) => self.writable = false,
+            Err(_) => self.closed = true,
+        }
+        if self.written >= self.outbox.len() || self.closed {
+            self.outbox.clear();
+            self.written = 0;
+            return true;
+        }
+        self.writable
+    }
+}

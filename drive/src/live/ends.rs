@@ -1,0 +1,203 @@
+//! The ends of a live line.
+
+use crate::line::{HostPort, LineSpec};
+use crate::port::{OpenError, Port, PortFacts};
+use crate::signals::Signals;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// Opens one end of a live line.
+///
+/// A PTY stays while programs open and close it, and a TCP port takes the next connection when
+/// one is lost; everything else is as [`crate::port::open`] has it. `notes` is told what a person
+/// must know to join it.
+pub fn open(
+    spec: &LineSpec,
+    signals: Option<&Signals>,
+    notes: &mut dyn FnMut(&str),
+) -> Result<Box<dyn Port>, OpenError> {
+    match spec {
+        LineSpec::TcpListen(at) => {
+            let failed = |error| OpenError::Io { what: format!("listen on {at}"), error };
+            let listening = Listening::open(at).map_err(failed)?;
+            notes(&format!("listening on {}", listening.facts.name));
+            Ok(Box::new(listening))
+        }
+        _ => crate::port::open(spec, signals, notes),
+    }
+}
+
+/// An end inside this process: what is written to one is read from the other.
+pub fn joint() -> io::Result<(Box<dyn Port>, Box<dyn Port>)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    Ok((Box::new(Joint::new(ours)?), Box::new(Joint::new(theirs)?)))
+}
+
+/// A result of a read or write that may have found nothing to do.
+fn now_or_never(result: io::Result<usize>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(len) => Ok(Some(len)),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn facts(name: String) -> PortFacts {
+    PortFacts {
+        name,
+        // There is a line in between, and what it is like is not for this end to know.
+        reliable: None,
+        clear: false,
+        local: true,
+        rate_bps: None,
+        segment_len: None,
+    }
+}
+
+/// One half of [`joint`].
+#[derive(Debug)]
+struct Joint {
+    stream: UnixStream,
+    facts: PortFacts,
+}
+
+impl Joint {
+    fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self { stream, facts: facts("joint".to_owned()) })
+    }
+}
+
+impl Port for Joint {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        now_or_never(self.stream.read(into))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        now_or_never(self.stream.write(bytes))
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
+        // What was written stays readable for the other half.
+        match self.stream.shutdown(std::net::Shutdown::Write) {
+            Err(error) if error.kind() != ErrorKind::NotConnected => Err(error),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A TCP port that takes one connection after the other.
+///
+/// Until the first one comes, what is written waits. What is written between two connections is
+/// lost, as at a modem without a terminal.
+#[derive(Debug)]
+struct Listening {
+    listener: TcpListener,
+    stream: Option<TcpStream>,
+    /// The partner will say no more, but may still listen.
+    half: bool,
+    /// There has been a connection.
+    ever: bool,
+    facts: PortFacts,
+}
+
+impl Listening {
+    fn open(at: &HostPort) -> io::Result<Self> {
+        let listener = TcpListener::bind((at.host.as_str(), at.port))?;
+        listener.set_nonblocking(true)?;
+        // A slow line fills what is in front of it: the less, the more like a line it feels.
+        socket2::SockRef::from(&listener).set_recv_buffer_size(1 << 16)?;
+        let name = listener.local_addr()?.to_string();
+        Ok(Self { listener, stream: None, half: false, ever: false, facts: facts(name) })
+    }
+
+    /// Takes the next connection, if one waits and there is none that still speaks.
+    fn accept(&mut self) -> io::Result<()> {
+        if self.stream.is_some() && !self.half {
+            return Ok(());
+        }
+        match self.listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(true)?;
+                stream.set_nodelay(true)?;
+                (self.stream, self.half, self.ever) = (Some(stream), false, true);
+                Ok(())
+            }
+            // The one who knocked has gone again, or nobody did.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted
+                ) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Port for Listening {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        self.accept()?;
+        let Some(stream) = self.stream.as_mut().filter(|_| !self.half) else { return Ok(None) };
+        match now_or_never(stream.read(into)) {
+            Ok(Some(0)) => self.half = true,
+            Ok(result) => return Ok(result),
+            Err(_) => self.stream = None,
+        }
+        Ok(None)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        self.accept()?;
+        let Some(stream) = &mut self.stream else {
+            return Ok(self.ever.then_some(bytes.len()));
+        };
+        let result = now_or_never(stream.write(bytes));
+        if result.is_err() {
+            self.stream = None;
+        }
+        Ok(result.unwrap_or(Some(bytes.len())))
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        match &self.stream {
+            Some(stream) if !self.half => stream.as_fd(),
+            _ => self.listener.as_fd(),
+        }
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        // A listener is never ready to be written to; one who connects is seen by reading.
+        self.stream.as_ref().map_or(self.listener.as_fd(), AsFd::as_fd)
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
+        // Closing sends what the system still holds, and then the end.
+        self.stream = None;
+        Ok(None)
+    }
+}
