@@ -307,7 +307,8 @@ impl Job<'_> {
     }
 
     fn verdict(&self, ended: &Ended, observer: &Observer<'_>) -> (Exit, String) {
-        if let Some(signal) = ended.interrupted {
+        // A signal that came when all was done, such as the hang-up of a terminal, changes nothing.
+        if let Some(signal) = ended.interrupted.filter(|_| ended.outcome != Outcome::Done) {
             return (Exit::Interrupted, format!("interrupted by signal {signal}"));
         }
         let failure = match ended.outcome {

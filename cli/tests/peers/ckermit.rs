@@ -242,12 +242,13 @@ impl<'a> Session<'a> {
             }
             Over::OurPty => {
                 let script = self.script("script.ksc", &[]);
-                let line = format!("exec-pty:kermit -Y + {}; echo $? > {}", script.display(), self.code_file().display());
+                let line = format!("exec-pty:trap : HUP; kermit -Y + {}; echo $? > {}", script.display(), self.code_file().display());
                 Ok((Some(self.scene.start("wst", &mut wst(self.ours(&line)))?), None))
             }
             Over::TheirPty => {
-                // C-Kermit splits at blanks, so a file does the rest.
-                let shell = format!("#!/bin/sh\n{WST} {} 2>{}\necho $? > {}\n", self.ours("-").join(" "), self.scene.path("wst.err").display(), self.code_file().display());
+                // C-Kermit splits at blanks, so a file does the rest. The end of the first
+                // program hangs up on the second.
+                let shell = format!("trap : HUP\n{WST} {} 2>{}\necho $? > {}\n", self.ours("-").join(" "), self.scene.path("wst.err").display(), self.code_file().display());
                 let shell = self.scene.file("remote.sh", shell.as_bytes());
                 let connect = ["set network type pty".to_owned(), format!("set host /bin/sh {}", shell.display())];
                 Ok((None, Some(self.kermit(&self.script("script.ksc", &connect))?)))

@@ -4,7 +4,7 @@ use super::config::{Config, MAX_NAME};
 use super::link::Ending;
 use super::sending::{Ask, Core};
 use super::states::Sending;
-use crate::engine::{Command, Cx, Engine, Event, Status, Wants};
+use crate::engine::{Command, Cx, Engine, Event, Outcome, Status, Wants};
 use crate::file::{DigestKind, Reply, Request};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
@@ -150,7 +150,13 @@ impl<M: Memory> Engine for Sender<M> {
     }
 
     fn status(&self) -> Status {
-        self.core.link.status()
+        let Core { state, link, .. } = &self.core;
+        // Every file is acknowledged, and partners that are done hang up: C-Kermit's answer to B
+        // dies with its terminal. Where that can be (not on TCP) only the goodbye is missing.
+        if *state == Sending::Break && link.ending == Ending::No && !link.config.is_reliable() {
+            return Status::Lingering(Outcome::Done);
+        }
+        link.status()
     }
 
     fn stats(&self) -> &Stats {

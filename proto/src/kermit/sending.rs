@@ -628,6 +628,8 @@ impl Core {
     pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
         let has_file = !matches!(self.state, Sending::Start | Sending::Init | Sending::Next);
         match command {
+            // Nothing is left that could be given up.
+            Command::Abort if self.state == Sending::Break => {}
             Command::Abort => self.abort(cx, mem),
             Command::CancelBatch if !has_file && self.state != Sending::Next => self.abort(cx, mem),
             Command::CancelBatch => self.cancel = Cancel::Batch { by_peer: false },
