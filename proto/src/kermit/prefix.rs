@@ -37,10 +37,12 @@ impl PrefixTable {
     /// Nothing at all: between our own ends on a clear channel, where length alone frames.
     pub const CLEAR_OWN: PrefixTable = PrefixTable::NOTHING;
 
-    /// A clear channel (raw TCP) to another program: NUL for programs with C strings, the default
-    /// MARK and EOL because C-Kermit restarts or ends a packet on them even when lengths say
-    /// otherwise.
-    pub const CLEAR: PrefixTable = PrefixTable::NOTHING.with_all(&[0, 1, 13]);
+    /// A clear channel (raw TCP) to another program: the default MARK and EOL.
+    ///
+    /// C-Kermit 10 restarts a packet on MARK and ends it on EOL even when lengths say otherwise;
+    /// with these two prefixed it received every pair of bytes, and random ones, unharmed. With
+    /// either of them bare it failed. Where the partner's MARK or EOL is another, add it.
+    pub const CLEAR: PrefixTable = PrefixTable::NOTHING.with_all(&[1, 13]);
 
     /// A clear channel through Telnet: CR (which Telnet pads), DEL, IAC, XON, XOFF and MARK.
     pub const CLEAR_TELNET: PrefixTable = PrefixTable::NOTHING.with_all(&[1, 13, 17, 19, 127, 255]);
