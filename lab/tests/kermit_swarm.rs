@@ -3,6 +3,7 @@
 //! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
 //! kermit_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
+use std::fmt::Write;
 use wetstring_lab::random::Random;
 use wetstring_lab::serial::LineModel;
 use wetstring_lab::swarm::{Ends, Swarm};
@@ -28,7 +29,7 @@ fn build(random: &mut Random, line: &LineModel) -> Ends {
         for config in configs {
             config.set(name, value).unwrap();
         }
-        description.push_str(&format!("{name}={value} "));
+        write!(description, "{name}={value} ").unwrap();
     };
     let check = random.pick(&["3", "3", "5"]);
     set(&mut configs, "kermit.check", check);

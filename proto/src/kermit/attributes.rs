@@ -112,7 +112,7 @@ pub fn emit(info: &FileInfo<'_>, system: [u8; 2], utc_offset_s: i32, out: &mut [
         // The owner's rights in the system-independent notation: read 1, write 2, execute 4, and
         // delete 16, which on Unix goes with writing as far as a file can say.
         let owner = (mode >> 6) & 7;
-        let generic = ((owner & 4) >> 2) | (owner & 2) * 9 | ((owner & 1) << 2);
+        let generic = ((owner & 4) >> 2) | ((owner & 2) * 9) | ((owner & 1) << 2);
         list.add(b'-', &[tochar(generic as u8)]);
     }
     if info.resume {

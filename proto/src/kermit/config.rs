@@ -186,7 +186,7 @@ impl Config {
     }
 
     /// Bytes of a receiver's queue: acknowledgements of a whole window.
-    pub(crate) const fn receiver_queue(&self) -> usize {
+    pub(crate) const fn receiver_queue() -> usize {
         4 * Self::queued_len(0)
     }
 
@@ -202,7 +202,7 @@ impl Config {
     /// Bytes of memory a receiver of this configuration lives in.
     pub fn receiver_memory(&self) -> usize {
         let packet = Self::slot_len(usize::from(self.receive_length));
-        self.buffer_len.max(1024) + self.receiver_queue() + (self.slots() + 2) * packet + MAX_NAME
+        self.buffer_len.max(1024) + Self::receiver_queue() + (self.slots() + 2) * packet + MAX_NAME
     }
 
     /// Whether this end offers to stream (seed 000, COMMANDS).

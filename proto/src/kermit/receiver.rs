@@ -47,7 +47,7 @@ impl Layout {
         let packet = Config::slot_len(usize::from(config.receive_length));
         Self {
             file: config.buffer_len.max(1024),
-            out: config.receiver_queue(),
+            out: Config::receiver_queue(),
             slots: config.slots() * packet,
             packet,
         }

@@ -292,10 +292,7 @@ impl<'a> Pair<'a> {
                     }
                 }
                 1 => {
-                    let mut len = engine.transmit(cx).len().min(self.chunk);
-                    if let (Some(dice), 1..) = (&mut self.dice, len) {
-                        len = 1 + dice.roll(len);
-                    }
+                    let len = some(&mut self.dice, engine.transmit(cx).len().min(self.chunk));
                     if len > 0 {
                         let mut bytes = engine.transmit(cx)[..len].to_vec();
                         engine.transmitted(cx, len);
@@ -306,10 +303,7 @@ impl<'a> Pair<'a> {
                     }
                 }
                 2 => {
-                    let mut len = pipes[input].len().min(self.chunk);
-                    if let (Some(dice), 1..) = (&mut self.dice, len) {
-                        len = 1 + dice.roll(len);
-                    }
+                    let len = some(&mut self.dice, pipes[input].len().min(self.chunk));
                     if len > 0 {
                         let used = engine.receive(cx, &pipes[input][..len]);
                         assert!(used <= len);
@@ -336,6 +330,14 @@ impl<'a> Pair<'a> {
             }
         }
         moved || self.dice.is_some() && (!pipes[input].is_empty() || wants_work(engine))
+    }
+}
+
+/// Some of `len`, at least one if there is one; all without dice.
+fn some(dice: &mut Option<Dice>, len: usize) -> usize {
+    match (dice, len) {
+        (Some(dice), 1..) => 1 + dice.roll(len),
+        _ => len,
     }
 }
 
