@@ -258,14 +258,14 @@ fn a_lingering_receiver_leaves_the_prompt_alone() {
     let mut source = Source::new(vec![File::new("f", b"x")]);
     let mut sink = Sink::new();
     let mut lost = false;
-    let mut last = Vec::new();
+    let mut sent = Vec::new();
     {
         let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-        let (lost, last) = (&mut lost, &mut last);
+        let (lost, sent) = (&mut lost, &mut sent);
         pair.meddle = Box::new(move |from_sender, wire| {
             if from_sender {
-                last.clone_from(wire);
-            } else if !*lost && last.get(3) == Some(&b'B') {
+                sent.clone_from(wire);
+            } else if !*lost && sent.get(3) == Some(&b'B') {
                 // The first acknowledgement of B is lost.
                 *lost = true;
                 wire.clear();

@@ -11,7 +11,7 @@ use wetstring_proto::{Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Re
 /// that arrived.
 fn turn(sender: &mut dyn Engine, receiver: &mut dyn Engine, file: &[u8]) -> u64 {
     let (mut given, mut arrived) = (false, 0);
-    let mut pipes = [[0u8; 20_000]; 2];
+    let mut pipes = [[0u8; 8_000]; 2];
     let mut held = [0usize; 2];
     for _ in 0..1_000_000 {
         let cx = &mut Cx { now: Instant(1), trace: &mut NoTrace };

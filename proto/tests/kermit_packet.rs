@@ -24,7 +24,8 @@ fn build(kind: u8, seq: u8, data: &[u8], check: Check) -> Vec<u8> {
 /// Digest §24.1 and §5.4: packets seen on the wire of C-Kermit, G-Kermit, E-Kermit.
 #[test]
 fn packets_seen_on_the_wire() {
-    let seen: &[(&[u8], u8, u8, &[u8], Check)] = &[
+    type Seen = (&'static [u8], u8, u8, &'static [u8], Check);
+    let seen: &[Seen] = &[
         (b"(!Fx.x)(V", b'F', 1, b"x.x", Check::Crc16),
         (b".!FVERSION.TXTL", b'F', 1, b"VERSION.TXT", Check::Sum6),
         (b"*\"D0.3.0#JO", b'D', 2, b"0.3.0#J", Check::Sum6),
