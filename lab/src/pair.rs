@@ -338,9 +338,9 @@ impl<'a> Side<'a> {
             if lent.is_empty() {
                 return moved;
             }
-            let chunk: Vec<u8> = lent[..lent.len().min(port_buffer)].to_vec();
+            let chunk = &lent[..lent.len().min(port_buffer)];
             let mut trace = recorder.of("line");
-            let taken = element.offer(&mut Cx { now, trace: &mut trace }, self.end, &chunk);
+            let taken = element.offer(&mut Cx { now, trace: &mut trace }, self.end, chunk);
             self.held_back = taken < chunk.len();
             if taken == 0 {
                 return moved;
