@@ -258,14 +258,14 @@ fn a_lingering_receiver_leaves_the_prompt_alone() {
     let mut source = Source::new(vec![File::new("f", b"x")]);
     let mut sink = Sink::new();
     let mut lost = false;
-    let mut sent = Vec::new();
+    let mut outgoing = Vec::new();
     {
         let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-        let (lost, sent) = (&mut lost, &mut sent);
+        let (lost, outgoing) = (&mut lost, &mut outgoing);
         pair.meddle = Box::new(move |from_sender, wire| {
             if from_sender {
-                sent.clone_from(wire);
-            } else if !*lost && sent.get(3) == Some(&b'B') {
+                outgoing.clone_from(wire);
+            } else if !*lost && outgoing.get(3) == Some(&b'B') {
                 // The first acknowledgement of B is lost.
                 *lost = true;
                 wire.clear();

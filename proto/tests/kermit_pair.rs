@@ -353,3 +353,15 @@ fn too_little_memory_is_said() {
         format!("expected at least {needed} bytes of memory, got {}", needed - 1)
     );
 }
+
+#[test]
+fn converted_names_are_plain_on_the_wire_and_lower_case_here() {
+    let set = config(&[("names", "converted")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
+    let mut source = Source::new(vec![File::new("My.Long Name.txt", b"x")]);
+    let mut sink = Sink::new();
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    assert_eq!(sink.files[0].name, b"my_long_name.txt");
+    let wire = String::from_utf8_lossy(&ends.to_receiver).into_owned();
+    assert!(wire.contains("FMY_LONG_NAME.TXT"), "{wire}");
+}

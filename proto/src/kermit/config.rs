@@ -111,6 +111,8 @@ pub struct Config {
     pub interrupts: u8,
     /// How long a receiver stays to repeat its last acknowledgement, in milliseconds.
     pub linger_ms: u16,
+    /// Names in common form: upper case and plain on the wire, lower case here.
+    pub convert_names: bool,
     /// Bytes of file data kept between the engine and its store.
     pub buffer_len: usize,
     /// Seconds to add to UTC for local time: attribute dates are local.
@@ -149,6 +151,7 @@ impl Default for Config {
             init_length: 40,
             interrupts: 3,
             linger_ms: 1500,
+            convert_names: false,
             buffer_len: 128 * 1024,
             utc_offset_s: 0,
             system: *b"U1",
@@ -454,6 +457,14 @@ pub const TABLE: &[Setting] = &[
         source: "C-Kermit SET FILE TYPE",
     },
     Setting {
+        name: "kermit.names",
+        range: Range::Word(&["literal", "converted"]),
+        default: "literal",
+        unit: "",
+        doc: "Names of files as they are, or in the common form that every system can store",
+        source: "C-Kermit SET FILE NAMES",
+    },
+    Setting {
         name: "kermit.mark",
         range: Range::Number(0, 31),
         default: "1",
@@ -553,6 +564,7 @@ const PREFIXINGS: [(&str, Prefixing); 5] = [
 ];
 const SHIFTS: [(&str, Shift); 3] =
     [("on", Shift::Negotiated), ("off", Shift::Off), ("forced", Shift::Forced)];
+const NAMES: [(&str, bool); 2] = [("literal", false), ("converted", true)];
 const KINDS: [(&str, FileKind); 2] = [("binary", FileKind::Binary), ("text", FileKind::Text)];
 
 fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {
@@ -609,6 +621,7 @@ impl Settings for Config {
             "kermit.timeout" => number().map(|v| self.timeout_s = v as u8),
             "kermit.retries" => number().map(|v| self.retries = v as u8),
             "kermit.receive-kind" => value_of(&KINDS, value).map(|v| self.receive_kind = v),
+            "kermit.names" => value_of(&NAMES, value).map(|v| self.convert_names = v),
             "kermit.mark" => number().map(|v| self.mark = v as u8),
             "kermit.handshake" => number().map(|v| self.handshake = v as u8),
             "kermit.padding" => number().map(|v| self.pad_count = v as u8),
@@ -650,6 +663,7 @@ impl Settings for Config {
             "kermit.timeout" => write!(out, "{}", self.timeout_s),
             "kermit.retries" => write!(out, "{}", self.retries),
             "kermit.receive-kind" => out.write_str(word_of(&KINDS, self.receive_kind)),
+            "kermit.names" => out.write_str(word_of(&NAMES, self.convert_names)),
             "kermit.mark" => write!(out, "{}", self.mark),
             "kermit.handshake" => write!(out, "{}", self.handshake),
             "kermit.padding" => write!(out, "{}", self.pad_count),

@@ -35,6 +35,11 @@ impl LengthPolicy {
         Self { bytes: 0, losses: 0, enabled }
     }
 
+    /// Nothing has been acknowledged yet.
+    pub(crate) fn is_untried(&self) -> bool {
+        self.bytes == 0
+    }
+
     /// So many bytes of packets were acknowledged.
     pub(crate) fn carried(&mut self, len: usize) {
         self.bytes += len as u64;

@@ -22,6 +22,7 @@ mod flight;
 pub mod frame;
 mod length;
 mod link;
+pub mod names;
 pub mod packet;
 pub mod params;
 pub mod prefix;

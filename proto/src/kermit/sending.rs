@@ -22,6 +22,9 @@ mod files;
 /// Quiet that lets a failed transfer's last packets run out.
 const DRAIN: Duration = Duration::from_millis(400);
 
+/// What a serial port's driver may hold of what it has taken.
+const PORT_BUFFER: usize = 4096;
+
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ask {
@@ -590,7 +593,14 @@ impl Core {
             return None;
         }
         // A packet that has not left yet is the port's business, which has a limit of its own.
-        Some(low.left? + self.timing.wait())
+        // Until the first data has come back, nothing is known of what the port's own buffer holds:
+        // on a line of known rate it may be a page of bytes that have "left" but not gone.
+        let unknown = if self.lengths.is_untried() {
+            line_time(self.link.config.line.rate_bps, low.len().max(PORT_BUFFER))
+        } else {
+            Duration::ZERO
+        };
+        Some(low.left? + self.timing.wait() + unknown)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {

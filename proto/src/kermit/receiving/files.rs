@@ -8,6 +8,7 @@ use crate::kermit::check::tochar;
 use crate::kermit::decode::Decoder;
 use crate::kermit::encode::Shift;
 use crate::kermit::link::{Ending, Note};
+use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
 use crate::kermit::receiver::Mem;
@@ -20,6 +21,9 @@ impl Core {
         let qctl = self.link.theirs.qctl;
         let mut decoder = Decoder::new(qctl, agreed.qbin, agreed.rept, Shift::Off, false);
         let (used, len) = decoder.decode(data, mem.name);
+        if self.link.config.convert_names {
+            from_common(&mut mem.name[..len]);
+        }
         self.file = Current { name_len: len, screen: kind == kind::TEXT, ..Current::default() };
         if len == 0 {
             let none = b"NONAME";

@@ -6,6 +6,7 @@ use crate::file::{FileInfo, FileKind, Refusal, Reply};
 use crate::kermit::attributes::{self, AttributeReply};
 use crate::kermit::encode::{Shift, encode_text};
 use crate::kermit::link::{Ending, Note};
+use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
 use crate::kermit::sender::Mem;
@@ -116,8 +117,13 @@ impl Core {
 
     fn start_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
         self.file.open = true;
-        let len = info.name.len().min(mem.name.len());
-        mem.name[..len].copy_from_slice(&info.name[..len]);
+        let len = if self.link.config.convert_names {
+            to_common(info.name, mem.name)
+        } else {
+            let len = info.name.len().min(mem.name.len());
+            mem.name[..len].copy_from_slice(&info.name[..len]);
+            len
+        };
         self.file.name_len = len;
         self.file.info = FileInfo { name: &[], ..*info };
         self.enter(cx, Sending::File);
