@@ -8,8 +8,8 @@
 pub fn to_common(name: &[u8], out: &mut [u8]) -> usize {
     let leaf = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
     let last_dot = leaf.iter().rposition(|byte| *byte == b'.');
-    let lead = leaf.first() == Some(&b'.');
-    let prefix = lead.then_some(b'X');
+    let hidden = leaf.first() == Some(&b'.');
+    let prefix = hidden.then_some(b'X');
     let converted = leaf.iter().enumerate().map(|(at, byte)| match byte {
         b'.' if Some(at) == last_dot => b'.',
         b'.' | b' ' => b'_',
