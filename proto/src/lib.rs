@@ -20,6 +20,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod crc;
 pub mod engine;
 pub mod file;
 pub mod kermit;
