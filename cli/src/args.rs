@@ -123,13 +123,11 @@ pub(crate) struct Transfer {
 
 /// `wst send`.
 #[derive(Args, Debug)]
+#[command(override_usage = "wst send [OPTIONS] FILE... LINE")]
 pub(crate) struct Send {
-    /// Files to send; - is stdin, and needs --as
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// The line to send them over
-    #[arg(required = true, value_name = "LINE")]
-    pub(crate) line: OsString,
+    /// Files to send (- is stdin, and needs --as), and last the line to send them over
+    #[arg(required = true, value_name = "FILE... LINE")]
+    things: Vec<OsString>,
     /// Lines of text: line ends become those of the other end
     #[arg(long, conflicts_with = "binary")]
     pub(crate) text: bool,
@@ -148,6 +146,14 @@ pub(crate) struct Send {
     /// What sending and receiving share.
     #[command(flatten)]
     pub(crate) transfer: Transfer,
+}
+
+impl Send {
+    /// The files, and the line. Flags may stand between them, so only the end tells which is which.
+    pub(crate) fn files_and_line(&self) -> Option<(Vec<PathBuf>, &OsStr)> {
+        let (line, files) = self.things.split_last()?;
+        (!files.is_empty()).then(|| (files.iter().map(PathBuf::from).collect(), line.as_os_str()))
+    }
 }
 
 /// `wst receive`.
@@ -295,7 +301,13 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     let cli = Cli::from_arg_matches(&matches)?;
     let mut parsed = Parsed { cli, settings };
     let (sets, kind) = match &parsed.cli.verb {
-        Verb::Send(send) => (&send.transfer.sets, None),
+        Verb::Send(send) => {
+            if send.files_and_line().is_none() {
+                let say = "expected at least one file, and last the line, got only one of them\n";
+                return Err(command().error(ErrorKind::MissingRequiredArgument, say));
+            }
+            (&send.transfer.sets, None)
+        }
         Verb::Receive(receive) => {
             let kind = if receive.text { Some("text") } else { receive.binary.then_some("binary") };
             (&receive.transfer.sets, kind)
@@ -355,12 +367,14 @@ mod tests {
 
     #[test]
     fn the_last_word_is_the_line() {
-        let args = ["wst", "send", "a", "b", "/dev/tty"].map(OsString::from);
+        let args =
+            ["wst", "send", "a", "--window", "4", "b", "--text", "/dev/tty"].map(OsString::from);
         let Ok(Parsed { cli: Cli { verb: Verb::Send(send), .. }, .. }) = parse(&args) else {
             panic!("expected send")
         };
-        assert_eq!(send.files, [PathBuf::from("a"), PathBuf::from("b")]);
-        assert_eq!(send.line, "/dev/tty");
+        let (files, line) = send.files_and_line().unwrap();
+        assert_eq!(files, [PathBuf::from("a"), PathBuf::from("b")]);
+        assert_eq!(line, "/dev/tty");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Stdout;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wetstring_drive::disk::{
@@ -99,8 +99,9 @@ pub(crate) fn send(
     verb: &Send,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
-    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
-    let sources = sources(verb, &spec).map_err(|(exit, say)| Ending::early(exit, say))?;
+    let (files, line) = verb.files_and_line().unwrap_or_default();
+    let (all, spec) = prepare(common, settings, line).map_err(usage)?;
+    let sources = sources(verb, &files, &spec).map_err(|(exit, say)| Ending::early(exit, say))?;
     let options = SendOptions {
         paths: verb.paths,
         kind: if verb.text { FileKind::Text } else { FileKind::Binary },
@@ -112,12 +113,12 @@ pub(crate) fn send(
 }
 
 /// The files to send. One that cannot be read is found out before the line is opened.
-fn sources(verb: &Send, spec: &LineSpec) -> Result<Vec<Source>, (Exit, String)> {
-    if verb.name.is_some() && verb.files.len() > 1 {
+fn sources(verb: &Send, files: &[PathBuf], spec: &LineSpec) -> Result<Vec<Source>, (Exit, String)> {
+    if verb.name.is_some() && files.len() > 1 {
         let say = "expected one file with --as, got several".to_owned();
         return Err((Exit::Usage, say));
     }
-    let source = |path: &std::path::PathBuf| {
+    let source = |path: &PathBuf| {
         let mut source = if path == Path::new("-") {
             if *spec == LineSpec::Stdio {
                 return Err((Exit::Usage, "stdin cannot be both the file and the line".to_owned()));
@@ -135,7 +136,7 @@ fn sources(verb: &Send, spec: &LineSpec) -> Result<Vec<Source>, (Exit, String)> 
         }
         Ok(source)
     };
-    verb.files.iter().map(source).collect()
+    files.iter().map(source).collect()
 }
 
 /// Whether a file can be read, as far as can be said without reading it.

@@ -112,7 +112,9 @@ fn text_keeps_its_lines() {
         Mode { text: true, streaming: Some(false), length: 94, ..Mode::default() },
         Mode { text: true, parity: Some("even"), ..Mode::default() },
     ];
-    all(&jobs(&modes, &[Over::OurPty, Over::TheirPty, Over::TcpToUs]), 8, |job| transfer(job, &text));
+    all(&jobs(&modes, &[Over::OurPty, Over::TheirPty, Over::TcpToUs]), 8, |job| {
+        transfer(job, &text)
+    });
 }
 
 #[test]

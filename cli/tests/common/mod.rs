@@ -182,6 +182,21 @@ impl Running {
     }
 }
 
+/// The connection that comes within ten seconds.
+#[track_caller]
+pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {
+    listener.set_nonblocking(true).expect("the listener can be asked");
+    let end = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < end {
+        if let Ok((stream, _)) = listener.accept() {
+            stream.set_nonblocking(false).expect("the stream can wait");
+            return stream;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("nobody connected within ten seconds")
+}
+
 /// Runs a command to its end.
 #[track_caller]
 pub(crate) fn run(command: Command) -> Ran {

@@ -89,7 +89,8 @@ impl Mode {
 
     /// C-Kermit's SET commands.
     fn commands(&self) -> Vec<String> {
-        let check = if self.check == 'B' { "blank-free-2".to_owned() } else { self.check.to_string() };
+        let check =
+            if self.check == 'B' { "blank-free-2".to_owned() } else { self.check.to_string() };
         // C-Kermit's own default is CAUTIOUS; it has no AUTO.
         let prefix = if self.prefix == "auto" { "cautious" } else { self.prefix };
         let kind = if self.text { "text" } else { "binary" };
@@ -225,7 +226,8 @@ impl<'a> Session<'a> {
     pub fn start(&self) -> Result<(Option<Running>, Option<Running>), String> {
         match self.over {
             Over::TcpToUs => {
-                let mut ours = self.scene.start("wst", &mut wst(self.ours("tcp-listen://127.0.0.1:0")))?;
+                let mut ours =
+                    self.scene.start("wst", &mut wst(self.ours("tcp-listen://127.0.0.1:0")))?;
                 let at = ours.line_after("listening on ")?;
                 let (host, port) = at.split_once(':').ok_or("expected HOST:PORT")?;
                 let connect = [format!("set host {host} {port} /raw")];
@@ -242,15 +244,27 @@ impl<'a> Session<'a> {
             }
             Over::OurPty => {
                 let script = self.script("script.ksc", &[]);
-                let line = format!("exec-pty:trap : HUP; kermit -Y + {}; echo $? > {}", script.display(), self.code_file().display());
+                let line = format!(
+                    "exec-pty:trap : HUP; kermit -Y + {}; echo $? > {}",
+                    script.display(),
+                    self.code_file().display()
+                );
                 Ok((Some(self.scene.start("wst", &mut wst(self.ours(&line)))?), None))
             }
             Over::TheirPty => {
                 // C-Kermit splits at blanks, so a file does the rest. The end of the first
                 // program hangs up on the second.
-                let shell = format!("trap : HUP\n{WST} {} 2>{}\necho $? > {}\n", self.ours("-").join(" "), self.scene.path("wst.err").display(), self.code_file().display());
+                let shell = format!(
+                    "trap : HUP\n{WST} {} 2>{}\necho $? > {}\n",
+                    self.ours("-").join(" "),
+                    self.scene.path("wst.err").display(),
+                    self.code_file().display()
+                );
                 let shell = self.scene.file("remote.sh", shell.as_bytes());
-                let connect = ["set network type pty".to_owned(), format!("set host /bin/sh {}", shell.display())];
+                let connect = [
+                    "set network type pty".to_owned(),
+                    format!("set host /bin/sh {}", shell.display()),
+                ];
                 Ok((None, Some(self.kermit(&self.script("script.ksc", &connect))?)))
             }
         }
