@@ -51,22 +51,22 @@ fn after() -> String {
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Common {
     /// Say more; twice: every packet
-    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Common options")]
     pub(crate) verbose: u8,
     /// Say nothing but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = "Common options", conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Write one JSON object per event to stdout; the last one is the end
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) json: bool,
     /// Append messages to a file
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Common options")]
     pub(crate) log: Option<PathBuf>,
     /// Write every packet and timer to a file
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Common options")]
     pub(crate) trace: Option<PathBuf>,
     /// Take settings from this profile of the configuration file
-    #[arg(long, value_name = "NAME", global = true)]
+    #[arg(long, value_name = "NAME", global = true, help_heading = "Common options")]
     pub(crate) profile: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) enum Verb {
     Send(Send),
     /// Receive files
     Receive(Receive),
-    /// Emulate a line in real time between two programs
+    /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
     /// List the serial ports of this machine
     Ports,
@@ -185,15 +185,20 @@ pub(crate) struct Receive {
 /// `wst line`.
 #[derive(Args, Debug)]
 pub(crate) struct Line {
-    /// The line: RATE[,delay=250ms][,burst=8@2s]...
+    /// The line: its rate in bit/s, then any of delay=250ms, bits=10, 7bit, parity=even, ber=1e-5,
+    /// burst=8@2s, drop=1e-6, dup=1e-6, dir=fwd|rev|both, half=80ms, echo, buffer=64, seed=7
     #[arg(value_name = "SPEC")]
     pub(crate) spec: String,
-    /// First end
+    /// First end: any LINE, such as pty:NAME or tcp-listen://127.0.0.1:7001
     #[arg(short, value_name = "LINE", default_value = "pty:")]
     pub(crate) a: OsString,
     /// Second end
     #[arg(short, value_name = "LINE", default_value = "pty:")]
     pub(crate) b: OsString,
+    /// How much faster than real time
+    #[arg(long, value_name = "FACTOR", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) faster: u32,
 }
 
 /// A command line that was understood.

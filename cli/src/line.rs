@@ -1,14 +1,94 @@
 //! `wst line`: a bad line in real time, between any two programs.
 
-use wetstring_drive::Signals;
+use std::ffi::OsString;
 
-use crate::args::Line;
+use serde_json::json;
+use wetstring_drive::live::{self, Stop, Until};
+use wetstring_drive::port::OpenError;
+use wetstring_drive::{LineSpec, Port, Signals};
+use wetstring_lab::{End, LineModel, Usage};
+
+use crate::args::{Common, Line};
 use crate::exit::Exit;
+use crate::record::Recorder;
 use crate::transfer::Ending;
-use crate::voice::Voice;
+use crate::voice::{Level, Voice};
+use crate::words;
 
-/// Emulates the line until interrupted.
-pub(crate) fn run(voice: &Voice, verb: &Line) -> Ending {
-    let _ = (voice, verb, Signals::install());
-    Ending::early(Exit::Usage, "not yet")
+/// Emulates the line until interrupted, or until one of its ends is gone for good.
+pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending, Ending> {
+    let usage = |say: String| Ending::early(Exit::Usage, say);
+    let model: LineModel = verb.spec.parse().map_err(|bad| usage(format!("{bad}")))?;
+    let spec = |text: &OsString| LineSpec::from_os(text).map_err(|bad| usage(bad.to_string()));
+    let (spec_a, spec_b) = (spec(&verb.a)?, spec(&verb.b)?);
+    if spec_a == LineSpec::Stdio || spec_b == LineSpec::Stdio {
+        voice.line_is_stdio();
+    }
+    let signals = Signals::install()
+        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let mut recorder = Recorder::new(voice, "line", common.trace.as_deref())
+        .map_err(|say| Ending::early(Exit::Store, say))?;
+    let a = open(voice, &signals, End::A, &spec_a)?;
+    let b = open(voice, &signals, End::B, &spec_b)?;
+    voice.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
+    voice.event("up", json!({"line": model.to_string()}));
+    let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
+    let report = live::run_traced(&model, a, b, until, &mut recorder)
+        .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {e}")))?;
+    if let Some(error) = recorder.finish() {
+        voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+    }
+    for end in End::BOTH {
+        voice.say(Level::Note, &carried(end, &report.usage[end.index()]));
+    }
+    let message = match report.stop {
+        Stop::Closed(end) => format!("the program at end {end:?} has gone"),
+        _ => String::new(),
+    };
+    let fields = json!({
+        "elapsed_s": report.elapsed.as_secs_f64(),
+        "a_to_b": usage_json(&report.usage[0]),
+        "b_to_a": usage_json(&report.usage[1]),
+    });
+    // To be interrupted is how this verb ends.
+    Ok(Ending { exit: Exit::Done, message, fields })
+}
+
+fn open(
+    voice: &Voice,
+    signals: &Signals,
+    end: End,
+    spec: &LineSpec,
+) -> Result<Box<dyn Port>, Ending> {
+    let mut notes = |text: &str| {
+        voice.say(Level::Note, &format!("end {end:?}: {text}"));
+        voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
+    };
+    live::open(spec, Some(signals), &mut notes).map_err(|error| match error {
+        OpenError::Interrupted(_) => Ending::early(Exit::Interrupted, error.to_string()),
+        _ => Ending::early(Exit::Line, format!("end {end:?}: {error}")),
+    })
+}
+
+fn carried(end: End, usage: &Usage) -> String {
+    let bytes = |n: u64| words::count(n, "byte");
+    format!(
+        "{end:?} to {:?}: {} carried, {} damaged, {} lost, {} doubled",
+        end.other(),
+        bytes(usage.bytes_out),
+        usage.damaged_bytes,
+        usage.dropped_bytes,
+        usage.duplicated_bytes,
+    )
+}
+
+fn usage_json(usage: &Usage) -> serde_json::Value {
+    json!({
+        "bytes_in": usage.bytes_in,
+        "bytes_out": usage.bytes_out,
+        "damaged_bytes": usage.damaged_bytes,
+        "dropped_bytes": usage.dropped_bytes,
+        "duplicated_bytes": usage.duplicated_bytes,
+        "busy_s": usage.busy_ns as f64 / 1e9,
+    })
 }

@@ -67,7 +67,7 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Demo(verb) => demo::run(&voice, common, verb),
         Verb::Send(verb) => either(transfer::send(&voice, common, verb, settings)),
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
-        Verb::Line(verb) => line::run(&voice, verb),
+        Verb::Line(verb) => either(line::run(&voice, common, verb)),
         Verb::Ports => match ports::run(&voice) {
             Ok(exit) => Ending::early(exit, ""),
             Err((exit, message)) => Ending::early(exit, message),

@@ -46,14 +46,14 @@ fn usage(message: String) -> Ending {
 
 /// What a transfer stores into, or takes from.
 enum Keeper {
-    Disk(DiskStore),
+    Disk(Box<DiskStore>),
     Stream(SinkStore<Stdout>),
 }
 
 impl Keeper {
     fn store(&mut self) -> &mut dyn Store {
         match self {
-            Self::Disk(disk) => disk,
+            Self::Disk(disk) => &mut **disk,
             Self::Stream(sink) => sink,
         }
     }
@@ -108,7 +108,7 @@ pub(crate) fn send(
         resume: verb.resume,
         ..SendOptions::default()
     };
-    let keeper = Keeper::Disk(DiskStore::sending(sources, options));
+    let keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
     Job { voice, common, way: Way::Send, all, spec, keeper }.run()
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn receive(
             let name = escaped(verb.output.as_os_str().as_bytes());
             Ending::early(Exit::Store, format!("could not receive into {name}: {e}"))
         })?;
-        Keeper::Disk(disk)
+        Keeper::Disk(Box::new(disk))
     };
     Job { voice, common, way: Way::Receive, all, spec, keeper }.run()
 }

@@ -12,15 +12,15 @@ use rustix::process::Signal;
 
 /// Sends by one program and receives by another over TCP.
 #[track_caller]
-fn over_tcp(desk: &Desk, send: &[&str], receive: &[&str]) -> (Ran, Ran) {
+fn over_tcp(desk: &Desk, send_flags: &[&str], receive_flags: &[&str]) -> (Ran, Ran) {
     let into = desk.path("in");
     let mut args = vec!["receive", "tcp-listen://127.0.0.1:0", "-o", &into];
-    args.extend(receive);
+    args.extend(receive_flags);
     let receiver = Running::start(wst(&args));
     let line = format!("tcp://{}", receiver.says("listening on "));
     let data = desk.path("data.bin");
     let mut args = vec!["send", &data, &line];
-    args.extend(send);
+    args.extend(send_flags);
     let sent = run(wst(&args));
     (sent, receiver.end())
 }
@@ -384,4 +384,41 @@ fn the_child_of_a_line_does_not_outlive_it() {
     });
     ran.expect(3);
     assert!(ran.elapsed < Duration::from_secs(10), "{:?}", ran.elapsed);
+}
+
+#[test]
+fn a_file_arrives_over_an_emulated_line_between_two_terminals() {
+    let desk = Desk::new(3000);
+    let (a, b) = (desk.path("a"), desk.path("b"));
+    let line = Running::start(wst([
+        "line",
+        "19200,delay=50ms,parity=even,burst=4@2000",
+        "-a",
+        &format!("pty:{a}"),
+        "-b",
+        &format!("pty:{b}"),
+        "--json",
+    ]));
+    line.says("line 19200,");
+    let into = desk.path("in");
+    let parity = ["--parity", "even"];
+    let mut receive = vec!["receive", "-o", &into];
+    let at_b = format!("serial:{b}?baud=19200");
+    receive.extend(parity.iter().chain([&at_b.as_str()]));
+    let receiver = Running::start(wst(&receive));
+    let data = desk.path("data.bin");
+    let at_a = format!("serial:{a}?baud=19200");
+    let sent = run(wst(["send", &data, "--parity", "even", &at_a]));
+    sent.expect(0);
+    receiver.end().expect(0);
+    desk.arrived();
+    // The rate of the port is known, so the efficiency is told.
+    assert!(sent.stderr.contains("% of the line"), "{}", sent.stderr);
+    // Three seconds of line at least: the emulation is in real time.
+    assert!(sent.elapsed > Duration::from_millis(1500), "{:?}", sent.elapsed);
+    line.signal(Signal::INT);
+    let line = line.end();
+    line.expect(0);
+    let end = line.events().pop().expect("an event");
+    assert!(end["a_to_b"]["damaged_bytes"].as_u64().is_some_and(|n| n > 0), "{end}");
 }

@@ -57,7 +57,7 @@ struct Plan {
 struct Run {
     outcome: Outcome,
     interrupted: bool,
-    received: Vec<u8>,
+    arrived: Vec<u8>,
     elapsed: Duration,
     report: String,
     fields: serde_json::Value,
@@ -147,8 +147,8 @@ fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, St
     if let Some(Err(error)) = eyes.file.as_mut().map(BufWriter::flush) {
         voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
     }
-    let received = sink.complete().next().map_or_else(Vec::new, |file| file.bytes.clone());
-    Ok(Run { outcome, interrupted, received, elapsed, report, fields })
+    let arrived = sink.complete().next().map_or_else(Vec::new, |file| file.bytes.clone());
+    Ok(Run { outcome, interrupted, arrived, elapsed, report, fields })
 }
 
 fn introduction(plan: &Plan) -> String {
@@ -273,8 +273,8 @@ fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, serde_
 
 /// Says how it ended; only equal files are a success.
 fn conclude(voice: &Voice, plan: &Plan, run: &Run) -> Ending {
-    let sums = [&plan.bytes, &run.received].map(|bytes| hex(&Sha256::digest(bytes)));
-    let equal = sums[0] == sums[1] && plan.bytes == run.received;
+    let sums = [&plan.bytes, &run.arrived].map(|bytes| hex(&Sha256::digest(bytes)));
+    let equal = sums[0] == sums[1] && plan.bytes == run.arrived;
     let mut fields = run.fields.clone();
     fields["sha256_sent"] = json!(sums[0]);
     fields["sha256_received"] = json!(sums[1]);
