@@ -250,7 +250,9 @@ impl Decoder {
                 dst[written] = byte;
                 written += 1;
                 at += 2;
-            } else if window[next..next + 4] == [self.qctl, b'M', self.qctl, b'J'] {
+            } else if [first, second, window[next + 2], window[next + 3]]
+                == [self.qctl, b'M', self.qctl, b'J']
+            {
                 dst[written] = LF;
                 written += 1;
                 at += 4;

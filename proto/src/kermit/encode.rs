@@ -265,7 +265,7 @@ impl Encoder {
             && let Some(room) = dst[written..].first_chunk_mut::<BLOCK>()
         {
             // Long runs need no search.
-            if rept && window[..8] == [window[0]; 8] && self.coding.counts(window[0]) {
+            if rept && scan::run_length(&window[..8], 8) == 8 && self.coding.counts(window[0]) {
                 let Some(put) = self.run(window, &mut dst[written..]) else { break };
                 used += put.0;
                 written += put.1;

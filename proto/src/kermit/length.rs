@@ -18,7 +18,7 @@ const OVERHEAD: [u64; 2] = [8, 11];
 /// The longest packet in the short form, with the terminator.
 const SHORT: u64 = 97;
 /// Bytes a line is trusted for that has not been hit yet, and one that has.
-const TRUST: [u64; 2] = [200_000, 4_000];
+const TRUST: [u64; 2] = [25_000, 4_000];
 /// Lengths below this are all overhead.
 const SHORTEST: u64 = 32;
 /// Losses after which the older half of the record is forgotten, so that the policy follows a line

@@ -8,7 +8,7 @@ use super::decode::Decoder;
 use super::encode::{Coding, Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
 use super::packet::{LONG_HEADER, finish, kind};
-use super::params::{Agreed, OWN_LENGTH, Params};
+use super::params::{self, Agreed, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
@@ -217,6 +217,8 @@ pub(crate) struct Link {
     /// When the partner's last good packet came.
     pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
+    /// Parameter strings that looked damaged.
+    doubted: u8,
 }
 
 /// Before anything is agreed: type-1 checks, nothing else.
@@ -260,6 +262,7 @@ impl Link {
             moved: Instant::ZERO,
             spoke: Instant::ZERO,
             last_nak: None,
+            doubted: 0,
             config,
         }
     }
@@ -286,6 +289,14 @@ impl Link {
         {
             self.parity = parity;
         }
+    }
+
+    /// Whether a parameter string had better be sent again. A partner that says the same strange
+    /// things a third time means them.
+    pub(crate) fn doubts(&mut self, data: &[u8]) -> Option<&'static str> {
+        let why = params::doubt(data).filter(|_| self.doubted < 2)?;
+        self.doubted += 1;
+        Some(why)
     }
 
     /// The check of packets we send now. Parameter exchanges are on type 1 unless 5 was asked for.

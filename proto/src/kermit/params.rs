@@ -2,15 +2,19 @@
 //!
 //! ```text
 //! MAXL TIME NPAD PADC EOL QCTL QBIN CHKT REPT CAPAS... WINDO MAXLX1 MAXLX2 CHKPNT CHKINT(3)
-//! WHATAMI SYSIDLEN SYSID... WHATAMI2 [own: 'W' flags]
+//! WHATAMI SYSIDLEN SYSID... WHATAMI2 [own: 'W' flags check(3)]
 //! ```
 //!
-//! Every field may be missing; a missing field means its default (digest §5). The two bytes after
+//! Every field may be missing; a missing field means its default (digest §5). The five bytes after
 //! WHATAMI2 are ours: partners ignore what they do not know, and another Wetstring learns from
 //! them that its framer counts bytes on a clear channel and that digests of whole files may ride
 //! in Z packets (docs/decisions/002).
+//!
+//! The packets that carry these strings have only the 6-bit check, which passes one damaged packet
+//! in 64, and a damaged agreement damages files without a sign. So a string that no Kermit sends is
+//! doubted ([`doubt`]), and our own is followed by a CRC of it.
 
-use super::check::{Check, ctl, tochar, unchar};
+use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
 
 /// CAPAS: long packets.
@@ -124,8 +128,70 @@ fn parse_tail(tail: &[u8], p: &mut Params) {
     for (to, from) in p.system.iter_mut().zip(system) {
         *to = *from;
     }
-    if let Some(&[b'W', flags]) = tail.get(10 + len..12 + len) {
+    if let Some(&[b'W', flags, ..]) = tail.get(10 + len..OWN_LEN + 10 + len) {
         p.own = Some(number(flags));
+    }
+}
+
+/// Bytes of our own extension.
+const OWN_LEN: usize = 5;
+
+/// The CRC of the string up to and with our flags, as three characters.
+fn own_check(covered: &[u8]) -> [u8; 3] {
+    let crc = crc16(covered);
+    [crc >> 12, crc >> 6 & 63, crc & 63].map(|part| tochar(part as u8))
+}
+
+/// Why a parameter string looks damaged, if it does: something that no Kermit sends.
+pub fn doubt(data: &[u8]) -> Option<&'static str> {
+    let at = |index: usize| data.get(index).copied().filter(|c| *c != b' ');
+    let prefixes = [at(5), at(6).filter(|c| *c != b'Y' && *c != b'N'), at(8)];
+    if data.iter().any(|c| !(b' '..=b'~').contains(&(c & 0x7f))) && data.get(3) != Some(&0) {
+        return Some("control character in parameters");
+    }
+    if at(4).is_some_and(|c| !(1..=31).contains(&number(c))) {
+        return Some("packet end that is no control character");
+    }
+    if at(5).is_some_and(|c| !is_prefix(c)) {
+        return Some("control prefix that is none");
+    }
+    if at(6).is_some_and(|c| !is_prefix(c) && !matches!(c, b'Y' | b'N')) {
+        return Some("8th-bit prefix that is none");
+    }
+    if at(7).is_some_and(|c| !matches!(c, b'1' | b'2' | b'3' | b'B' | b'5')) {
+        return Some("block check that is none");
+    }
+    if (0..3).any(|i| prefixes[i].is_some() && prefixes[..i].contains(&prefixes[i])) {
+        return Some("prefixes that are the same");
+    }
+    doubt_tail(data)
+}
+
+/// Looks at what stands behind the checkpoint fields.
+fn doubt_tail(data: &[u8]) -> Option<&'static str> {
+    let at = |index: usize| data.get(index).copied();
+    let mut capas = 9;
+    while at(capas).is_some_and(|c| number(c) & 1 != 0) {
+        capas += 1;
+    }
+    let whatami = capas + 8;
+    let valid = |c: u8| number(c) & WMI_VALID != 0;
+    if at(whatami).is_some_and(|c| c != b' ' && !valid(c)) {
+        return Some("WHATAMI without its valid bit");
+    }
+    let whatami2 = whatami + 2 + usize::from(number(at(whatami + 1)?));
+    match data.len().checked_sub(whatami2) {
+        None => Some("system id that is cut short"),
+        Some(0) => None,
+        Some(_) if !valid(data[whatami2]) => Some("WHATAMI2 without its valid bit"),
+        Some(1) => None,
+        Some(extra) => {
+            let own = &data[whatami2 + 1..];
+            let ours = extra == OWN_LEN + 1
+                && own[0] == b'W'
+                && own[2..] == own_check(&data[..data.len() - 3]);
+            (!ours).then_some("unknown fields at the end")
+        }
     }
 }
 
@@ -188,7 +254,9 @@ impl Params {
         if let Some(own) = self.own {
             out[len] = b'W';
             out[len + 1] = tochar(own);
-            len += 2;
+            let check = own_check(&out[..len + 2]);
+            out[len + 2..len + OWN_LEN].copy_from_slice(&check);
+            len += OWN_LEN;
         }
         len.min(limit)
     }

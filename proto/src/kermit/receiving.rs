@@ -300,6 +300,11 @@ impl Core {
             Ok(packet) => packet,
             Err(why) => return self.on_damaged(cx, mem, why, body.len()),
         };
+        if packet.kind == kind::SEND_INIT
+            && let Some(why) = self.link.doubts(packet.data)
+        {
+            return self.on_damaged(cx, mem, why, body.len());
+        }
         self.link.stats.packets_in += 1;
         trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
         self.note_interval(cx.now);

@@ -529,6 +529,13 @@ impl Core {
             Ok(packet) => packet,
             Err(why) => return self.on_damaged(cx, mem, why, body.len()),
         };
+        if packet.kind == kind::ACK
+            && self.state == Sending::Init
+            && let Some(why) = self.link.doubts(packet.data)
+        {
+            self.on_damaged(cx, mem, why, body.len());
+            return self.resend(cx, self.flight.low);
+        }
         self.link.stats.packets_in += 1;
         self.link.spoke = cx.now;
         self.silent = 0;
