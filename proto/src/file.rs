@@ -31,6 +31,17 @@ pub struct FileInfo<'a> {
     pub kind: FileKind,
     /// The sender offers to continue a file that the receiver has in part.
     pub resume: bool,
+    /// What the batch still holds, this file included, if known: YMODEM and ZMODEM announce it.
+    pub left: Option<Left>,
+}
+
+/// Files and bytes that a batch still holds, the current file included. An estimate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Left {
+    /// Files.
+    pub files: u32,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 /// A digest over the leading bytes of a file.

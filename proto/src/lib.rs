@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`file`], [`stats`] and [`memory`]
-//! are its companions, [`settings`] is the one table of settings, [`kermit`] is the first protocol.
+//! are its companions, [`line`] is what is known of the line, [`settings`] is the one table of
+//! settings, [`kermit`] is the first protocol.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,7 @@ pub mod crc;
 pub mod engine;
 pub mod file;
 pub mod kermit;
+pub mod line;
 pub mod memory;
 pub mod settings;
 pub mod stats;
@@ -31,7 +33,8 @@ pub mod time;
 pub mod trace;
 
 pub use engine::{Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants};
-pub use file::{DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
+pub use file::{DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError};
+pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
 pub use stats::Stats;
 pub use time::{Duration, Instant};

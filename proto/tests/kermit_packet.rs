@@ -257,7 +257,7 @@ fn our_attributes_stand_in_ckermits_order() {
         modified: parse_date(b"20260924 12:32:47"),
         mode: Some(0o664),
         kind: FileKind::Text,
-        resume: false,
+        ..FileInfo::default()
     };
     let mut out = [0; 94];
     let len = emit(&info, *b"U1", 0, &mut out);

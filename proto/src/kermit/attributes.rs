@@ -82,6 +82,7 @@ impl Attributes {
             mode: self.mode,
             kind: self.kind.unwrap_or(default),
             resume: self.disposition == Some(b'R'),
+            left: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::packet::{LONG_HEADER, SLACK};
 use super::params::{self, Params};
 use super::prefix::PrefixTable;
 use crate::file::FileKind;
+pub use crate::line::LineFacts;
 use crate::settings::{BadSetting, Range, Setting, Settings};
 use core::fmt;
 
@@ -37,20 +38,6 @@ pub enum Prefixing {
     Minimal,
     /// None but what the protocol itself needs.
     None,
-}
-
-/// What is known of the line before a byte has moved: facts, not wishes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LineFacts {
-    /// The transport delivers everything unchanged and in order (TCP), or surely does not
-    /// (serial); `None` if this end cannot know, as at the far end of a terminal session.
-    pub reliable: Option<bool>,
-    /// All 256 byte values pass.
-    pub clear: bool,
-    /// Rate in bits per second, 0 if unknown. A character is ten bits.
-    pub rate_bps: u32,
-    /// Telnet rules apply between the ends.
-    pub telnet: bool,
 }
 
 /// Everything that a person may choose, with the facts of the line.
