@@ -15,6 +15,7 @@ mod child;
 mod exec;
 mod exec_pty;
 mod list;
+mod pace;
 mod pty;
 mod serial;
 mod stdio;
@@ -29,6 +30,11 @@ pub trait Port: Send {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>>;
     /// Writes as much as fits: `Ok(None)` if nothing fits now. Part of `bytes` may be taken.
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>>;
+    /// How long until a write is worth trying again, where the port keeps its driver's queue short
+    /// and the descriptor cannot tell; zero where it can.
+    fn rest(&self) -> Duration {
+        Duration::ZERO
+    }
     /// Wait on this to read.
     fn read_fd(&self) -> BorrowedFd<'_>;
     /// Wait on this to write.

@@ -416,8 +416,10 @@ impl Turning<'_, '_> {
     fn wait(&mut self) {
         let wants_input =
             self.hears && !self.input_ready && self.fed == self.filled && !self.ended();
-        let wants_output = self.speaks && !self.output_ready;
-        let timeout = self.timeout();
+        let blocked = self.speaks && !self.output_ready;
+        let rest = if blocked { self.port.rest() } else { Duration::ZERO };
+        let wants_output = blocked && rest.is_zero();
+        let timeout = self.timeout(rest);
         let mut ready = [PollFlags::empty(); 4];
         {
             let stand_in = self.port.read_fd();
@@ -445,14 +447,15 @@ impl Turning<'_, '_> {
         }
         // An error or a hang-up counts as ready: the read or write will tell what it is.
         self.input_ready |= !ready[0].is_empty();
-        self.output_ready |= !ready[1].is_empty();
+        self.output_ready |= !ready[1].is_empty() || !rest.is_zero();
         if !ready[3].is_empty() {
             self.now = self.options.clock.now();
             self.ask_person();
         }
     }
 
-    fn timeout(&self) -> Timespec {
+    /// How long to wait: for the next deadline of anybody, and while the port has a `rest`, for that.
+    fn timeout(&self, rest: Duration) -> Timespec {
         let grace = |since: Option<Instant>| since.map(|since| since + self.options.grace);
         let next = [
             self.engine.deadline(),
@@ -463,7 +466,8 @@ impl Turning<'_, '_> {
         .into_iter()
         .flatten()
         .fold(self.next_progress, Instant::min);
-        let wait = next.since(self.now).max(SHORTEST_WAIT);
+        let wait = next.since(self.now);
+        let wait = if rest.is_zero() { wait } else { wait.min(rest) }.max(SHORTEST_WAIT);
         Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
     }
 

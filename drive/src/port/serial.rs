@@ -1,5 +1,6 @@
 //! Serial ports.
 
+use super::pace::Pace;
 use super::{OpenError, PATIENCE, Port, PortFacts};
 use crate::line::{Flow, Parity, Pin, SerialSpec};
 use crate::terminal::Restore;
@@ -16,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where programs of the UUCP tradition keep their locks.
 const LOCK_DIRECTORIES: [&str; 3] = ["/run/lock", "/var/lock", "/var/spool/uucp"];
@@ -28,6 +29,8 @@ pub(super) struct SerialLine {
     facts: PortFacts,
     restore: Option<Restore>,
     written: bool,
+    /// None where there is no UART behind the name: a PTY has no rate of its own.
+    pace: Option<Pace>,
 }
 
 impl SerialLine {
@@ -67,8 +70,15 @@ impl SerialLine {
             rate_bps: Some(spec.baud),
             segment_len: None,
         };
-        Ok(Self { port, facts, restore, written: false })
+        let pace = port.read_cts().is_ok().then(|| Pace::new(spec.baud, bits(spec)));
+        Ok(Self { port, facts, restore, written: false, pace })
     }
+}
+
+/// Bits of a character on the line.
+fn bits(spec: &SerialSpec) -> u32 {
+    let parity = u32::from(spec.parity != Parity::None);
+    1 + u32::from(spec.data_bits) + parity + u32::from(spec.stop_bits)
 }
 
 /// Closing the device shall not drop DTR and RTS.
@@ -153,7 +163,19 @@ impl Port for SerialLine {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
         self.written = true;
-        super::write(&self.port, bytes)
+        let Some(pace) = &mut self.pace else { return super::write(&self.port, bytes) };
+        let now = Instant::now();
+        let room = pace.room(now).min(bytes.len());
+        if room == 0 {
+            return Ok(None);
+        }
+        let taken = super::write(&self.port, &bytes[..room])?;
+        pace.took(now, taken.unwrap_or(0));
+        Ok(taken)
+    }
+
+    fn rest(&self) -> Duration {
+        self.pace.as_ref().map_or(Duration::ZERO, |pace| pace.rest(Instant::now()))
     }
 
     fn read_fd(&self) -> BorrowedFd<'_> {
