@@ -119,7 +119,7 @@ impl MemoryFile {
             mode: self.mode,
             kind: self.kind,
             resume: self.resume,
-            left: None,
+            ..FileInfo::default()
         }
     }
 }

@@ -33,6 +33,36 @@ pub struct FileInfo<'a> {
     pub resume: bool,
     /// What the batch still holds, this file included, if known: YMODEM and ZMODEM announce it.
     pub left: Option<Left>,
+    /// What the sender wishes about a file of that name that the receiver has. Whether it is
+    /// granted is the store's own affair.
+    pub wish: Wish,
+    /// The sender wants the file skipped where there is none of that name.
+    pub only_if_present: bool,
+}
+
+/// What a sender wishes about a file of the same name at the receiver (ZMODEM's management option).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Wish {
+    /// Nothing: the receiver decides.
+    #[default]
+    Unsaid,
+    /// Replace it if the sender's is newer or longer.
+    NewerOrLonger,
+    /// Replace it if a check over the contents differs.
+    DifferentCheck,
+    /// Append to it.
+    Append,
+    /// Replace it.
+    Overwrite,
+    /// Replace it if the sender's is newer.
+    Newer,
+    /// Replace it if length or date differ.
+    Different,
+    /// Leave it alone.
+    Protect,
+    /// Store under a new name.
+    Rename,
 }
 
 /// Files and bytes that a batch still holds, the current file included. An estimate.
@@ -70,6 +100,8 @@ pub enum Refusal {
     Kind,
     /// Resuming is not possible for this file.
     Resume,
+    /// Longer than the protocol can count (4 GiB with ZMODEM).
+    TooLong,
     /// The person said no.
     Declined,
 }
@@ -188,6 +220,7 @@ impl Refusal {
             Self::Name => "the name is not acceptable",
             Self::Kind => "the type of file is not supported",
             Self::Resume => "resuming is not possible",
+            Self::TooLong => "the file is longer than the protocol can count",
             Self::Declined => "declined",
         }
     }

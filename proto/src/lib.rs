@@ -33,7 +33,9 @@ pub mod time;
 pub mod trace;
 
 pub use engine::{Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants};
-pub use file::{DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError};
+pub use file::{
+    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError, Wish,
+};
 pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
 pub use stats::Stats;

@@ -144,7 +144,7 @@ fn info(open: &Outgoing, options: &SendOptions) -> FileInfo<'static> {
         mode: (!open.stream).then_some(open.before.st_mode & 0o777),
         kind: options.kind,
         resume: options.resume && !open.stream,
-        left: None,
+        ..FileInfo::default()
     }
 }
 

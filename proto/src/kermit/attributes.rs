@@ -82,7 +82,7 @@ impl Attributes {
             mode: self.mode,
             kind: self.kind.unwrap_or(default),
             resume: self.disposition == Some(b'R'),
-            left: None,
+            ..FileInfo::default()
         }
     }
 }
@@ -183,7 +183,7 @@ pub const fn refusal_tag(why: Refusal) -> u8 {
     match why {
         Refusal::Exists | Refusal::Name | Refusal::Declined => b'?',
         Refusal::NotNewer => b'#',
-        Refusal::NoSpace => b'1',
+        Refusal::NoSpace | Refusal::TooLong => b'1',
         Refusal::Kind => b'"',
         Refusal::Resume => b'+',
     }

@@ -68,7 +68,7 @@ impl Store for Source {
                     mode: file.mode,
                     kind: if file.text { FileKind::Text } else { FileKind::Binary },
                     resume: file.resume,
-                    left: None,
+                    ..FileInfo::default()
                 })
             }
             Request::Read { offset, into } => {
