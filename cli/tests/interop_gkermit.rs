@@ -18,7 +18,9 @@ struct Job {
 
 const JOBS: &[Job] = &[
     Job { line: "exec-pty", flags: &[], options: "" },
-    Job { line: "exec-pty", flags: &["--check=1", "--length=90"], options: "-e 90" },
+    Job { line: "exec-pty", flags: &["--check=1", "--length=90"], options: "" },
+    // See `gkermit_2_01_streams_without_saying_so`.
+    Job { line: "exec-pty", flags: &["--check=2", "--streaming=off"], options: "-e 90" },
     Job { line: "exec-pty", flags: &["--streaming=off"], options: "-S -e 1000" },
     Job { line: "exec-pty", flags: &["--prefixing=all"], options: "-e 9000" },
     Job { line: "exec-pty", flags: &["--parity=even"], options: "-p e" },
@@ -107,4 +109,31 @@ fn text_both_ways() {
     run(&scene, received).unwrap_or_else(|why| panic!("{why}"));
     let arrived = fs::read(into.join("TEXT.C")).expect("the name in capitals");
     same_bytes(&text, &arrived).unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// With `-e 90` G-Kermit 2.01 cuts its parameter string off before WHATAMI, so it never says that it
+/// streams; but if the partner offers to, it does, and takes an acknowledgement for an error.
+/// Nobody can know this from outside. The way around it is `--streaming off` here or `-S` there.
+#[test]
+fn gkermit_2_01_streams_without_saying_so() {
+    let Some(_) = gkermit() else { return };
+    let bytes = material::random(20_000, 22);
+    for (flags, options, well) in [
+        (&[][..], "-e 90", false),
+        (&["--streaming=off"][..], "-e 90", true),
+        (&[][..], "-S -e 90", true),
+    ] {
+        let job = Job { line: "exec-pty", flags, options };
+        let scene = Scene::new();
+        let into = scene.folder("in");
+        let file = scene.file("from/a.bin", &bytes);
+        let command = format!("cd {}; gkermit -q {options} -i -r", into.display());
+        let done = run(&scene, args("send", &job, &[shown(&file)], &command));
+        assert_eq!(done.is_ok(), well, "{job:?}: {done:?}");
+        if !well {
+            // It ends at once, and with the partner's own words.
+            let said = done.expect_err("checked above");
+            assert!(said.contains("code: 4") && said.contains("while streaming"), "{said}");
+        }
+    }
 }

@@ -91,8 +91,6 @@ impl Mode {
     fn commands(&self) -> Vec<String> {
         let check =
             if self.check == 'B' { "blank-free-2".to_owned() } else { self.check.to_string() };
-        // C-Kermit's own default is CAUTIOUS; it has no AUTO.
-        let prefix = if self.prefix == "auto" { "cautious" } else { self.prefix };
         let kind = if self.text { "text" } else { "binary" };
         let mut commands = vec![
             "set quiet on".to_owned(),
@@ -106,9 +104,12 @@ impl Mode {
             format!("set send packet-length {}", self.length),
             format!("set receive packet-length {}", self.length),
             format!("set block-check {check}"),
-            format!("set prefixing {prefix}"),
             format!("set transfer locking-shift {}", self.shift),
         ];
+        if self.prefix != "auto" {
+            // It has no AUTO; and a prefixing that was set is kept on a clear channel too.
+            commands.push(format!("set prefixing {}", self.prefix));
+        }
         if let Some(on) = self.streaming {
             commands.push(format!("set reliable {}", on_off(on)));
             commands.push(format!("set streaming {}", on_off(on)));
