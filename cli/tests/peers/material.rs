@@ -47,21 +47,24 @@ pub fn every_byte() -> Vec<u8> {
 /// C source text with LF line ends, of about `len` bytes.
 pub fn c_source(len: usize) -> Vec<u8> {
     let mut dice = Dice(0x5eed);
-    let mut text = String::new();
+    let mut text = Vec::with_capacity(len + 1000);
     while text.len() < len {
         let n = dice.roll() % 1000;
         let types = ["int", "char *", "unsigned long", "struct packet *"];
         let kind = types[(n % 4) as usize];
-        text.push_str("/* what follows is source, and it is not run */\n");
-        text.push_str(&format!("static {kind}\nfunction_{n}(int argument, char **names)\n{{\n"));
+        let head = format!("static {kind}\nfunction_{n}(int argument, char **names)\n{{\n");
+        text.extend_from_slice(b"/* what follows is source, and it is not run */\n");
+        text.extend_from_slice(head.as_bytes());
         for line in 0..n % 9 {
             let deep = "    ".repeat(1 + (line % 4) as usize);
-            text.push_str(&format!("{deep}if (names[{line}] != NULL && argument > {n})\n"));
-            text.push_str(&format!("{deep}    total += table[{line}] << {}; /* ~#& */\n", n % 8));
+            let condition = format!("{deep}if (names[{line}] != NULL && argument > {n})\n");
+            let body = format!("{deep}    total += table[{line}] << {}; /* ~#& */\n", n % 8);
+            text.extend_from_slice(condition.as_bytes());
+            text.extend_from_slice(body.as_bytes());
         }
-        text.push_str("\n    return 0;\n}\n\n");
+        text.extend_from_slice(b"\n    return 0;\n}\n\n");
     }
-    text.into_bytes()
+    text
 }
 
 /// Text in ISO 8859-1 with long stretches of letters that have bit 7: for locking shifts.

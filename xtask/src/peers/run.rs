@@ -1,0 +1,387 @@
+//! Runs the programs: one transfer at a time, each from scratch.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Bench, plain};
+
+/// How long any single transfer may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A program that is ended at the latest when this value is.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Program {
+    fn start(command: &mut Command) -> Result<Self, String> {
+        let what = format!("{command:?}");
+        command.spawn().map(Self).map_err(|e| format!("{what}: {e}"))
+    }
+
+    /// Waits for a good end.
+    fn end(&mut self, what: &str) -> Result<(), String> {
+        let until = Instant::now() + LIMIT;
+        loop {
+            match self.0.try_wait().map_err(|e| e.to_string())? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(format!("{what}: {status}")),
+                None if Instant::now() > until => return Err(format!("{what} does not end")),
+                None => thread::sleep(Duration::from_micros(500)),
+            }
+        }
+    }
+}
+
+/// The settings of one transfer: flags of `wst`, commands of C-Kermit.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Setting {
+    pub(super) flags: &'static [&'static str],
+    pub(super) commands: &'static [&'static str],
+}
+
+/// What one transfer gave.
+#[derive(Clone, Copy)]
+pub(super) struct Figure {
+    /// Bytes of the file per second.
+    pub(super) speed: f64,
+    /// Bytes of the wire, both directions; 0 where nobody counted.
+    pub(super) wire: f64,
+}
+
+impl Figure {
+    fn speed(speed: f64) -> Self {
+        Self { speed, wire: 0.0 }
+    }
+}
+
+fn port() -> Result<u16, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
+    Ok(listener.local_addr().map_err(|e| e.to_string())?.port())
+}
+
+/// Waits until somebody listens on a port, without connecting.
+fn listens(port: u16) -> Result<(), String> {
+    let wanted = format!(":{port:04X} ");
+    for _ in 0..2000 {
+        let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+        if table.lines().any(|line| line.contains(&wanted) && line.contains(" 0A ")) {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Err(format!("nobody listens on port {port}"))
+}
+
+fn size(path: &Path) -> f64 {
+    fs::metadata(path).map_or(0.0, |meta| meta.len() as f64)
+}
+
+/// The object that `wst --json` wrote for an event.
+fn event(said: &str, name: &str) -> Result<Value, String> {
+    let all = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut named = all.filter(|value| value["event"] == name);
+    named.next().ok_or_else(|| format!("expected the event {name}, got {said}"))
+}
+
+fn wire(said: &str) -> Result<f64, String> {
+    let end = event(said, "end")?;
+    let count = |name: &str| end["stats"][name].as_f64().unwrap_or(0.0);
+    Ok(count("wire_out_bytes") + count("wire_in_bytes"))
+}
+
+fn seconds(said: &str, name: &str) -> Option<f64> {
+    said.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+/// Starts `wst receive` and returns where it listens.
+fn listener(mut command: Command) -> Result<(Program, String, BufReader<ChildStdout>), String> {
+    let mut program = Program::start(command.arg("tcp-listen://127.0.0.1:0"))?;
+    let mut lines = BufReader::new(program.0.stdout.take().ok_or("expected its output")?);
+    let mut line = String::new();
+    lines.read_line(&mut line).map_err(|e| e.to_string())?;
+    let text = event(&line, "line")?["text"].as_str().unwrap_or_default().to_owned();
+    let at = text.strip_prefix("listening on ").ok_or("expected where it listens")?.to_owned();
+    Ok((program, at, lines))
+}
+
+impl Bench {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    fn fresh(&self) -> Result<PathBuf, String> {
+        let into = self.path("in");
+        let _ = fs::remove_dir_all(&into);
+        fs::create_dir_all(&into).map_err(|e| e.to_string())?;
+        Ok(into)
+    }
+
+    fn command(&self, verb: &str, setting: Setting) -> Command {
+        let mut command = Command::new(&self.wst);
+        command.arg(verb).arg("--json").args(setting.flags).stdin(Stdio::null());
+        command.env("XDG_CONFIG_HOME", self.path("no-config"));
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    }
+
+    fn kermit(&self, name: &str, setting: Setting, lines: &[String]) -> Result<Command, String> {
+        let mut script = vec!["set quiet on".to_owned(), "set exit warning off".to_owned()];
+        script.extend(
+            ["set delay 0", "set tcp reverse-dns-lookup off", "set file type binary"]
+                .map(String::from),
+        );
+        script.push("set transfer mode manual".to_owned());
+        script.push("set send packet-length 9000".to_owned());
+        script.push("set receive packet-length 9000".to_owned());
+        script.push("set file collision overwrite".to_owned());
+        script.extend(setting.commands.iter().map(|line| (*line).to_owned()));
+        script.extend(lines.iter().cloned());
+        let path = self.path(name);
+        fs::write(&path, script.join("\n") + "\nexit 0\n").map_err(|e| e.to_string())?;
+        let mut command = Command::new("kermit");
+        command.arg("-Y").arg("+").arg(path).env("HOME", &self.dir);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        Ok(command)
+    }
+
+    /// C-Kermit as a server that listens.
+    fn server(&self, into: &Path, port: u16, setting: Setting) -> Result<Program, String> {
+        let lines = [
+            format!("cd {}", into.display()),
+            format!("set host * {port} /raw"),
+            "server".to_owned(),
+        ];
+        let server = Program::start(&mut self.kermit("server.ksc", setting, &lines)?)?;
+        listens(port)?;
+        Ok(server)
+    }
+
+    fn same(&self, file: &Path) -> Result<(), String> {
+        let into = self.path("in").join(file.file_name().unwrap_or_default());
+        let read = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
+        if read(file)? == read(&into)? { Ok(()) } else { Err("the files differ".to_owned()) }
+    }
+
+    /// `wst` to `wst`.
+    pub(super) fn own(&self, file: &Path, setting: Setting) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let mut receive = self.command("receive", setting);
+        receive.arg("-o").arg(into);
+        let (mut receiver, at, mut rest) = listener(receive)?;
+        let mut send = self.command("send", setting);
+        send.arg(file).arg(format!("tcp://{at}"));
+        let began = Instant::now();
+        let mut sender = Program::start(&mut send)?;
+        let mut said = String::new();
+        let out = sender.0.stdout.take().ok_or("expected its output")?;
+        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
+        rest.read_to_string(&mut String::new()).map_err(|e| e.to_string())?;
+        sender.end("wst send")?;
+        receiver.end("wst receive")?;
+        let speed = size(file) / began.elapsed().as_secs_f64();
+        self.same(file)?;
+        Ok(Figure { speed, wire: wire(&said)? })
+    }
+
+    /// C-Kermit to C-Kermit, or to `wst`.
+    pub(super) fn ckermit_sends(
+        &self,
+        file: &Path,
+        setting: Setting,
+        to_us: bool,
+    ) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let script = |port: u16| {
+            vec![
+                format!("set host 127.0.0.1 {port} /raw"),
+                "if fail exit 9".to_owned(),
+                "echo BEGAN \\v(ftime)".to_owned(),
+                format!("send {}", file.display()),
+                "if fail exit 8".to_owned(),
+                "echo ENDED \\v(ftime)".to_owned(),
+            ]
+        };
+        // What it says is kept open, or it would find nobody to say it to.
+        let (mut receiver, port, _says) = if to_us {
+            let mut receive = self.command("receive", setting);
+            receive.arg("-o").arg(&into);
+            let (receiver, at, says) = listener(receive)?;
+            let port = at.rsplit(':').next().and_then(|port| port.parse().ok());
+            (receiver, port.ok_or("expected a port")?, Some(says))
+        } else {
+            let port = port()?;
+            (self.server(&into, port, setting)?, port, None)
+        };
+        let mut sender = Program::start(&mut self.kermit("client.ksc", setting, &script(port))?)?;
+        let mut said = String::new();
+        let out = sender.0.stdout.take().ok_or("expected its output")?;
+        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
+        sender.end("kermit")?;
+        if to_us {
+            receiver.end("wst receive")?;
+        }
+        drop(receiver);
+        self.same(file)?;
+        Ok(Figure::speed(size(file) / between(&said)?))
+    }
+
+    /// Bytes of the wire when C-Kermit sends to itself.
+    pub(super) fn ckermit_wire(&self, file: &Path, setting: Setting) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let inner = port()?;
+        let server = self.server(&into, inner, setting)?;
+        let (outer, counting) = plain::counter(inner)?;
+        let lines = [
+            format!("set host 127.0.0.1 {outer} /raw"),
+            format!("send {}", file.display()),
+            "if fail exit 8".to_owned(),
+        ];
+        Program::start(&mut self.kermit("client.ksc", setting, &lines)?)?.end("kermit")?;
+        drop(server);
+        self.same(file)?;
+        let wire = counting.join().map_err(|_| "the counter panicked")? as f64;
+        Ok(Figure { speed: 0.0, wire })
+    }
+
+    /// `wst` to C-Kermit.
+    pub(super) fn wst_sends_ckermit(
+        &self,
+        file: &Path,
+        setting: Setting,
+    ) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let mut send = self.command("send", setting);
+        send.arg(file);
+        let (mut sender, at, mut rest) = listener(send)?;
+        let host = at.replace(':', " ");
+        let lines = [
+            format!("cd {}", into.display()),
+            format!("set host {host} /raw"),
+            "receive".to_owned(),
+            "if fail exit 8".to_owned(),
+        ];
+        let mut receiver = Program::start(&mut self.kermit("client.ksc", setting, &lines)?)?;
+        let mut said = String::new();
+        rest.read_to_string(&mut said).map_err(|e| e.to_string())?;
+        receiver.end("kermit")?;
+        sender.end("wst send")?;
+        self.same(file)?;
+        let took = event(&said, "file-done")?["elapsed_s"].as_f64().ok_or("expected a time")?;
+        Ok(Figure { speed: size(file) / took, wire: wire(&said)? })
+    }
+
+    /// `wst` to a command in a PTY, or on pipes; the command stands in the line.
+    pub(super) fn wst_sends_command(
+        &self,
+        file: &Path,
+        line: &str,
+        whole: bool,
+    ) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let mut send = self.command("send", Setting::default());
+        send.arg(file).arg(line.replace("INTO", &into.display().to_string()));
+        let began = Instant::now();
+        let mut sender = Program::start(&mut send)?;
+        let mut said = String::new();
+        let out = sender.0.stdout.take().ok_or("expected its output")?;
+        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
+        sender.end("wst send")?;
+        let wall = began.elapsed().as_secs_f64();
+        self.same(file)?;
+        let took = event(&said, "file-done")?["elapsed_s"].as_f64().ok_or("expected a time")?;
+        Ok(Figure::speed(size(file) / if whole { wall } else { took }))
+    }
+
+    /// C-Kermit to C-Kermit in a PTY.
+    pub(super) fn ckermit_pty(&self, file: &Path) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let lines = [format!("cd {}", into.display()), "receive".to_owned()];
+        self.kermit("remote.ksc", Setting::default(), &lines)?;
+        let lines = vec![
+            "set network type pty".to_owned(),
+            format!("set host kermit -Y + {}", self.path("remote.ksc").display()),
+            "if fail exit 9".to_owned(),
+            "echo BEGAN \\v(ftime)".to_owned(),
+            format!("send {}", file.display()),
+            "if fail exit 8".to_owned(),
+            "echo ENDED \\v(ftime)".to_owned(),
+        ];
+        let mut sender =
+            Program::start(&mut self.kermit("client.ksc", Setting::default(), &lines)?)?;
+        let mut said = String::new();
+        let out = sender.0.stdout.take().ok_or("expected its output")?;
+        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
+        sender.end("kermit")?;
+        self.same(file)?;
+        Ok(Figure::speed(size(file) / between(&said)?))
+    }
+
+    /// G-Kermit to G-Kermit on two pipes.
+    pub(super) fn gkermit_pipes(&self, file: &Path) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let pipe = || std::io::pipe().map_err(|e| e.to_string());
+        let ((from_a, to_b), (from_b, to_a)) = (pipe()?, pipe()?);
+        let gkermit = |args: &[&str]| {
+            let mut command = Command::new("gkermit");
+            command.args(["-q", "-X", "-i", "-e", "9000"]).args(args).stderr(Stdio::null());
+            command
+        };
+        let mut receive = gkermit(&["-r"]);
+        let mut receiver = Program::start(receive.current_dir(&into).stdin(from_a).stdout(to_a))?;
+        drop(receive);
+        let mut send = gkermit(&["-P", "-s"]);
+        let began = Instant::now();
+        let mut sender = Program::start(send.arg(file).stdin(from_b).stdout(to_b))?;
+        drop(send);
+        sender.end("gkermit")?;
+        receiver.end("gkermit")?;
+        let speed = size(file) / began.elapsed().as_secs_f64();
+        self.same(file)?;
+        Ok(Figure::speed(speed))
+    }
+
+    /// The most memory that `wst send` had in use, in bytes.
+    pub(super) fn memory(&self, file: &Path) -> Result<f64, String> {
+        let mut receive = self.command("receive", Setting::default());
+        receive.arg("-o").arg(self.fresh()?);
+        let (mut receiver, at, mut rest) = listener(receive)?;
+        let drain = thread::spawn(move || rest.read_to_string(&mut String::new()).map(drop));
+        let mut send = self.command("send", Setting::default());
+        send.arg(file).arg(format!("tcp://{at}")).stdout(Stdio::null());
+        let mut sender = Program::start(&mut send)?;
+        let status = format!("/proc/{}/status", sender.0.id());
+        let mut peak = 0.0_f64;
+        while sender.0.try_wait().map_err(|e| e.to_string())?.is_none() {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+            peak = peak.max(kib.unwrap_or(0.0) * 1024.0);
+            thread::sleep(Duration::from_millis(5));
+        }
+        sender.end("wst send")?;
+        receiver.end("wst receive")?;
+        let _ = drain.join();
+        Ok(peak)
+    }
+}
+
+/// Seconds between the two marks of a script.
+fn between(said: &str) -> Result<f64, String> {
+    let marks = seconds(said, "BEGAN").zip(seconds(said, "ENDED"));
+    let (began, ended) = marks.ok_or_else(|| format!("expected two times, got {said:?}"))?;
+    // The clock starts again at midnight.
+    Ok((ended - began).rem_euclid(86_400.0))
+}

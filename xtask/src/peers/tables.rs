@@ -1,0 +1,179 @@
+//! Which measurements there are, and the table they make.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::run::{Figure, Setting};
+use super::{Bench, plain};
+
+#[path = "../../../cli/tests/peers/material.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod material;
+
+/// One way to move a file, and its name in the table.
+type Contender<'a> = (&'static str, Box<dyn Fn() -> Result<Figure, String> + 'a>);
+
+/// What a row is held against: the row, the least ratio to it, and where the number comes from.
+type Bar = (usize, usize, f64);
+
+const STREAMING: Setting =
+    Setting { flags: &[], commands: &["set streaming on", "set reliable on"] };
+const WINDOW: Setting = Setting {
+    flags: &["--streaming=off", "--window=31", "--length=9024"],
+    commands: &["set streaming off", "set reliable off", "set clear-channel off", "set window 31"],
+};
+
+/// Everything.
+pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
+    let wanted = |word: &str| only.is_empty() || only == word;
+    let mib = bench.len >> 20;
+    println!(
+        "files of {mib} MiB, median of {} rounds in turn after one to warm up\n",
+        bench.rounds
+    );
+    let random = make(bench, "random.bin", material::random(bench.len, 60))?;
+    if wanted("tcp") {
+        let text = make(bench, "text.c", material::c_source(bench.len))?;
+        let zeros = make(bench, "zeros.bin", vec![0; bench.len])?;
+        tcp(bench, "random", &random, &[(1, 0, 5.0), (1, 4, 0.6)])?;
+        tcp(bench, "C source text", &text, &[(1, 0, 5.0), (1, 4, 0.6)])?;
+        tcp(bench, "zeros", &zeros, &[])?;
+    }
+    if wanted("window") {
+        let rows: Vec<Contender<'_>> = vec![
+            ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_sends(&random, WINDOW, false))),
+            ("wst to wst", Box::new(|| bench.own(&random, WINDOW))),
+            ("wst to C-Kermit", Box::new(|| bench.wst_sends_ckermit(&random, WINDOW))),
+            ("C-Kermit to wst", Box::new(|| bench.ckermit_sends(&random, WINDOW, true))),
+        ];
+        group(bench, "TCP, window 31 x 9024, no streaming, random", &rows, &[(1, 0, 3.0)])?;
+    }
+    if wanted("pty") {
+        pty(bench, &random)?;
+    }
+    if wanted("wire") {
+        wire(bench, &random)?;
+    }
+    if wanted("memory") {
+        memory(bench, &random)?;
+    }
+    Ok(())
+}
+
+fn make(bench: &Bench, name: &str, bytes: Vec<u8>) -> Result<PathBuf, String> {
+    let path = bench.path(name);
+    fs::write(&path, bytes).map_err(|e| e.to_string())?;
+    Ok(path)
+}
+
+fn tcp(bench: &Bench, what: &str, file: &Path, bars: &[Bar]) -> Result<(), String> {
+    let plain = move |to: Option<PathBuf>| {
+        plain::sockets(file, to.as_deref()).map(|speed| Figure { speed, wire: 0.0 })
+    };
+    let copy = bench.path("copy");
+    let rows: Vec<Contender<'_>> = vec![
+        ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_sends(file, STREAMING, false))),
+        ("wst to wst", Box::new(|| bench.own(file, STREAMING))),
+        ("wst to C-Kermit", Box::new(|| bench.wst_sends_ckermit(file, STREAMING))),
+        ("C-Kermit to wst", Box::new(|| bench.ckermit_sends(file, STREAMING, true))),
+        ("plain sockets, CRC-16 at both ends", Box::new(move || plain(None))),
+        ("the same with files", Box::new(move || plain(Some(copy.clone())))),
+    ];
+    group(bench, &format!("TCP loopback, streaming, {what}"), &rows, bars)
+}
+
+fn pty(bench: &Bench, file: &Path) -> Result<(), String> {
+    let own = format!("exec-pty:{} receive -q -o INTO -", bench.wst);
+    let rows: Vec<Contender<'_>> = vec![
+        ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_pty(file))),
+        ("wst to wst", Box::new(move || bench.wst_sends_command(file, &own, true))),
+        ("plain copy", Box::new(|| plain::pty(bench.len).map(|speed| Figure { speed, wire: 0.0 }))),
+        (
+            "wst to G-Kermit",
+            Box::new(|| {
+                bench.wst_sends_command(
+                    file,
+                    "exec-pty:cd INTO; gkermit -q -i -w -e 9000 -r",
+                    false,
+                )
+            }),
+        ),
+        ("G-Kermit to G-Kermit, on pipes", Box::new(|| bench.gkermit_pipes(file))),
+    ];
+    group(bench, "PTY, streaming, random", &rows, &[(1, 0, 1.0), (1, 2, 0.0)])
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Runs the rows in turn, and prints them.
+fn group(bench: &Bench, title: &str, rows: &[Contender<'_>], bars: &[Bar]) -> Result<(), String> {
+    let mut speeds = vec![Vec::new(); rows.len()];
+    for round in 0..=bench.rounds {
+        for (row, (name, run)) in rows.iter().enumerate() {
+            let figure = run().map_err(|why| format!("{title}: {name}: {why}"))?;
+            if round > 0 {
+                speeds[row].push(figure.speed / 1e6);
+            }
+        }
+    }
+    println!("{title}");
+    let medians: Vec<f64> = speeds.iter().cloned().map(middle).collect();
+    for (row, (name, _)) in rows.iter().enumerate() {
+        let low = speeds[row].iter().copied().fold(f64::INFINITY, f64::min);
+        let high = speeds[row].iter().copied().fold(0.0, f64::max);
+        let ratio = medians[row] / medians[0];
+        println!("  {name:<36} {:>8.1} MB/s  ({low:.1} to {high:.1})  x{ratio:.2}", medians[row]);
+    }
+    for &(row, base, least) in bars {
+        let ratio = medians[row] / medians[base];
+        let (name, other) = (rows[row].0, rows[base].0);
+        if least > 0.0 {
+            verdict(
+                &format!("{name} / {other}"),
+                &format!("{ratio:.2}"),
+                &format!("at least {least}"),
+                ratio >= least,
+            );
+        } else {
+            println!("    {name} / {other}: {ratio:.2}");
+        }
+    }
+    println!();
+    Ok(())
+}
+
+fn verdict(what: &str, value: &str, bar: &str, met: bool) {
+    println!("    {what}: {value}, bar {bar}: {}", if met { "met" } else { "NOT MET" });
+}
+
+fn wire(bench: &Bench, file: &Path) -> Result<(), String> {
+    println!("Wire bytes over the file's size, random, clear channel, both directions");
+    let over = |figure: Figure| (figure.wire / bench.len as f64 - 1.0) * 100.0;
+    let own = over(bench.own(file, STREAMING)?);
+    verdict("wst to wst", &format!("{own:.2} %"), "at most 1.5 %", own <= 1.5);
+    let theirs = over(bench.wst_sends_ckermit(file, STREAMING)?);
+    verdict("wst to C-Kermit", &format!("{theirs:.2} %"), "at most 2.7 %", theirs <= 2.7);
+    let minimal = Setting { commands: &["set prefixing minimal"], ..STREAMING };
+    println!("    C-Kermit to itself: {:.2} %", over(bench.ckermit_wire(file, STREAMING)?));
+    println!(
+        "    C-Kermit to itself, minimal prefixing: {:.2} %\n",
+        over(bench.ckermit_wire(file, minimal)?)
+    );
+    Ok(())
+}
+
+fn memory(bench: &Bench, random: &Path) -> Result<(), String> {
+    let huge = bench.path("huge.bin");
+    let block = fs::read(random).map_err(|e| e.to_string())?;
+    let mut out = fs::File::create(&huge).map_err(|e| e.to_string())?;
+    for _ in 0..bench.huge / block.len() as u64 {
+        std::io::Write::write_all(&mut out, &block).map_err(|e| e.to_string())?;
+    }
+    let peak = bench.memory(&huge)? / f64::from(1 << 20);
+    println!("Peak memory of wst send, {} MiB", bench.huge >> 20);
+    verdict("resident", &format!("{peak:.1} MiB"), "under 20 MiB", peak > 0.0 && peak < 20.0);
+    Ok(())
+}
