@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`file`], [`stats`] and [`memory`]
-//! are its companions, [`line`] is what is known of the line, [`settings`] is the one table of
-//! settings, [`kermit`] is the first protocol.
+//! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
+//! settings; [`kermit`] and [`xymodem`] are protocols.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -31,6 +31,7 @@ pub mod settings;
 pub mod stats;
 pub mod time;
 pub mod trace;
+pub mod xymodem;
 
 pub use engine::{Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants};
 pub use file::{

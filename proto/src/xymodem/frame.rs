@@ -1,0 +1,230 @@
+//! Blocks out of the stream of bytes, nothing more (\[XY88\] figures 1 and 2).
+//!
+//! A block is found by its first byte and its length; what follows a damaged block is for the
+//! receiver to pass over. The number is not judged here, only that it agrees with its complement.
+
+use crate::crc::crc16;
+
+/// Begins a block of 128 bytes.
+pub const SOH: u8 = 0x01;
+/// Begins a block of 1024 bytes.
+pub const STX: u8 = 0x02;
+/// No more blocks.
+pub const EOT: u8 = 0x04;
+/// The block was good.
+pub const ACK: u8 = 0x06;
+/// Rubs out a cancel that ended up on a command line.
+pub const BS: u8 = 0x08;
+/// The block was not good; before the first block: begin, with checksums.
+pub const NAK: u8 = 0x15;
+/// Two in a row end the transfer.
+pub const CAN: u8 = 0x18;
+/// Fills the last block (CP/M's end of file).
+pub const SUB: u8 = 0x1A;
+/// Begin, with CRCs.
+pub const WANT_CRC: u8 = b'C';
+/// Begin, with CRCs and without acknowledgements.
+pub const WANT_STREAM: u8 = b'G';
+
+/// What says goodbye: \[XY88\] wants two CAN at least, programs send eight and rub them out.
+pub const CANCEL: [u8; 16] =
+    [CAN, CAN, CAN, CAN, CAN, CAN, CAN, CAN, BS, BS, BS, BS, BS, BS, BS, BS];
+
+/// Data bytes of a short block.
+pub const SHORT: usize = 128;
+/// Data bytes of a long block.
+pub const LONG: usize = 1024;
+/// Bytes before the data.
+pub const HEADER: usize = 3;
+
+/// What guards a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Check {
+    /// Sum of the data bytes, modulo 256.
+    Sum,
+    /// CRC-16/XMODEM of the data bytes.
+    Crc,
+}
+
+impl Check {
+    /// Bytes on the wire.
+    #[allow(clippy::len_without_is_empty)]
+    pub const fn len(self) -> usize {
+        match self {
+            Self::Sum => 1,
+            Self::Crc => 2,
+        }
+    }
+}
+
+/// The sum of the bytes, modulo 256.
+pub fn sum(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte))
+}
+
+/// Completes a block in place: its `len` (128 or 1024) data bytes stand behind [`HEADER`].
+/// Returns its length on the wire.
+pub fn finish(block: &mut [u8], number: u8, len: usize, check: Check) -> usize {
+    block[0] = if len == LONG { STX } else { SOH };
+    block[1] = number;
+    block[2] = !number;
+    let end = HEADER + len;
+    match check {
+        Check::Sum => block[end] = sum(&block[HEADER..end]),
+        Check::Crc => {
+            let crc = crc16(&block[HEADER..end]).to_be_bytes();
+            block[end..end + 2].copy_from_slice(&crc);
+        }
+    }
+    end + check.len()
+}
+
+/// What the reader found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// A block with a good check. Its data stand at the beginning of the room.
+    Block {
+        /// Its number.
+        number: u8,
+        /// Its data bytes: 128 or 1024.
+        len: usize,
+    },
+    /// Something that began as a block and was none.
+    Damaged {
+        /// What was wrong.
+        why: &'static str,
+        /// Bytes given up.
+        len: usize,
+    },
+    /// A byte between blocks that does not begin one.
+    Byte(u8),
+}
+
+/// Finds blocks. The data go straight to where the receiver wants them.
+#[derive(Clone, Debug)]
+pub struct BlockReader {
+    /// What guards the blocks.
+    pub check: Check,
+    /// A block with a wrong sum may still have a good CRC: the sender chose before we fell back.
+    /// If so, `check` is changed.
+    pub either: bool,
+    /// The longest block there is room for.
+    longest: usize,
+    head: [u8; HEADER],
+    tail: [u8; 2],
+    /// Bytes of the block so far.
+    have: usize,
+    len: usize,
+    /// Bytes of the block that was given up last.
+    lost: usize,
+}
+
+impl BlockReader {
+    /// A reader of blocks of up to `longest` data bytes.
+    pub const fn new(check: Check, longest: usize) -> Self {
+        Self { check, either: false, longest, head: [0; 3], tail: [0; 2], have: 0, len: 0, lost: 0 }
+    }
+
+    /// The longest block there is room for.
+    pub const fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// A block has begun and is not complete.
+    pub const fn mid_block(&self) -> bool {
+        self.have > 0
+    }
+
+    /// Takes bytes up to the end of a block or of something else; `room` is the same for all calls
+    /// of one block and holds the longest. Returns how many bytes were taken.
+    pub fn next(&mut self, room: &mut [u8], bytes: &[u8]) -> (usize, Option<Found>) {
+        let mut used = 0;
+        while used < bytes.len() && self.have < HEADER {
+            let byte = bytes[used];
+            used += 1;
+            if let Some(found) = self.header(byte) {
+                return (used, Some(found));
+            }
+        }
+        let data = self.have.saturating_sub(HEADER);
+        if self.have >= HEADER && data < self.len {
+            let len = (self.len - data).min(bytes.len() - used);
+            room[data..data + len].copy_from_slice(&bytes[used..used + len]);
+            self.have += len;
+            used += len;
+        }
+        while used < bytes.len() && self.have >= HEADER + self.len {
+            self.tail[self.have - HEADER - self.len] = bytes[used];
+            self.have += 1;
+            used += 1;
+            if let Some(found) = self.verify(&room[..self.len]) {
+                return (used, Some(found));
+            }
+        }
+        (used, None)
+    }
+
+    fn header(&mut self, byte: u8) -> Option<Found> {
+        if self.have == 0 {
+            self.len = match byte {
+                SOH => SHORT,
+                STX => LONG,
+                other => return Some(Found::Byte(other)),
+            };
+            if self.len > self.longest {
+                return Some(Found::Damaged {
+                    why: "a longer block than there is room for",
+                    len: 1,
+                });
+            }
+        }
+        self.head[self.have] = byte;
+        self.have += 1;
+        if self.have == HEADER && self.head[1] != !self.head[2] {
+            return Some(self.damaged("number and complement disagree"));
+        }
+        None
+    }
+
+    fn verify(&mut self, data: &[u8]) -> Option<Found> {
+        let checks = self.have - HEADER - self.len;
+        let good = match (self.check, checks) {
+            (Check::Sum, 1) if self.tail[0] == sum(data) => true,
+            (Check::Sum, 1) if self.either => return None,
+            (Check::Crc, 1) => return None,
+            (Check::Sum, 1) => false,
+            (check, _) => {
+                let good = u16::from_be_bytes(self.tail) == crc16(data);
+                if good && check == Check::Sum {
+                    self.check = Check::Crc;
+                }
+                good
+            }
+        };
+        if !good {
+            return Some(self.damaged("check"));
+        }
+        self.have = 0;
+        Some(Found::Block { number: self.head[1], len: self.len })
+    }
+
+    fn damaged(&mut self, why: &'static str) -> Found {
+        Found::Damaged { why, len: self.abandon() }
+    }
+
+    /// Gives up the block that has begun; returns how many bytes that were.
+    pub fn abandon(&mut self) -> usize {
+        self.lost = self.have;
+        core::mem::take(&mut self.have)
+    }
+
+    /// CANs at the end of the block that was damaged or given up last, perhaps with BS behind them:
+    /// a sender that gave up in the middle of it. `room` is that of the block.
+    pub fn cancels(&self, room: &[u8]) -> usize {
+        let data = self.lost.saturating_sub(HEADER).min(self.len);
+        let tail = self.lost.saturating_sub(HEADER + data).min(self.tail.len());
+        let mut bytes = room[..data].iter().chain(&self.tail[..tail]).rev().peekable();
+        while bytes.next_if(|byte| **byte == BS).is_some() {}
+        bytes.take_while(|byte| **byte == CAN).count()
+    }
+}

@@ -1,0 +1,472 @@
+//! The state machine of the receiver (\[XY88\] chapters 7 and 8).
+
+use super::config::{Config, FirstEot};
+use super::frame::{ACK, BlockReader, NAK, WANT_STREAM};
+use super::link::{Ending, Link, Note, trace_got};
+use super::packet;
+use super::receiver::Mem;
+use super::sink::Sink;
+use super::states::{Place, ReceiverStep, Receiving, on_block};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
+use crate::file::{FileInfo, Left, Reply, StoreError};
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+
+mod hearing;
+
+use hearing::Hearing;
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Offer,
+    Write,
+    Close { complete: bool },
+}
+
+/// The file that is being received. Its name stands in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    name_len: usize,
+    size: Option<u64>,
+    modified: Option<i64>,
+    mode: Option<u32>,
+    left: Option<Left>,
+    /// The store has it open.
+    open: bool,
+    /// Bytes that came behind the announced length.
+    excess: u64,
+}
+
+/// Bytes behind the announced length that are passed over: a file may grow while it is sent.
+const MOST_EXCESS: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    state: Receiving,
+    pub(super) ask: Ask,
+    reader: BlockReader,
+    hearing: Hearing,
+    pub(super) sink: Sink,
+    file: Current,
+    /// The start character in use.
+    start: u8,
+    streaming: bool,
+    /// Number of the next block.
+    expected: u8,
+    /// No block of the file's data has come yet.
+    first: bool,
+    /// When we began to ask; `None` before the first call.
+    began: Option<Instant>,
+    /// Something good has come.
+    begun: bool,
+    /// Start characters sent without an answer.
+    starts: u8,
+    /// Failures in a row.
+    tries: u8,
+    /// Blocks in a row that had been received before.
+    repeats: u8,
+    /// EOTs in a row.
+    eots: u8,
+    /// A block was damaged and has not come again: an EOT now is none.
+    owed: bool,
+    /// The last thing we said was said because nothing came.
+    prompted: bool,
+    /// Timers count from here: when the last answer left.
+    base: Instant,
+    /// When the last answer left that was no repetition.
+    answered: Instant,
+    /// When the last byte came.
+    heard: Instant,
+    /// Smoothed time from an answer to the block that follows.
+    gap: Duration,
+    /// Pending bytes that make a write worth its call.
+    write_at: usize,
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        let (start, check) = config.start();
+        let batch = config.variant.is_batch();
+        let buffer = config.sink_len();
+        let second = config.line.rate_bps as usize / 10;
+        let write_at = if second == 0 { buffer / 2 } else { second.min(buffer / 2) };
+        Self {
+            state: if batch { Receiving::Header } else { Receiving::Offer },
+            ask: if batch { Ask::Nothing } else { Ask::Offer },
+            reader: BlockReader::new(check, config.receive_block()),
+            hearing: Hearing::Blocks,
+            sink: Sink::default(),
+            file: Current::default(),
+            start,
+            streaming: start == WANT_STREAM,
+            expected: 1,
+            first: true,
+            began: None,
+            begun: false,
+            starts: 0,
+            tries: 0,
+            repeats: 0,
+            eots: 0,
+            owed: false,
+            prompted: false,
+            base: Instant::ZERO,
+            answered: Instant::ZERO,
+            heard: Instant::ZERO,
+            gap: Duration::ZERO,
+            write_at: write_at.max(1),
+            link: Link::new(config),
+        }
+    }
+
+    fn is_batch(&self) -> bool {
+        self.link.config.variant.is_batch()
+    }
+
+    pub(super) fn started(&self) -> bool {
+        self.began.is_some()
+    }
+
+    /// The current file, as far as it is known.
+    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+        let Current { name_len, size, modified, mode, left, .. } = self.file;
+        let name = &name[..name_len];
+        FileInfo { name, size, modified, mode, left, ..FileInfo::default() }
+    }
+
+    /// Whether input is taken now, or waits until the store has answered.
+    pub(super) fn takes_input(&self, memory_len: usize) -> bool {
+        match self.link.ending {
+            Ending::No => {
+                matches!(self.state, Receiving::Header | Receiving::Data)
+                    && (self.reader.mid_block()
+                        || self.sink.has_room(memory_len, self.reader.longest()))
+            }
+            Ending::Words(_) | Ending::Linger { .. } => true,
+            Ending::Over(_) => false,
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, state: Receiving) {
+        if cx.trace.enabled() && self.state != state {
+            let (from, to) = (self.state.name(), state.name());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.state = state;
+    }
+
+    /// Ends with a failure; `cancel`: the partner is told.
+    fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        self.enter(cx, Receiving::End);
+        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        if self.file.open && kind == FailureKind::Aborted {
+            self.link.notes.push(Note::Cancelled { by_peer: blame == Blame::Peer });
+        }
+        self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
+    }
+
+    pub(super) fn abort(&mut self, cx: &mut Cx<'_>) {
+        self.fail(cx, Blame::Local, FailureKind::Aborted, true);
+    }
+
+    /// Says something to the partner, after the pause it may need.
+    fn say(&mut self, cx: &mut Cx<'_>, words: &[u8]) {
+        let pause = self.link.pace.block();
+        self.link.pause(cx.now, pause);
+        self.link.say(cx, words, u64::from(self.expected));
+        self.base = cx.now;
+        self.prompted = false;
+    }
+
+    /// The port took bytes.
+    pub(super) fn transmitted(&mut self, cx: &Cx<'_>, len: usize) {
+        if self.link.took(cx, len) > 0 && self.link.words.pending() == 0 {
+            self.base = cx.now;
+            if self.tries == 0 && self.starts <= 1 {
+                self.answered = cx.now;
+            }
+        }
+    }
+
+    /// Everything that follows from time and from answers; harmless to call.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.began.is_none() {
+            (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
+            self.answered = cx.now;
+            self.link.moved = cx.now;
+            if self.is_batch() {
+                self.say_start(cx);
+            }
+        }
+        let _ = self.link.may_send(cx.now);
+        if self.link.ending != Ending::No {
+            let stay = if self.link.config.line.reliable == Some(true) {
+                Duration::ZERO
+            } else {
+                Duration::from_millis(u64::from(self.link.config.linger_ms)).max(self.gap * 3)
+            };
+            self.link.tick_ending(cx);
+            return self.link.pump_ending(cx, self.ask == Ask::Nothing, stay);
+        }
+        if self.ask == Ask::Nothing && self.state == Receiving::Data {
+            let full = !self.sink.has_room(mem.file.len(), self.reader.longest());
+            let pending = self.sink.pending();
+            if pending >= self.write_at || (full && pending > 0) {
+                self.ask = Ask::Write;
+            }
+        }
+        self.run_timers(cx, mem);
+    }
+
+    /// Asks the sender to begin, or to go on.
+    fn say_start(&mut self, cx: &mut Cx<'_>) {
+        self.starts = self.starts.saturating_add(1);
+        let start = self.start;
+        self.say(cx, &[start]);
+    }
+
+    fn on_block(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u8, len: usize) {
+        let stats = &mut self.link.stats;
+        stats.packets_in += 1;
+        trace_got(cx, 'D', u64::from(number), len);
+        let place = match (self.state, number) {
+            (Receiving::Header, 0) => Place::Next,
+            (Receiving::Header, n) if self.link.stats.files_done > 0 && n == self.expected => {
+                Place::Again
+            }
+            (Receiving::Data, n) if n == self.expected => Place::Next,
+            (Receiving::Data, n) if n == self.expected.wrapping_sub(1) => {
+                // Before the first block of XMODEM there is none.
+                if self.first && !self.is_batch() { Place::Elsewhere } else { Place::Again }
+            }
+            _ => Place::Elsewhere,
+        };
+        (self.eots, self.owed) = (0, false);
+        match on_block(self.state, place) {
+            Some(ReceiverStep::Describe) => self.describe(cx, mem, len),
+            Some(ReceiverStep::Store) => self.store(cx, len),
+            Some(ReceiverStep::Acknowledge) => self.again(cx),
+            Some(ReceiverStep::Cancel) | None => {
+                self.fail(cx, Blame::Peer, FailureKind::Violation, true);
+            }
+        }
+    }
+
+    fn progress(&mut self, cx: &Cx<'_>) {
+        let gap = cx.now - self.answered;
+        self.gap = if self.gap.is_zero() { gap } else { (self.gap * 3 + gap) / 4 };
+        (self.begun, self.starts, self.tries, self.repeats) = (true, 0, 0, 0);
+    }
+
+    /// A block that had been received before: its acknowledgement was lost.
+    fn again(&mut self, cx: &mut Cx<'_>) {
+        self.link.stats.duplicates += 1;
+        self.repeats += 1;
+        if self.repeats > self.link.config.retries {
+            return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
+        }
+        if self.prompted {
+            self.link.pace.lost_block();
+        }
+        if self.streaming && !(self.first && self.state == Receiving::Data) {
+            return self.fail(cx, Blame::Peer, FailureKind::Violation, true);
+        }
+        if !(self.first && self.state == Receiving::Data) {
+            return self.say(cx, &[ACK]);
+        }
+        // Block 0. Several start characters that had waited for the sender make it send several,
+        // before it can have seen our answer; one answer is enough.
+        if self.prompted || cx.now - self.base >= Duration::from_millis(300) {
+            self.accept_header(cx);
+        }
+    }
+
+    /// Block 0: a file, or the end of the batch.
+    fn describe(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
+        self.progress(cx);
+        let room = self.sink.room(mem.file);
+        let Some(header) = packet::Header::parse(&room[..len]) else {
+            return self.fail(cx, Blame::Peer, FailureKind::Violation, true);
+        };
+        if header.name.is_empty() {
+            self.say(cx, &[ACK]);
+            self.enter(cx, Receiving::End);
+            return self.link.end(cx, Outcome::Done, false);
+        }
+        if self.link.stats.files_done == 0 {
+            self.link.agreed(self.reader.check, self.streaming);
+        }
+        let name_len = header.name.len();
+        mem.name[..name_len].copy_from_slice(header.name);
+        let packet::Header { size, modified, mode, left, .. } = header;
+        self.file = Current { name_len, size, modified, mode, left, ..Current::default() };
+        if cx.trace.enabled() {
+            let text = &mem.name[..name_len];
+            cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
+        }
+        self.enter(cx, Receiving::Offer);
+        self.ask = Ask::Offer;
+    }
+
+    /// Answers block 0 of a file that is wanted.
+    fn accept_header(&mut self, cx: &mut Cx<'_>) {
+        let start = self.start;
+        // A stream's block 0 gets no acknowledgement (\[XY88\] figure 8).
+        if self.streaming { self.say(cx, &[start]) } else { self.say(cx, &[ACK, start]) }
+    }
+
+    /// The store has taken the offer.
+    fn accepted(&mut self, cx: &mut Cx<'_>) {
+        self.file.open = true;
+        self.sink = Sink::default();
+        (self.expected, self.first, self.eots, self.owed) = (1, true, 0, false);
+        self.link.stats.current_file_bytes = 0;
+        self.link.notes.push(Note::Started);
+        self.enter(cx, Receiving::Data);
+        if self.is_batch() { self.accept_header(cx) } else { self.say_start(cx) }
+    }
+
+    /// The next block of the file stands in the room of the sink.
+    fn store(&mut self, cx: &mut Cx<'_>, len: usize) {
+        self.progress(cx);
+        if self.first && !self.is_batch() {
+            self.link.agreed(self.reader.check, self.streaming);
+        }
+        (self.first, self.reader.either) = (false, false);
+        let end = self.sink.end();
+        let left = self.file.size.map_or(u64::MAX, |size| size.saturating_sub(end));
+        let take = len.min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.file.excess += (len - take) as u64;
+        if self.file.excess > MOST_EXCESS {
+            return self.fail(cx, Blame::Peer, FailureKind::Violation, true);
+        }
+        let hold = self.link.config.truncate_pad && self.file.size.is_none();
+        self.sink.push(take, hold);
+        let stats = &mut self.link.stats;
+        stats.file_bytes += take as u64;
+        stats.current_file_bytes += take as u64;
+        stats.encoded_bytes += take as u64;
+        self.expected = self.expected.wrapping_add(1);
+        if !self.streaming {
+            self.say(cx, &[ACK]);
+        }
+    }
+
+    /// EOT, and nothing behind it.
+    fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        trace_got(cx, 'Z', u64::from(self.expected), 1);
+        if self.state == Receiving::Header {
+            // The acknowledgement of the last EOT was lost.
+            self.repeats += 1;
+            if self.repeats > self.link.config.retries {
+                return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
+            }
+            let start = self.start;
+            return self.say(cx, &[ACK, start]);
+        }
+        self.eots = self.eots.saturating_add(1);
+        let agrees = self.file.size.map(|size| self.sink.end() >= size);
+        let taken = match (agrees, self.link.config.first_eot) {
+            _ if self.owed => false,
+            // Not all that was announced has come: some block must have been lost.
+            (Some(false), _) => false,
+            (Some(true), FirstEot::Auto) => true,
+            (_, FirstEot::Wait) => true,
+            _ => self.eots >= 2 || self.streaming,
+        };
+        if taken {
+            return self.close(cx, mem);
+        }
+        if agrees == Some(false) && (self.eots > 3 || self.streaming) {
+            return self.fail(cx, Blame::Peer, FailureKind::Violation, true);
+        }
+        // The first time this is the rule, and no failure.
+        self.ask_again(cx, self.eots > 1 || self.owed);
+    }
+
+    /// Asks for what did not come, or came damaged.
+    fn ask_again(&mut self, cx: &mut Cx<'_>, failure: bool) {
+        self.tries += u8::from(failure);
+        if self.tries > self.link.config.retries {
+            return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
+        }
+        if (self.first || self.state == Receiving::Header) && self.eots == 0 {
+            return self.say_start(cx);
+        }
+        self.link.stats.naks_out += 1;
+        self.say(cx, &[NAK]);
+    }
+
+    /// All blocks are here: the store makes the file safe.
+    fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.progress(cx);
+        let stripped = self.sink.strip(mem.file) as u64;
+        self.link.stats.file_bytes -= stripped;
+        self.link.stats.current_file_bytes -= stripped;
+        self.enter(cx, Receiving::Close);
+        if self.ask == Ask::Nothing {
+            self.close_on();
+        }
+    }
+
+    fn close_on(&mut self) {
+        let pending = self.sink.pending() > 0;
+        self.ask = if pending { Ask::Write } else { Ask::Close { complete: true } };
+    }
+
+    /// The file is safe: now the sender may know.
+    fn closed(&mut self, cx: &mut Cx<'_>) {
+        self.file.open = false;
+        self.link.stats.files_done += 1;
+        self.link.notes.push(Note::Done { size: self.sink.end() });
+        if !self.is_batch() {
+            self.say(cx, &[ACK]);
+            self.enter(cx, Receiving::End);
+            return self.link.end(cx, Outcome::Done, false);
+        }
+        self.sink = Sink::default();
+        self.expected = self.expected.wrapping_sub(1);
+        self.enter(cx, Receiving::Header);
+        let start = self.start;
+        self.say(cx, &[ACK, start]);
+    }
+
+    pub(super) fn reply(&mut self, cx: &mut Cx<'_>, reply: Reply<'_>) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
+            (Ask::Offer, Reply::Accept { .. }) => {
+                // Neither protocol can begin in the middle of a file.
+                self.file.open = true;
+                self.fail(cx, Blame::Local, FailureKind::Unsupported, true);
+            }
+            (Ask::Offer, Reply::Refuse(why)) => {
+                self.link.stats.files_skipped += 1;
+                self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+                self.fail(cx, Blame::Local, FailureKind::Aborted, true);
+            }
+            (Ask::Write, Reply::Done) => {
+                self.sink.taken(!self.reader.mid_block());
+                if self.state == Receiving::Close {
+                    self.close_on();
+                }
+            }
+            (Ask::Close { complete: true }, Reply::Done) => self.closed(cx),
+            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
+            // An answer to something else: a host's mistake.
+            _ => self.store_failed(cx, ask, StoreError::Unsupported),
+        }
+    }
+
+    fn store_failed(&mut self, cx: &mut Cx<'_>, ask: Ask, error: StoreError) {
+        self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
+        self.fail(cx, Blame::Store, FailureKind::Store(error), true);
+    }
+}

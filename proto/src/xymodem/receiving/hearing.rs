@@ -1,0 +1,301 @@
+//! What a receiver does with bytes and with silence: blocks, damage, EOT, and when to ask again.
+
+use super::{Core, Receiving};
+use crate::engine::{Blame, Cx, FailureKind, Outcome};
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+use crate::xymodem::config::FirstEot;
+use crate::xymodem::frame::{
+    ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SOH, WANT_CRC,
+};
+use crate::xymodem::link::Ending;
+use crate::xymodem::receiver::Mem;
+
+/// What the receiver listens for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hearing {
+    /// A block, or a character between blocks.
+    Blocks,
+    /// EOT came: it is one only if nothing follows.
+    Eot { until: Instant },
+    /// Silence: what comes is the rest of something damaged.
+    Purge { until: Instant, latest: Instant, len: usize, cans: u8 },
+}
+
+/// Quiet that shows that a byte stands alone: USB adapters hold bytes back for 16 ms.
+const ALONE: Duration = Duration::from_millis(30);
+/// Quiet after which lrzsz takes an EOT.
+const ALONE_LONG: Duration = Duration::from_secs(1);
+
+impl Core {
+    pub(in crate::xymodem) fn take_input(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        bytes: &[u8],
+    ) -> usize {
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No => {}
+                Ending::Linger { outcome: Outcome::Done, .. } => {
+                    used += self.linger_input(cx, mem, &bytes[used..]);
+                    break;
+                }
+                Ending::Words(Outcome::Done) => break,
+                _ => {
+                    used += self.link.pass_over(cx, bytes.len() - used);
+                    break;
+                }
+            }
+            if !self.takes_input(mem.file.len()) {
+                break;
+            }
+            used += self.listen(cx, mem, &bytes[used..]);
+        }
+        if used > 0 {
+            self.heard = cx.now;
+        }
+        self.link.stats.wire_in_bytes += used as u64;
+        used
+    }
+
+    fn listen(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        match &mut self.hearing {
+            Hearing::Blocks => {
+                if !self.reader.mid_block() {
+                    self.sink.make_room(mem.file, self.reader.longest());
+                }
+                let (used, found) = self.reader.next(self.sink.room(mem.file), bytes);
+                match found {
+                    None => {}
+                    Some(Found::Block { number, len }) => self.on_block(cx, mem, number, len),
+                    Some(Found::Damaged { why, len }) => {
+                        let cans = self.reader.cancels(self.sink.room(mem.file));
+                        self.on_damaged(cx, why, len);
+                        self.purge(cx, len, cans);
+                    }
+                    Some(Found::Byte(byte)) => self.on_byte(cx, byte),
+                }
+                used
+            }
+            Hearing::Eot { .. } => {
+                if bytes[0] == EOT {
+                    self.eots = self.eots.saturating_add(1);
+                } else {
+                    self.link.stats.noise_bytes += 1;
+                    self.on_damaged(cx, "bytes behind EOT", 1);
+                    self.purge(cx, 1, 0);
+                }
+                1
+            }
+            Hearing::Purge { until, len, cans, .. } => {
+                for byte in bytes {
+                    *cans = match *byte {
+                        CAN => cans.saturating_add(1),
+                        BS if *cans >= 5 => *cans,
+                        _ => 0,
+                    };
+                }
+                *len += bytes.len();
+                *until = cx.now + Duration::from_millis(u64::from(self.link.config.purge_ms));
+                self.link.stats.noise_bytes += bytes.len() as u64;
+                bytes.len()
+            }
+        }
+    }
+
+    /// A character between blocks.
+    fn on_byte(&mut self, cx: &mut Cx<'_>, byte: u8) {
+        if self.link.is_cancelled(byte) {
+            return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
+        }
+        let fresh = self.first || self.state == Receiving::Header;
+        match byte {
+            CAN => {}
+            EOT if self.state == Receiving::Data || self.link.stats.files_done > 0 => {
+                let config = &self.link.config;
+                let quiet = match (self.link.config.first_eot, config.line.reliable) {
+                    (FirstEot::Wait, _) => ALONE_LONG,
+                    (_, Some(true)) => Duration::ZERO,
+                    _ => ALONE + config.line_time(4),
+                };
+                self.hearing = Hearing::Eot { until: cx.now + quiet };
+            }
+            // What terminals and flow control put in; before the first block also words.
+            0 | b'\r' | b'\n' | 0x11 | 0x13 => self.link.stats.noise_bytes += 1,
+            b' '..=b'~' | BS | 0x1b | b'\t' if fresh => self.link.stats.noise_bytes += 1,
+            _ if fresh && self.state == Receiving::Header && !self.begun => {
+                self.link.stats.noise_bytes += 1;
+            }
+            _ => {
+                self.on_damaged(cx, "expected a block", 1);
+                self.purge(cx, 1, 0);
+            }
+        }
+    }
+
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+        self.link.stats.damaged += 1;
+        self.link.cans = 0;
+        // One or two bytes may be a damaged EOT; more are a block that must come again.
+        self.owed |= len > HEADER;
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+    }
+
+    /// Passes over what comes until the line is silent. `cans` have come already.
+    fn purge(&mut self, cx: &mut Cx<'_>, len: usize, cans: usize) {
+        if cans == 0 && self.streaming && self.state == Receiving::Data {
+            // A stream does not fall silent, and nothing can be had again.
+            return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
+        }
+        let until = cx.now + Duration::from_millis(u64::from(self.link.config.purge_ms));
+        // A line that never falls silent is asked all the same, once in a while.
+        let long = self.link.config.line_time(3 * 1029);
+        let most = if long.is_zero() { Duration::from_secs(60) } else { long };
+        let latest = cx.now + most.max(Duration::from_secs(10));
+        let cans = cans.min(255) as u8;
+        self.hearing = Hearing::Purge { until, latest, len, cans };
+    }
+
+    /// After the end: only a repetition of the last thing is ours, and what has the looks of it.
+    fn linger_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let expected = if self.is_batch() { SOH } else { EOT };
+        if !self.reader.mid_block() && bytes[0] != expected {
+            // The prompt, or the next protocol: none of ours.
+            if let Ending::Linger { outcome, .. } = self.link.ending {
+                self.link.ending = Ending::Over(outcome);
+            }
+            return 0;
+        }
+        if !self.is_batch() {
+            self.repeat_last(cx);
+            return 1;
+        }
+        let room = self.sink.room(mem.file);
+        let (used, found) = self.reader.next(room, bytes);
+        if let Some(Found::Block { number: 0, .. }) = found {
+            self.repeat_last(cx);
+        }
+        used
+    }
+
+    fn repeat_last(&mut self, cx: &mut Cx<'_>) {
+        self.link.stats.duplicates += 1;
+        self.repeats += 1;
+        if self.repeats <= self.link.config.retries {
+            self.link.say(cx, &[ACK], u64::from(self.expected));
+        }
+    }
+
+    /// How long to wait for something to begin.
+    fn wait(&self) -> Duration {
+        let config = &self.link.config;
+        let longest = Duration::from_secs(u64::from(config.timeout_s));
+        if self.streaming && self.state == Receiving::Data && !self.first {
+            // Nothing is asked for in a stream, but a dead line must not hold us forever.
+            return longest * 3;
+        }
+        if self.first || self.state == Receiving::Header {
+            let start = Duration::from_millis(u64::from(config.start_wait_ms));
+            let patient = self.start == NAK || self.eots > 0;
+            return if patient { longest.max(start) } else { start.max(self.gap * 2) };
+        }
+        // Longer than the usual gap and than most pauses of a sender, doubled with each failure.
+        let usual = (self.gap * 3 + Duration::from_secs(1)).max(Duration::from_secs(3));
+        (usual * (1 << self.tries.min(3))).min(longest.max(self.gap * 3))
+    }
+
+    pub(in crate::xymodem) fn deadline(&self, memory_len: usize) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let due = self.due(memory_len);
+        [self.link.hold, due].into_iter().flatten().min()
+    }
+
+    /// When silence means something.
+    fn due(&self, memory_len: usize) -> Option<Instant> {
+        if self.began.is_none() || !self.takes_input(memory_len) {
+            return None;
+        }
+        Some(match self.hearing {
+            Hearing::Eot { until } => until,
+            Hearing::Purge { until, latest, .. } => until.min(latest),
+            Hearing::Blocks if self.reader.mid_block() => {
+                let quiet = Duration::from_millis(u64::from(self.link.config.char_timeout_ms));
+                self.heard + quiet
+            }
+            // Our question has not left yet.
+            Hearing::Blocks if self.link.words.pending() > 0 => return None,
+            // Noise does not put off the timer.
+            Hearing::Blocks => self.base + self.wait(),
+        })
+    }
+
+    pub(super) fn run_timers(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.due(mem.file.len()).is_none_or(|due| due > cx.now) {
+            return;
+        }
+        match core::mem::replace(&mut self.hearing, Hearing::Blocks) {
+            Hearing::Eot { .. } => self.ended(cx, mem),
+            Hearing::Purge { len, cans, .. } => {
+                self.owed |= len > HEADER;
+                if cans >= 5 {
+                    return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
+                }
+                self.ask_for_more(cx);
+            }
+            Hearing::Blocks if self.reader.mid_block() => self.broke_off(cx, mem),
+            Hearing::Blocks => self.nothing_came(cx),
+        }
+    }
+
+    /// Silence in the middle of a block.
+    fn broke_off(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let len = self.reader.abandon();
+        if self.reader.cancels(self.sink.room(mem.file)) >= 5 {
+            return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
+        }
+        self.link.stats.timeouts += 1;
+        self.on_damaged(cx, "silence in a block", len);
+        self.ask_for_more(cx);
+    }
+
+    /// A damaged block is over.
+    fn ask_for_more(&mut self, cx: &mut Cx<'_>) {
+        if self.streaming && self.state == Receiving::Data {
+            return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
+        }
+        self.ask_again(cx, true);
+    }
+
+    fn nothing_came(&mut self, cx: &mut Cx<'_>) {
+        self.link.stats.timeouts += 1;
+        let number = u64::from(self.expected);
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "block", number });
+        let config = &self.link.config;
+        let patience = Duration::from_secs(u64::from(config.patience_s));
+        let waited = self.began.map_or(Duration::ZERO, |began| cx.now - began);
+        let hopeless = if self.begun {
+            self.tries >= config.retries || (self.streaming && !self.first)
+        } else {
+            waited >= patience
+        };
+        if hopeless {
+            return self.fail(cx, Blame::Peer, FailureKind::Silence, true);
+        }
+        let unheard = !self.begun && self.link.stats.damaged == 0;
+        if unheard && !self.is_batch() && self.start == WANT_CRC {
+            let starts = self.link.config.starts;
+            if starts > 0 && self.starts >= starts {
+                // Nobody knows CRCs, it seems.
+                self.start = NAK;
+                self.reader = BlockReader::new(Check::Sum, self.reader.longest());
+                self.reader.either = true;
+            }
+        }
+        self.ask_again(cx, self.begun);
+        self.prompted = true;
+    }
+}

@@ -1,0 +1,663 @@
+//! The state machine of the sender (\[XY88\] chapters 7 and 8).
+
+use super::config::Config;
+use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_STREAM, finish};
+use super::link::{Ending, Link, Note, trace_got, trace_sent};
+use super::sender::Mem;
+use super::source::Source;
+use super::states::{SenderStep, Sending, on_word};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
+use crate::file::FileInfo;
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+
+mod files;
+mod queue;
+
+pub(super) use queue::Queue;
+
+/// A start character that comes sooner than this after what it would ask for again was on its way
+/// before: receivers send them seconds apart.
+const STALE: Duration = Duration::from_millis(500);
+/// An answer that was read before the port had told that the last byte left.
+const AT_ONCE: Duration = Duration::from_millis(20);
+/// Two blocks of 1K cost more line time than sixteen short ones save, so a shy sender stays shy
+/// for a while.
+const SHY: u8 = 16;
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Next,
+    Read,
+    Close { complete: bool },
+}
+
+/// The file that is being sent. Its name stands in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    /// Facts, with an empty name.
+    info: FileInfo<'static>,
+    name_len: usize,
+    /// The store has it open.
+    open: bool,
+    /// A block of data was acknowledged.
+    taken: bool,
+    /// Bytes in blocks so far.
+    sent: u64,
+}
+
+/// What is out and waits for an answer.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    /// File bytes in it.
+    data: usize,
+    /// A block of 1024 bytes.
+    long: bool,
+    copies: u8,
+    /// Answers heard since the first copy; what is missing may still come.
+    answers: u8,
+    /// Timers that ran out in a row.
+    silent: u8,
+    /// When the last byte of the last copy left.
+    left: Option<Instant>,
+}
+
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    pub(super) state: Sending,
+    pub(super) ask: Ask,
+    pub(super) queue: Queue,
+    pub(super) source: Source,
+    file: Current,
+    flight: Option<Flight>,
+    check: Check,
+    streaming: bool,
+    /// The partner's start character has come: it waits for what is next.
+    invited: bool,
+    /// There is no file to send any more.
+    exhausted: bool,
+    /// Number of the block that is out, or comes next.
+    number: u8,
+    /// Blocks were sent more than once: answers may be out of step until the line was quiet.
+    unsure: bool,
+    /// Input is passed over until the line has been quiet this long.
+    settle: Option<Instant>,
+    settle_latest: Instant,
+    /// Short blocks to send before a long one is tried again.
+    shy: u8,
+    shyness: u8,
+    /// The longest time an answer took.
+    slowest: Duration,
+    /// An answer that came while the port had not told yet that all has left.
+    early: Option<(u8, Instant)>,
+    /// When we began to wait for the partner to begin.
+    base: Option<Instant>,
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            state: Sending::Next,
+            ask: Ask::Next,
+            queue: Queue::new(),
+            source: Source::new(None),
+            file: Current::default(),
+            flight: None,
+            check: Check::Sum,
+            streaming: false,
+            invited: false,
+            exhausted: false,
+            number: 1,
+            unsure: false,
+            settle: None,
+            settle_latest: Instant::ZERO,
+            shy: 0,
+            shyness: SHY,
+            slowest: Duration::ZERO,
+            early: None,
+            base: None,
+            link: Link::new(config),
+        }
+    }
+
+    fn is_batch(&self) -> bool {
+        self.link.config.variant.is_batch()
+    }
+
+    pub(super) fn started(&self) -> bool {
+        self.base.is_some()
+    }
+
+    pub(super) fn takes_input(&self) -> bool {
+        !matches!(self.link.ending, Ending::Over(_) | Ending::Words(Outcome::Done))
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {
+        if cx.trace.enabled() && self.state != state {
+            let (from, to) = (self.state.name(), state.name());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.state = state;
+    }
+
+    /// Ends with a failure; `cancel`: the partner is told.
+    fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        self.link.cut = self.queue.cut();
+        self.queue.clear();
+        self.flight = None;
+        if kind == FailureKind::Aborted && self.file.open {
+            let by_peer = blame == Blame::Peer;
+            let unseen = matches!(self.state, Sending::Header | Sending::Go);
+            self.link.stats.files_skipped += 1;
+            self.link.notes.push(if by_peer && unseen {
+                // A YMODEM receiver that does not want a file has no other word for it.
+                Note::Refused { why: None, by_peer }
+            } else {
+                Note::Cancelled { by_peer }
+            });
+        }
+        self.enter(cx, Sending::End);
+        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
+    }
+
+    pub(super) fn abort(&mut self, cx: &mut Cx<'_>) {
+        self.fail(cx, Blame::Local, FailureKind::Aborted, true);
+    }
+
+    fn done(&mut self, cx: &mut Cx<'_>) {
+        self.flight = None;
+        self.enter(cx, Sending::End);
+        self.link.end(cx, Outcome::Done, false);
+    }
+
+    /// Everything that follows from time, input and the store; harmless to call.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.base.is_none() {
+            self.base = Some(cx.now);
+            self.link.moved = cx.now;
+        }
+        let _ = self.link.may_send(cx.now);
+        if self.link.ending != Ending::No {
+            self.link.tick_ending(cx);
+            return self.link.pump_ending(cx, self.ask == Ask::Nothing, Duration::ZERO);
+        }
+        self.run_timers(cx);
+        if self.settle.is_some() || self.link.ending != Ending::No {
+            return;
+        }
+        match self.state {
+            Sending::Invite if self.invited => self.begin(cx, mem),
+            Sending::Data => while self.produce(cx, mem) {},
+            _ => {}
+        }
+        self.link.pump_ending(cx, self.ask == Ask::Nothing, Duration::ZERO);
+    }
+
+    /// Makes the next block, or EOT. True if there may be more to make.
+    fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        if self.flight.is_some() || self.ask != Ask::Nothing {
+            return false;
+        }
+        let longest = self.link.config.send_block();
+        let room = if self.streaming { self.queue.room(mem.out) } else { mem.out.len() };
+        if room < HEADER + longest + 2 {
+            return false;
+        }
+        let ready = self.source.ready();
+        if ready < longest && !self.source.ended {
+            self.ask = Ask::Read;
+            return false;
+        }
+        if self.source.fell_short() {
+            // What was announced cannot be kept; only a cancel says so.
+            let kind = FailureKind::Store(crate::file::StoreError::Io);
+            self.fail(cx, Blame::Store, kind, true);
+            return false;
+        }
+        if ready == 0 {
+            return self.finish_file(cx, mem);
+        }
+        let len = self.block_len(ready, longest);
+        let at = if self.streaming { self.queue.end(mem.out) } else { self.queue.restart() };
+        let block = &mut mem.out[at..];
+        let pad = self.link.config.pad;
+        let data = self.source.take(mem.source, &mut block[HEADER..HEADER + len], pad);
+        let wire = finish(block, self.number, len, self.check);
+        self.queue.push(wire);
+        self.file.sent += data as u64;
+        if self.streaming {
+            self.sent_block(cx, wire, 0);
+            self.counted(data);
+            self.number = self.number.wrapping_add(1);
+            return true;
+        }
+        self.launch(cx, Flight::new(data, len == LONG));
+        false
+    }
+
+    /// How long the next block is: long ones as long as they pay, without much padding.
+    fn block_len(&mut self, ready: usize, longest: usize) -> usize {
+        // One long block against several short ones, each with a round trip. XMODEM keeps the
+        // padding, so the fewer the better there.
+        let least = if self.is_batch() { 4 * SHORT } else { 7 * SHORT };
+        let shy = self.shy > 0 && !self.streaming;
+        self.shy = self.shy.saturating_sub(1);
+        // Receivers that ask for checksums are older than long blocks.
+        if longest == SHORT || shy || ready <= least || self.check == Check::Sum {
+            SHORT
+        } else {
+            LONG
+        }
+    }
+
+    /// All blocks are out: EOT, when the answers are surely in step.
+    fn finish_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        if self.streaming && self.queue.pending() > 0 {
+            return false;
+        }
+        if self.unsure {
+            self.settle(cx);
+            return false;
+        }
+        self.enter(cx, Sending::Eof);
+        let at = self.queue.restart();
+        mem.out[at] = EOT;
+        self.queue.push(1);
+        self.launch(cx, Flight::new(0, false));
+        false
+    }
+
+    /// Passes over input until the line has been quiet: an answer too many would be taken for that
+    /// to the next block.
+    fn settle(&mut self, cx: &Cx<'_>) {
+        self.unsure = false;
+        let quiet = self.quiet();
+        self.settle = Some(cx.now + quiet);
+        self.settle_latest = cx.now + quiet * 4;
+    }
+
+    fn quiet(&self) -> Duration {
+        (self.slowest * 2).clamp(Duration::from_millis(500), Duration::from_secs(5))
+    }
+
+    /// Puts what stands in the queue on its way, for the first time.
+    fn launch(&mut self, cx: &mut Cx<'_>, flight: Flight) {
+        self.flight = Some(flight);
+        let first = self.is_start();
+        let pace = &self.link.pace;
+        let pause = if first { pace.start() } else { pace.block() };
+        self.link.pause(cx.now, pause);
+        self.copy(cx);
+    }
+
+    /// What is out answers a start character.
+    fn is_start(&self) -> bool {
+        match self.state {
+            Sending::Header | Sending::Goodbye => true,
+            Sending::Data => !self.file.taken,
+            _ => false,
+        }
+    }
+
+    /// One more copy is on its way.
+    fn copy(&mut self, cx: &mut Cx<'_>) {
+        let wire = self.queue.pending();
+        let Some(flight) = &mut self.flight else { return };
+        let again = u32::from(flight.copies);
+        flight.copies += 1;
+        self.early = None;
+        if again > 0 {
+            self.link.stats.retransmissions += 1;
+            self.link.stats.repeated_bytes += wire as u64;
+        }
+        self.sent_block(cx, wire, again);
+    }
+
+    fn sent_block(&mut self, cx: &mut Cx<'_>, wire: usize, again: u32) {
+        let (kind, number) = match self.state {
+            Sending::Header | Sending::Goodbye => ('F', 0),
+            Sending::Eof | Sending::Confirm => ('Z', self.number),
+            _ => ('D', self.number),
+        };
+        let stats = &mut self.link.stats;
+        stats.packets_out += 1;
+        stats.longest_packet_bytes = stats.longest_packet_bytes.max(wire as u64);
+        trace_sent(cx, kind, u64::from(number), wire, again);
+    }
+
+    fn counted(&mut self, data: usize) {
+        let stats = &mut self.link.stats;
+        stats.file_bytes += data as u64;
+        stats.current_file_bytes += data as u64;
+        stats.encoded_bytes += data as u64;
+    }
+
+    /// Sends the same again.
+    fn repeat(&mut self, cx: &mut Cx<'_>) {
+        let Some(flight) = &mut self.flight else { return };
+        if flight.copies > self.link.config.retries {
+            return self.give_up(cx);
+        }
+        // A first EOT is refused as a rule; that is no sign of trouble.
+        self.unsure |= self.state == Sending::Data;
+        if flight.long && self.link.config.adapt_block && self.shy == 0 {
+            self.shy = self.shyness;
+            self.shyness = self.shyness.saturating_mul(2);
+        }
+        self.queue.rewind();
+        let pause = self.link.pace.block();
+        self.link.pause(cx.now, pause);
+        self.copy(cx);
+    }
+
+    fn give_up(&mut self, cx: &mut Cx<'_>) {
+        if self.state == Sending::Goodbye {
+            // Every file has been acknowledged; only the goodbye was not heard.
+            return self.done(cx);
+        }
+        let silent = self.flight.is_some_and(|flight| flight.silent > 1);
+        let (blame, kind) = if silent {
+            (Blame::Peer, FailureKind::Silence)
+        } else {
+            (Blame::Line, FailureKind::TooManyRetries)
+        };
+        self.fail(cx, blame, kind, true);
+    }
+
+    /// The port took bytes.
+    pub(super) fn transmitted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
+        let words = self.link.took(cx, len);
+        let len = self.queue.took(len - words);
+        self.link.stats.wire_out_bytes += len as u64;
+        if len == 0 {
+            return;
+        }
+        self.link.moved = cx.now;
+        if self.queue.pending() == 0
+            && let Some(flight) = &mut self.flight
+        {
+            flight.left = Some(cx.now);
+            if let Some((byte, at)) = self.early.take()
+                && cx.now - at < AT_ONCE
+            {
+                self.word(cx, mem, byte);
+            }
+        }
+    }
+
+    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No => {}
+                Ending::Words(Outcome::Done) => break,
+                _ => {
+                    used += self.link.pass_over(cx, bytes.len() - used);
+                    break;
+                }
+            }
+            let byte = bytes[used];
+            used += 1;
+            self.input(cx, mem, byte);
+            // What follows is judged by what is out now.
+            self.pump(cx, mem);
+        }
+        self.link.stats.wire_in_bytes += used as u64;
+        used
+    }
+
+    fn input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
+        if self.link.is_cancelled(byte) {
+            return match self.state {
+                Sending::Goodbye => self.done(cx),
+                _ => self.fail(cx, Blame::Peer, FailureKind::Aborted, false),
+            };
+        }
+        if byte == CAN {
+            return;
+        }
+        if self.settle.is_some() {
+            self.link.stats.noise_bytes += 1;
+            self.settle = Some((cx.now + self.quiet()).min(self.settle_latest));
+            return;
+        }
+        if self.streaming && self.state == Sending::Data && self.flight.is_none() {
+            if byte == NAK {
+                self.link.stats.naks_in += 1;
+                self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
+            }
+            return;
+        }
+        // While something is on its way out nothing can be an answer to it.
+        if self.queue.pending() > 0 {
+            if byte == ACK
+                && self.queue.untouched()
+                && let Some(flight @ Flight { copies: 2.., .. }) = &mut self.flight
+            {
+                // The answer to the copy before; this one need not leave.
+                flight.copies -= 1;
+                self.queue.restart();
+                return self.word(cx, mem, byte);
+            }
+            self.early = Some((byte, cx.now));
+            return;
+        }
+        self.word(cx, mem, byte);
+    }
+
+    /// A character from the receiver.
+    fn word(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
+        let Some(step) = on_word(self.state, byte) else {
+            self.link.stats.noise_bytes += 1;
+            return;
+        };
+        let age = match self.flight {
+            Some(Flight { left: Some(left), .. }) => cx.now - left,
+            Some(_) => return,
+            None => Duration::ZERO,
+        };
+        if let (Some(flight), ACK | NAK) = (&mut self.flight, byte) {
+            flight.answers += 1;
+            flight.silent = 0;
+        }
+        trace_got(cx, char::from(byte).to_ascii_uppercase(), u64::from(self.number), 1);
+        match step {
+            SenderStep::Begin => {
+                self.agree(byte);
+                if self.state == Sending::Go {
+                    self.start_data(cx);
+                } else {
+                    self.invited = true;
+                }
+            }
+            SenderStep::Advance => self.advance(cx, byte, age),
+            SenderStep::Repeat => {
+                self.link.stats.naks_in += 1;
+                if self.state == Sending::Confirm {
+                    self.enter(cx, Sending::Eof);
+                }
+                self.unheard(age);
+                self.repeat(cx);
+            }
+            SenderStep::Remind => self.remind(cx, mem, byte, age),
+            SenderStep::Stream => {
+                self.agree(byte);
+                self.flight = None;
+                self.start_data(cx);
+            }
+        }
+    }
+
+    /// The receiver asks for a block again long after it left, or on a line of unknown rate: it may
+    /// have thrown it away (docs/decisions/020).
+    fn unheard(&mut self, age: Duration) {
+        let late = age >= Duration::from_millis(2500);
+        if self.state == Sending::Data && (late || self.link.config.line.rate_bps == 0) {
+            self.link.pace.lost_block();
+        }
+    }
+
+    /// A start character while something is out.
+    fn remind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8, age: Duration) {
+        match self.state {
+            Sending::Eof if self.is_batch() && self.file.taken => {
+                // The receiver wants the next file, so it has this one.
+                self.enter(cx, Sending::Confirm);
+                self.advance(cx, byte, age);
+            }
+            Sending::Data if self.file.taken => self.link.stats.noise_bytes += 1,
+            _ if age < STALE => self.link.stats.noise_bytes += 1,
+            state => {
+                self.link.pace.lost_start();
+                let check = self.check;
+                self.agree(byte);
+                if state == Sending::Data && self.check != check {
+                    // The same data, guarded as the receiver wants it.
+                    let long = self.flight.is_some_and(|flight| flight.long);
+                    let len = if long { LONG } else { SHORT };
+                    self.queue.restart();
+                    let wire = finish(mem.out, self.number, len, self.check);
+                    self.queue.push(wire);
+                }
+                self.repeat(cx);
+            }
+        }
+    }
+
+    /// Takes over what the receiver asks for.
+    fn agree(&mut self, byte: u8) {
+        match byte {
+            // After block 0 it only says to go on.
+            NAK if self.state == Sending::Go => {}
+            NAK => self.check = Check::Sum,
+            _ => self.check = Check::Crc,
+        }
+        self.streaming = byte == WANT_STREAM;
+    }
+
+    /// The receiver has what is out.
+    fn advance(&mut self, cx: &mut Cx<'_>, byte: u8, age: Duration) {
+        if let Some(flight) = self.flight {
+            if flight.copies == 1 && byte == ACK {
+                self.slowest = self.slowest.max(age);
+            }
+            if self.is_start() && flight.copies == 1 {
+                let first = Duration::from_millis(u64::from(self.link.config.start_pause_ms));
+                self.link.pace.start_heard(first);
+            }
+            if flight.answers < flight.copies && self.state == Sending::Data {
+                // More answers than one may be on their way.
+                self.settle(cx);
+            }
+        }
+        match self.state {
+            Sending::Header => {
+                self.flight = None;
+                self.enter(cx, Sending::Go);
+                self.base = Some(cx.now);
+            }
+            Sending::Data => {
+                if let Some(flight) = self.flight.take() {
+                    self.counted(flight.data);
+                }
+                self.file.taken = true;
+                self.number = self.number.wrapping_add(1);
+            }
+            Sending::Eof if self.is_batch() => {
+                self.enter(cx, Sending::Confirm);
+                self.base = Some(cx.now);
+            }
+            Sending::Eof => self.close(cx),
+            Sending::Confirm => {
+                self.agree(byte);
+                self.invited = true;
+                self.close(cx);
+            }
+            Sending::Goodbye => self.done(cx),
+            _ => {}
+        }
+    }
+
+    fn answer_timeout(&self) -> Duration {
+        let long = Duration::from_secs(u64::from(self.link.config.answer_timeout_s));
+        match self.state {
+            Sending::Eof | Sending::Goodbye => {
+                // Receivers do not stay for long after the end; lrzsz takes a second to answer.
+                let usual = self.slowest * 2 + Duration::from_millis(1500);
+                usual.clamp(Duration::from_secs(3), long.max(Duration::from_secs(3)))
+            }
+            Sending::Confirm => long.min(Duration::from_secs(15)),
+            _ => long,
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(u64::from(self.link.config.patience_s))
+    }
+
+    fn due(&self) -> Option<Instant> {
+        if self.settle.is_some() {
+            return self.settle;
+        }
+        match (self.state, self.flight) {
+            (Sending::Invite | Sending::Go, _) if !self.invited => {
+                self.base.map(|base| base + self.patience())
+            }
+            (Sending::Confirm, _) => self.base.map(|base| base + self.answer_timeout()),
+            (_, Some(Flight { left: Some(left), .. })) if self.queue.pending() == 0 => {
+                Some(left + self.answer_timeout())
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        [self.link.hold, self.due()].into_iter().flatten().min()
+    }
+
+    fn run_timers(&mut self, cx: &mut Cx<'_>) {
+        if self.due().is_none_or(|due| due > cx.now) {
+            return;
+        }
+        if self.settle.take().is_some() {
+            return;
+        }
+        self.link.stats.timeouts += 1;
+        let number = u64::from(self.number);
+        let waiting_for = self.state.name();
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
+        match self.state {
+            Sending::Invite if self.exhausted => self.done(cx),
+            Sending::Invite | Sending::Go => {
+                self.fail(cx, Blame::Peer, FailureKind::Silence, true);
+            }
+            // It was acknowledged, and the partner says no more.
+            Sending::Confirm => self.close(cx),
+            _ => {
+                let few = matches!(self.state, Sending::Data | Sending::Goodbye);
+                let Some(flight) = &mut self.flight else { return };
+                flight.silent += 1;
+                if few && flight.silent > 2 {
+                    return self.give_up(cx);
+                }
+                self.repeat(cx);
+            }
+        }
+    }
+}
+
+impl Flight {
+    fn new(data: usize, long: bool) -> Self {
+        Self { data, long, copies: 0, answers: 0, silent: 0, left: None }
+    }
+}

@@ -1,0 +1,143 @@
+//! The sender's files: names, block 0, and the store's answers.
+
+use super::{Ask, Core, Current, Flight, Source};
+use crate::engine::{Blame, Cx, FailureKind};
+use crate::file::{FileInfo, Refusal, Reply, StoreError};
+use crate::trace::TraceEvent;
+use crate::xymodem::frame::{HEADER, LONG, SHORT, finish};
+use crate::xymodem::link::{Ending, Note};
+use crate::xymodem::packet;
+use crate::xymodem::sender::Mem;
+use crate::xymodem::states::Sending;
+
+impl Core {
+    /// The current file, as far as it is known.
+    pub(in crate::xymodem) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+        FileInfo { name: &name[..self.file.name_len], ..self.file.info }
+    }
+
+    /// The store gives a file.
+    fn offered(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
+        // XMODEM has no name to send: what does not fit is only not shown.
+        let name_len = info.name.len().min(mem.name.len());
+        mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
+        let info_kept = FileInfo { name: &[], resume: false, ..*info };
+        self.file = Current { info: info_kept, name_len, open: true, ..Current::default() };
+        if cx.trace.enabled() {
+            let text = &mem.name[..name_len];
+            cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
+        }
+        if self.is_batch() {
+            let mut probe = FileInfo { name: info.name, ..info_kept };
+            // Whether the name fits must be known before anything is said; the fields are short.
+            probe.size = Some(u64::MAX);
+            let fits = packet::emit(&probe, false, &mut mem.out[HEADER..]).is_some();
+            if !fits || name_len < info.name.len() {
+                return self.refuse(Refusal::Name);
+            }
+        } else if self.link.stats.files_done > 0 {
+            // XMODEM carries one file.
+            return self.refuse(Refusal::Kind);
+        }
+        self.source = Source::new(self.file.info.size.filter(|_| self.is_batch()));
+        self.link.stats.current_file_bytes = 0;
+        self.enter(cx, Sending::Invite);
+    }
+
+    /// This file cannot be sent; on to the next.
+    fn refuse(&mut self, why: Refusal) {
+        self.link.stats.files_skipped += 1;
+        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.ask = Ask::Close { complete: false };
+    }
+
+    /// The partner waits for what comes next: block 0, the data, or the end.
+    pub(super) fn begin(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.invited = false;
+        if self.link.stats.files_done == 0 && !self.exhausted {
+            self.link.agreed(self.check, self.streaming);
+        }
+        if !self.is_batch() {
+            return self.start_data(cx);
+        }
+        let at = self.queue.restart();
+        let out = &mut mem.out[at..];
+        let len = if self.exhausted {
+            out[HEADER..HEADER + SHORT].fill(0);
+            Some(SHORT)
+        } else {
+            let info = self.info(mem.name);
+            packet::emit(&info, self.link.config.records, &mut out[HEADER..HEADER + LONG])
+        };
+        let Some(len) = len else {
+            return self.fail(cx, Blame::Local, FailureKind::Unsupported, true);
+        };
+        let wire = finish(out, 0, len, self.check);
+        self.queue.push(wire);
+        self.enter(cx, if self.exhausted { Sending::Goodbye } else { Sending::Header });
+        self.launch(cx, Flight::new(0, false));
+    }
+
+    /// The receiver is ready for block 1.
+    pub(super) fn start_data(&mut self, cx: &mut Cx<'_>) {
+        self.link.notes.push(Note::Started);
+        self.number = 1;
+        self.enter(cx, Sending::Data);
+    }
+
+    /// The receiver has the whole file.
+    pub(super) fn close(&mut self, cx: &mut Cx<'_>) {
+        self.flight = None;
+        self.queue.restart();
+        self.enter(cx, Sending::Close);
+        self.ask = Ask::Close { complete: true };
+    }
+
+    fn closed(&mut self, cx: &mut Cx<'_>, complete: bool) {
+        self.file.open = false;
+        if complete {
+            self.link.stats.files_done += 1;
+            self.link.notes.push(Note::Done { size: self.file.sent });
+        }
+        self.enter(cx, Sending::Next);
+        self.ask = Ask::Next;
+    }
+
+    fn no_more_files(&mut self, cx: &mut Cx<'_>) {
+        self.exhausted = true;
+        if self.is_batch() {
+            self.base = Some(cx.now);
+            self.enter(cx, Sending::Invite);
+        } else {
+            self.done(cx);
+        }
+    }
+
+    pub(in crate::xymodem) fn reply(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        reply: Reply<'_>,
+    ) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Next, Reply::File(info)) => self.offered(cx, mem, &info),
+            (Ask::Next, Reply::NoMoreFiles) => self.no_more_files(cx),
+            (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
+            (Ask::Close { .. }, Reply::Done) if self.link.ending != Ending::No => {
+                self.file.open = false;
+            }
+            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (Ask::Close { complete }, Reply::Done) => self.closed(cx, complete),
+            (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
+            // An answer to something else: a host's mistake.
+            _ => self.store_failed(cx, ask, StoreError::Unsupported),
+        }
+    }
+
+    fn store_failed(&mut self, cx: &mut Cx<'_>, ask: Ask, error: StoreError) {
+        self.file.open &= !matches!(ask, Ask::Close { .. });
+        self.fail(cx, Blame::Store, FailureKind::Store(error), true);
+    }
+}
