@@ -32,6 +32,7 @@ pub mod stats;
 pub mod time;
 pub mod trace;
 pub mod xymodem;
+pub mod zmodem;
 
 pub use engine::{Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants};
 pub use file::{

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 use wetstring_proto::{
-    Command, Cx, DigestKind, Engine, Event, FileInfo, FileKind, Instant, NoTrace, Outcome, Refusal,
-    Reply, Request, Status, Store, StoreError,
+    Command, Cx, Engine, Event, FileInfo, FileKind, Instant, NoTrace, Outcome, Refusal, Reply,
+    Request, Status, Store, StoreError,
 };
 
 /// A file in memory.
@@ -81,7 +81,7 @@ impl Store for Source {
                 into[..len].copy_from_slice(&bytes[from..from + len]);
                 Reply::Read(len)
             }
-            Request::Digest { kind: DigestKind::Xxh3, len } if self.digests => {
+            Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files[self.at - 1].bytes[..len as usize]))
             }
             Request::Close { complete, verified } => {
@@ -143,7 +143,7 @@ impl Store for Sink {
                 }
                 Reply::Done
             }
-            Request::Digest { kind: DigestKind::Xxh3, len } if self.digests => {
+            Request::Digest { len, .. } if self.digests => {
                 Reply::Digest(digest(&self.files.last().unwrap().bytes[..len as usize]))
             }
             Request::Close { complete, verified } => {

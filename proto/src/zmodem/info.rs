@@ -1,0 +1,218 @@
+//! File information: what the data subpacket of ZFILE says (digest §3.1, §5.8), and the options in
+//! the header of ZFILE (digest §4.2).
+//!
+//! ```text
+//! name NUL [size [SP mtime-octal [SP mode-octal [SP serial-octal [SP files-left [SP bytes-left]]]]]] NUL
+//! ```
+
+use super::packet::Header;
+use crate::file::{FileInfo, FileKind, Left, Wish};
+
+/// ZF0: what to do with the bytes on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Conversion {
+    /// Nothing said.
+    #[default]
+    Unsaid,
+    /// ZCBIN: none; beats every wish of the receiver but resuming.
+    Binary,
+    /// ZCNL: line ends become the local ones.
+    Newlines,
+    /// ZCRECOV: continue an interrupted transfer.
+    Resume,
+}
+
+/// ZF2: how the data is coded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Transport {
+    /// As it is.
+    #[default]
+    Plain,
+    /// ZTLZW.
+    Lzw,
+    /// ZTCRYPT.
+    Encrypted,
+    /// ZTRLE.
+    Rle,
+    /// A number that means nothing here.
+    Unknown(u8),
+}
+
+/// ZF1 bit: skip the file if the receiver has none of that name.
+const SKIP_IF_ABSENT: u8 = 0x80;
+/// ZF3 bit: sparse file.
+const SPARSE: u8 = 0x40;
+
+/// The options of ZFILE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FileOptions {
+    /// ZF0.
+    pub conversion: Conversion,
+    /// ZF1: what the sender wishes about a file that exists.
+    pub wish: Wish,
+    /// ZF1, bit 7: the file is only wanted where one of that name exists.
+    pub skip_if_absent: bool,
+    /// ZF2.
+    pub transport: Transport,
+    /// ZF3: holes may be skipped.
+    pub sparse: bool,
+}
+
+/// The number of each wish in ZF1.
+const WISHES: [(u8, Wish); 9] = [
+    (0, Wish::Unsaid),
+    (1, Wish::NewerOrLonger),
+    (2, Wish::DifferentCheck),
+    (3, Wish::Append),
+    (4, Wish::Overwrite),
+    (5, Wish::Newer),
+    (6, Wish::Different),
+    (7, Wish::Protect),
+    (8, Wish::Rename),
+];
+
+impl FileOptions {
+    /// Reads them from a header.
+    pub fn parse(header: &Header) -> Self {
+        let management = header.flag(1);
+        let wish = WISHES.iter().find(|(number, _)| *number == management & 0x1F);
+        Self {
+            conversion: match header.flag(0) {
+                1 => Conversion::Binary,
+                2 => Conversion::Newlines,
+                3 => Conversion::Resume,
+                _ => Conversion::Unsaid,
+            },
+            wish: wish.map_or(Wish::Unsaid, |(_, wish)| *wish),
+            skip_if_absent: management & SKIP_IF_ABSENT != 0,
+            transport: match header.flag(2) {
+                0 => Transport::Plain,
+                1 => Transport::Lzw,
+                2 => Transport::Encrypted,
+                3 => Transport::Rle,
+                other => Transport::Unknown(other),
+            },
+            sparse: header.flag(3) & SPARSE != 0,
+        }
+    }
+
+    /// The four data bytes of the header.
+    pub fn emit(&self) -> [u8; 4] {
+        let conversion = match self.conversion {
+            Conversion::Unsaid => 0,
+            Conversion::Binary => 1,
+            Conversion::Newlines => 2,
+            Conversion::Resume => 3,
+        };
+        let wish = WISHES.iter().find(|(_, wish)| *wish == self.wish).map_or(0, |(n, _)| *n);
+        let absent = if self.skip_if_absent { SKIP_IF_ABSENT } else { 0 };
+        let transport = match self.transport {
+            Transport::Plain => 0,
+            Transport::Lzw => 1,
+            Transport::Encrypted => 2,
+            Transport::Rle => 3,
+            Transport::Unknown(other) => other,
+        };
+        [if self.sparse { SPARSE } else { 0 }, transport, wish | absent, conversion]
+    }
+}
+
+/// Reads the file information; `None` without a name. Fields that make no sense, and all behind
+/// them, are not known.
+pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> {
+    let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let (name, rest) = data.split_at(end);
+    if name.is_empty() {
+        return None;
+    }
+    let rest = rest.get(1..).unwrap_or(b"");
+    let rest = &rest[..rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len())];
+    let mut fields = rest.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
+    let size = fields.next().and_then(|field| number(field, 10));
+    let modified = fields.next().and_then(|field| number(field, 8)).filter(|time| *time != 0);
+    let mode = fields.next().and_then(|field| number(field, 8)).filter(|mode| *mode != 0);
+    // A serial number, which nobody uses, stands before what is left.
+    let files = fields.nth(1).and_then(|field| number(field, 10));
+    let bytes = fields.next().and_then(|field| number(field, 10));
+    let left = files
+        .zip(bytes)
+        .map(|(files, bytes)| Left { files: u32::try_from(files).unwrap_or(u32::MAX), bytes });
+    Some(FileInfo {
+        name,
+        size,
+        modified: modified.and_then(|time| i64::try_from(time).ok()),
+        mode: mode.map(|mode| (mode & 0o777) as u32),
+        kind: match options.conversion {
+            Conversion::Newlines => FileKind::Text,
+            _ => FileKind::Binary,
+        },
+        resume: options.conversion == Conversion::Resume,
+        left,
+        wish: options.wish,
+        only_if_present: options.skip_if_absent,
+    })
+}
+
+fn number(digits: &[u8], base: u32) -> Option<u64> {
+    digits.iter().try_fold(0u64, |sum, digit| {
+        let value = char::from(*digit).to_digit(base)?;
+        sum.checked_mul(u64::from(base))?.checked_add(u64::from(value))
+    })
+}
+
+/// Bytes that [`emit`] needs behind the name: two NULs, six numbers and what separates them.
+pub const ROOM: usize = 112;
+
+/// Writes the file information behind a name that already stands in `out[..name_len]`; returns the
+/// whole length. `out` has [`ROOM`] bytes behind the name.
+pub fn emit(info: &FileInfo<'_>, name_len: usize, out: &mut [u8]) -> usize {
+    // A field cannot be left out if another follows: a size that is not known ends the list.
+    let mut to = Text { out, len: name_len };
+    to.byte(0);
+    if let Some(size) = info.size {
+        to.number(size, 10);
+        to.byte(b' ');
+        to.number(u64::try_from(info.modified.unwrap_or(0)).unwrap_or(0), 8);
+        to.byte(b' ');
+        // 0100000 is a regular file of Unix.
+        to.number(info.mode.map_or(0, |mode| u64::from(mode & 0o777) | 0o10_0000), 8);
+        to.byte(b' ');
+        to.byte(b'0');
+        if let Some(left) = info.left {
+            to.byte(b' ');
+            to.number(u64::from(left.files), 10);
+            to.byte(b' ');
+            to.number(left.bytes, 10);
+        }
+    }
+    to.byte(0);
+    to.len
+}
+
+struct Text<'a> {
+    out: &'a mut [u8],
+    len: usize,
+}
+
+impl Text<'_> {
+    fn byte(&mut self, byte: u8) {
+        self.out[self.len] = byte;
+        self.len += 1;
+    }
+
+    fn number(&mut self, mut value: u64, base: u64) {
+        let mut digits = [0u8; 22];
+        let mut at = digits.len();
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (value % base) as u8;
+            value /= base;
+            if value == 0 {
+                break;
+            }
+        }
+        for &digit in &digits[at..] {
+            self.byte(digit);
+        }
+    }
+}

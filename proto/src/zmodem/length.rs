@@ -1,0 +1,57 @@
+//! Subpacket lengths that fit the errors of the line.
+//!
+//! A hit costs a round trip and everything under way, whatever the length; beyond that it costs the
+//! subpacket it hits. A subpacket of L bytes costs its overhead h once. On a line that carries m
+//! good bytes between hits the sum of both is least near L = sqrt(h m).
+
+/// Learns how often the line is hit, and says how long a subpacket should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LengthPolicy {
+    good: u64,
+    losses: u64,
+    enabled: bool,
+}
+
+/// Bytes of a subpacket that are not data: its end and its check.
+const OVERHEAD: u64 = 6;
+/// Bytes a line is trusted for that has not been hit yet, and one that has.
+const TRUST: [u64; 2] = [1_000_000, 2_000];
+/// Subpackets below this are all overhead.
+const SHORTEST: usize = 32;
+/// Losses after which the older half of the record is forgotten, so that the policy follows a line
+/// that changes.
+const MEMORY: u64 = 32;
+
+impl LengthPolicy {
+    pub(crate) fn new(enabled: bool) -> Self {
+        Self { good: 0, losses: 0, enabled }
+    }
+
+    /// The line was hit after so many good bytes since it was hit last.
+    pub(crate) fn hit(&mut self, good: u64) {
+        self.good += good;
+        self.losses += 1;
+        if self.losses > MEMORY {
+            self.losses /= 2;
+            self.good /= 2;
+        }
+    }
+
+    /// The best length, given how many bytes were sent since the last hit, at most `longest`.
+    pub(crate) fn length(&self, since: u64, longest: usize) -> usize {
+        if !self.enabled {
+            return longest;
+        }
+        let between = if self.losses == 0 {
+            since * 10 + TRUST[0]
+        } else {
+            // The hit that will end the present stretch is counted, so that a stretch which has
+            // only just begun does not look like a short one.
+            let expected = self.good / self.losses;
+            (self.good + since.max(expected) + TRUST[1]) / (self.losses + 1)
+        };
+        let best = usize::try_from((OVERHEAD * between).isqrt()).unwrap_or(usize::MAX);
+        // Multiples of 16: a length that wanders does nobody good.
+        (best & !15).clamp(SHORTEST.min(longest), longest)
+    }
+}

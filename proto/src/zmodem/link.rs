@@ -1,0 +1,442 @@
+//! What sender and receiver have in common: the queue towards the port, counters, how it ends and
+//! what to tell the person.
+
+use super::config::Config;
+use super::escape::Escaper;
+use super::frame::FrameReader;
+use super::packet::{CANCEL, Header, MAX_HEADER, letter};
+use super::timing::RoundTrip;
+use crate::engine::{Cx, Event, Failure, Outcome, Status};
+use crate::file::{FileInfo, Refusal};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+
+/// Longest name of a file on the wire.
+pub(crate) const MAX_NAME: usize = 1024;
+
+/// Bytes on their way to the port.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Output {
+    start: usize,
+    end: usize,
+    /// Bytes the port has taken.
+    pub(crate) taken: u64,
+    /// Position in the stream at which to pause, and for how long.
+    pause: Option<(u64, Duration)>,
+    /// Until then nothing is lent.
+    paused: Option<Instant>,
+}
+
+impl Output {
+    pub(crate) fn pending(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Position in the stream behind all that is queued.
+    pub(crate) fn position(&self) -> u64 {
+        self.taken + self.pending() as u64
+    }
+
+    /// Bytes to lend now: up to the next pause.
+    fn ready(&self, now: Instant) -> usize {
+        if self.paused.is_some_and(|until| now < until) {
+            return 0;
+        }
+        match self.pause {
+            Some((at, _)) => self.pending().min((at - self.taken) as usize),
+            None => self.pending(),
+        }
+    }
+
+    pub(crate) fn lend<'a>(&self, out: &'a [u8], now: Instant) -> &'a [u8] {
+        &out[self.start..self.start + self.ready(now)]
+    }
+
+    /// The port took `len` bytes. Returns how many that really were.
+    pub(crate) fn take(&mut self, len: usize, now: Instant) -> usize {
+        let len = len.min(self.ready(now));
+        self.start += len;
+        self.taken += len as u64;
+        if let Some((at, pause)) = self.pause
+            && self.taken == at
+        {
+            self.pause = None;
+            self.paused = Some(now + pause);
+        }
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        len
+    }
+
+    /// Nothing that is queued later leaves until `pause` after what is queued now.
+    pub(crate) fn pause(&mut self, now: Instant, pause: Duration) {
+        if self.pending() == 0 {
+            self.paused = Some(now + pause);
+        } else if self.pause.is_none() {
+            self.pause = Some((self.position(), pause));
+        }
+    }
+
+    /// The pause is over. Returns whether one still runs, and until when.
+    pub(crate) fn paused(&mut self, now: Instant) -> Option<Instant> {
+        self.paused = self.paused.filter(|until| now < *until);
+        self.paused
+    }
+
+    pub(crate) fn paused_until(&self) -> Option<Instant> {
+        self.paused
+    }
+
+    /// Room of at least `want` bytes behind what is queued. Little is moved to the front for that;
+    /// much has to leave first.
+    pub(crate) fn room<'a>(&mut self, out: &'a mut [u8], want: usize) -> Option<&'a mut [u8]> {
+        if out.len() - self.end < want && self.start > 0 && self.pending() <= out.len() / 4 {
+            out.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        let room = &mut out[self.end..];
+        (room.len() >= want).then_some(room)
+    }
+
+    pub(crate) fn push(&mut self, len: usize) {
+        self.end += len;
+    }
+
+    /// Drops everything that has not left; returns how much that was.
+    pub(crate) fn drop_unsent(&mut self) -> usize {
+        let dropped = self.pending();
+        self.pause = None;
+        (self.start, self.end) = (0, 0);
+        dropped
+    }
+}
+
+/// Things to tell the person, in order. Names and texts stand elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Note {
+    Negotiated,
+    Started { offset: u64 },
+    Done { size: u64 },
+    Refused { why: Option<Refusal>, by_peer: bool },
+    Cancelled { by_peer: bool },
+    Message,
+}
+
+const NOTES: usize = 8;
+
+/// A short queue; a host that never looks loses the newest.
+#[derive(Clone, Debug)]
+pub(crate) struct Notes {
+    ring: [Note; NOTES],
+    first: usize,
+    count: usize,
+}
+
+impl Notes {
+    pub(crate) fn push(&mut self, note: Note) {
+        if self.count < NOTES {
+            self.ring[(self.first + self.count) % NOTES] = note;
+            self.count += 1;
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Note> {
+        let note = (self.count > 0).then(|| self.ring[self.first])?;
+        self.first = (self.first + 1) % NOTES;
+        self.count -= 1;
+        Some(note)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// A short text in fixed memory; what does not fit is cut off.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    bytes: [u8; 160],
+    len: usize,
+}
+
+impl Text {
+    const fn new() -> Self {
+        Self { bytes: [0; 160], len: 0 }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..self.len]).unwrap_or("")
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let take = bytes.len().min(self.bytes.len() - self.len);
+        self.bytes[self.len..self.len + take].copy_from_slice(&bytes[..take]);
+        self.len += take;
+    }
+}
+
+impl core::fmt::Write for Text {
+    fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        self.put(s.as_bytes());
+        Ok(())
+    }
+}
+
+/// Something that was said and has to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    /// Position in the stream behind it.
+    pub(crate) ends_at: u64,
+    /// When its last byte left.
+    pub(crate) left: Option<Instant>,
+    /// How often it was said.
+    pub(crate) copies: u32,
+    /// When it was said first.
+    pub(crate) since: Instant,
+}
+
+/// How far an engine is with ending.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// Not ending.
+    No,
+    /// The outcome is fixed; the store must be told and the last words must leave.
+    Words(Outcome),
+    /// Everything is said; what may still come for us is awaited until then.
+    Linger { outcome: Outcome, until: Instant },
+    /// Finished.
+    Over(Outcome),
+}
+
+/// The common part of both engines.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) config: Config,
+    pub(crate) reader: FrameReader,
+    pub(crate) output: Output,
+    pub(crate) escaper: Escaper,
+    pub(crate) stats: Stats,
+    pub(crate) notes: Notes,
+    pub(crate) message: Text,
+    pub(crate) agreement: Text,
+    pub(crate) ending: Ending,
+    /// When the port last took something, or was first given something to take.
+    pub(crate) moved: Instant,
+    /// When the partner last said something usable.
+    pub(crate) spoke: Instant,
+    /// What the partner has to answer.
+    pub(crate) question: Option<Question>,
+    pub(crate) timing: RoundTrip,
+}
+
+impl Link {
+    pub(crate) fn new(config: Config, first_wait: Duration) -> Self {
+        let ceiling = Duration::from_secs(u64::from(config.timeout_s));
+        Self {
+            question: None,
+            timing: RoundTrip::new(first_wait, ceiling),
+            reader: FrameReader::new(config.dropping()),
+            output: Output::default(),
+            escaper: Escaper::new(config.escape),
+            stats: Stats::default(),
+            notes: Notes { ring: [Note::Message; NOTES], first: 0, count: 0 },
+            message: Text::new(),
+            agreement: Text::new(),
+            ending: Ending::No,
+            moved: Instant::ZERO,
+            spoke: Instant::ZERO,
+            config,
+        }
+    }
+
+    /// Silence that nothing explains ends the transfer after so long.
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs(u64::from(self.config.patience_s))
+    }
+
+    /// Queues a header. False if there is no room: the port takes nothing.
+    pub(crate) fn say(&mut self, cx: &mut Cx<'_>, out: &mut [u8], header: &Header) -> bool {
+        let mut bytes = [0; MAX_HEADER];
+        let len = header.put(&mut self.escaper, &mut bytes);
+        let said = self.say_bytes(cx, out, &bytes[..len]);
+        if said {
+            self.stats.packets_out += 1;
+            trace_sent(cx, letter(header.kind), u64::from(header.number()), len);
+        }
+        said
+    }
+
+    /// Queues bytes as they are.
+    pub(crate) fn say_bytes(&mut self, cx: &Cx<'_>, out: &mut [u8], bytes: &[u8]) -> bool {
+        let Some(room) = self.output.room(out, bytes.len()) else { return false };
+        room[..bytes.len()].copy_from_slice(bytes);
+        self.queued(cx, bytes.len());
+        true
+    }
+
+    /// So many bytes were put into the room of the queue.
+    pub(crate) fn queued(&mut self, cx: &Cx<'_>, len: usize) {
+        if self.output.pending() == 0 {
+            // A stalled port is measured from when there was something for it to take.
+            self.moved = self.moved.max(cx.now);
+        }
+        self.output.push(len);
+    }
+
+    /// Tells the partner that all is over.
+    pub(crate) fn say_cancel(&mut self, cx: &Cx<'_>, out: &mut [u8]) {
+        self.say_bytes(cx, out, CANCEL);
+    }
+
+    /// Whether the port has enough for now.
+    pub(crate) fn saturated(&self) -> bool {
+        self.output.pending() >= self.config.output_chunk()
+    }
+
+    /// The port took bytes.
+    pub(crate) fn sent(&mut self, cx: &Cx<'_>, len: usize) {
+        let len = self.output.take(len, cx.now);
+        self.stats.wire_out_bytes += len as u64;
+        if len > 0 {
+            self.moved = cx.now;
+        }
+        if let Some(question) = &mut self.question
+            && question.left.is_none()
+            && question.ends_at <= self.output.taken
+        {
+            question.left = Some(cx.now);
+        }
+    }
+
+    /// What was queued last wants an answer.
+    pub(crate) fn expect_answer(&mut self, now: Instant, again: bool) {
+        let before = self.question.filter(|_| again);
+        self.question = Some(Question {
+            ends_at: self.output.position(),
+            left: (self.output.pending() == 0).then_some(now),
+            copies: before.map_or(0, |question| question.copies) + 1,
+            since: before.map_or(now, |question| question.since),
+        });
+    }
+
+    /// The answer came.
+    pub(crate) fn answered(&mut self, now: Instant) {
+        if let Some(Question { left: Some(left), copies: 1, .. }) = self.question.take() {
+            self.timing.sample(now - left);
+        } else {
+            self.timing.answered();
+        }
+    }
+
+    /// Whether what comes now cannot be an answer to what was said last.
+    pub(crate) fn too_soon(&self, now: Instant) -> bool {
+        self.question.is_some_and(|question| match question.left {
+            Some(left) => now - left < self.timing.soonest(),
+            None => true,
+        })
+    }
+
+    /// Whether the last question left less than a second, or a round trip, ago.
+    pub(crate) fn said_lately(&self, now: Instant) -> bool {
+        self.question.is_some_and(|question| match question.left {
+            Some(left) => now - left < self.timing.soonest().max(Duration::from_secs(1)),
+            None => true,
+        })
+    }
+
+    /// When the answer is overdue. What has not left yet is the port's business, which has a limit
+    /// of its own.
+    pub(crate) fn overdue(&self) -> Option<Instant> {
+        Some(self.question?.left? + self.timing.wait())
+    }
+
+    /// The port has had something to take for too long.
+    pub(crate) fn stalled_at(&self) -> Option<Instant> {
+        (self.output.pending() > 0).then(|| self.moved + self.patience())
+    }
+
+    /// Begins to end. The first reason counts.
+    pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
+        if self.ending == Ending::No {
+            self.ending = Ending::Words(outcome);
+            if let Outcome::Failed(Failure { .. }) = outcome {
+                cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
+            }
+            self.moved = cx.now;
+        }
+    }
+
+    /// The last words have left, or will not.
+    pub(crate) fn words_are_out(&self, now: Instant) -> bool {
+        self.output.pending() == 0 || now - self.moved >= Duration::from_secs(1)
+    }
+
+    pub(crate) fn ending_deadline(&self) -> Option<Instant> {
+        match self.ending {
+            Ending::No | Ending::Over(_) => None,
+            Ending::Words(_) => Some(self.moved + Duration::from_secs(1)),
+            Ending::Linger { until, .. } => Some(until),
+        }
+    }
+
+    pub(crate) fn tick_ending(&mut self, now: Instant) {
+        if let Ending::Linger { outcome, until } = self.ending
+            && until <= now
+        {
+            self.ending = Ending::Over(outcome);
+        }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match self.ending {
+            Ending::No | Ending::Words(_) => Status::Running,
+            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
+            Ending::Over(outcome) => Status::Over(outcome),
+        }
+    }
+
+    /// Counts a good frame from the partner.
+    pub(crate) fn heard(&mut self, cx: &mut Cx<'_>, kind: char, number: u64, len: usize) {
+        self.stats.packets_in += 1;
+        self.spoke = cx.now;
+        if cx.trace.enabled() {
+            cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len });
+        }
+    }
+
+    /// Counts a frame that cannot be used.
+    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+        self.stats.damaged += 1;
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+    }
+
+    /// Something the partner said in words.
+    pub(crate) fn take_message(&mut self, text: &[u8]) {
+        self.message = Text::new();
+        self.message.put(text);
+        self.notes.push(Note::Message);
+    }
+
+    /// A note as the person gets it.
+    pub(crate) fn event<'a>(&'a self, note: Note, info: FileInfo<'a>) -> Event<'a> {
+        match note {
+            Note::Negotiated => Event::Negotiated(self.agreement.as_str()),
+            Note::Started { offset } => Event::FileStarted { info, offset },
+            Note::Done { size } => Event::FileDone { size, verified: false },
+            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
+            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Note::Message => Event::Message(&self.message.bytes[..self.message.len]),
+        }
+    }
+}
+
+/// Leaves the trace of a header or subpacket that was queued.
+pub(crate) fn trace_sent(cx: &mut Cx<'_>, kind: char, number: u64, len: usize) {
+    if cx.trace.enabled() {
+        let event = TraceEvent::Sent { kind, number, len, again: 0 };
+        cx.trace.record(cx.now, &event);
+    }
+}

@@ -1,0 +1,76 @@
+//! ZMODEM (Forsberg, "The ZMODEM Inter Application File Transfer Protocol", 14 October 1988, and
+//! what its heirs made of it).
+//!
+//! ```text
+//! ZPAD ZPAD ZDLE B  type d0 d1 d2 d3 crc16 CR LF [XON]           hex header
+//! ZPAD ZDLE A|C     type d0 d1 d2 d3 crc16|crc32                 binary header
+//! data... ZDLE end crc16|crc32                                   data subpacket, to 8192 bytes
+//!
+//! sender    ZRQINIT         ZFILE,info         ZDATA,data...  ZEOF          ZFIN       OO
+//! receiver           ZRINIT             ZRPOS                       ZRINIT        ZFIN
+//! ```
+//!
+//! The sender streams; the receiver only speaks when something is wrong (ZRPOS: go on from here) or
+//! at an end. Reading order: [`escape`] is the coding of bytes, [`frame`] finds headers and data in
+//! the stream, [`packet`] gives them types, [`info`] describes files, [`states`] is the whole
+//! protocol on one screen, and [`Sender`] and [`Receiver`] are the two engines.
+//!
+//! Not here: LZW and encryption (files so coded are refused), sparse files, the 8th-bit escape
+//! (defined nowhere), the receiver's window of variable headers (ZRRQWN), TIMESYNC.
+
+pub mod config;
+pub mod escape;
+pub mod frame;
+pub mod info;
+mod length;
+mod link;
+pub mod packet;
+mod receiver;
+mod receiving;
+pub mod rle;
+mod scan;
+mod sender;
+mod sending;
+mod sink;
+mod source;
+pub mod states;
+mod timing;
+
+pub use config::{Attention, Commands, Config};
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+use frame::{Found, FrameReader};
+
+/// Who speaks ZMODEM at the other end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Speaker {
+    /// A sender (ZRQINIT, or ZFILE at once): start a receiver.
+    Sender,
+    /// A receiver (ZRINIT, ZCHALLENGE): start a sender.
+    Receiver,
+}
+
+/// Looks for the first good header of a ZMODEM session in `bytes`, and says where it begins and who
+/// speaks. The check of the header has to be right, so that text which shows the trigger as such
+/// starts nothing.
+pub fn recognise(bytes: &[u8]) -> Option<(usize, Speaker)> {
+    let mut at = 0;
+    while at < bytes.len() {
+        at += bytes[at..].iter().position(|byte| byte & 0x7F == packet::ZPAD)?;
+        let mut reader = FrameReader::new(escape::Dropping::FlowControl);
+        // From each ZPAD anew: the bytes of one header are few.
+        let end = bytes.len().min(at + 2 * packet::MAX_HEADER);
+        if let (_, Some(Found::Header(header))) = reader.next(&mut [], &bytes[at..end]) {
+            match header.kind {
+                packet::kind::ZRQINIT | packet::kind::ZFILE => return Some((at, Speaker::Sender)),
+                packet::kind::ZRINIT | packet::kind::ZCHALLENGE => {
+                    return Some((at, Speaker::Receiver));
+                }
+                _ => {}
+            }
+        }
+        at += 1;
+    }
+    None
+}

@@ -1,0 +1,252 @@
+//! Headers: their types, their forms on the wire, and the flags they carry (digest §4.1, §4.2).
+//!
+//! ```text
+//! hex       ZPAD ZPAD ZDLE B  type d0 d1 d2 d3 crc16        in hex digits, then CR LF|80 [XON]
+//! binary    ZPAD ZDLE A       type d0 d1 d2 d3 crc16        escaped
+//! binary    ZPAD ZDLE C       type d0 d1 d2 d3 crc32        escaped, also for the data that follows
+//! run-coded ZPAD ZDLE D       as C; the data that follows is run-length coded
+//! variable  a b c d for A B C D: a byte n before the type, then n data bytes instead of four
+//! ```
+//!
+//! d0..d3 are a position, least significant first, or the flags ZF3 ZF2 ZF1 ZF0.
+
+use super::escape::{Escaper, SLACK, ZDLE};
+use crate::crc::{crc16, crc16_update, crc32, crc32_update};
+
+/// `*`, which begins every header.
+pub const ZPAD: u8 = b'*';
+
+/// Frame types.
+pub mod kind {
+    #![allow(missing_docs)] // the standard's own names
+    pub const ZRQINIT: u8 = 0;
+    pub const ZRINIT: u8 = 1;
+    pub const ZSINIT: u8 = 2;
+    pub const ZACK: u8 = 3;
+    pub const ZFILE: u8 = 4;
+    pub const ZSKIP: u8 = 5;
+    pub const ZNAK: u8 = 6;
+    pub const ZABORT: u8 = 7;
+    pub const ZFIN: u8 = 8;
+    pub const ZRPOS: u8 = 9;
+    pub const ZDATA: u8 = 10;
+    pub const ZEOF: u8 = 11;
+    pub const ZFERR: u8 = 12;
+    pub const ZCRC: u8 = 13;
+    pub const ZCHALLENGE: u8 = 14;
+    pub const ZCOMPL: u8 = 15;
+    pub const ZCAN: u8 = 16;
+    pub const ZFREECNT: u8 = 17;
+    pub const ZCOMMAND: u8 = 18;
+    pub const ZSTDERR: u8 = 19;
+}
+
+/// The letter of a frame type in traces.
+pub const fn letter(kind: u8) -> char {
+    const LETTERS: &[u8; 20] = b"QISAFKNXZPDERCHM!BOT";
+    if (kind as usize) < LETTERS.len() { LETTERS[kind as usize] as char } else { '?' }
+}
+
+/// Ends of data subpackets.
+pub mod end {
+    #![allow(missing_docs)] // the standard's own names
+    /// The frame ends, a header follows, no answer.
+    pub const ZCRCE: u8 = b'h';
+    /// More subpackets follow, no answer.
+    pub const ZCRCG: u8 = b'i';
+    /// More subpackets follow, ZACK is expected.
+    pub const ZCRCQ: u8 = b'j';
+    /// The frame ends, ZACK is expected.
+    pub const ZCRCW: u8 = b'k';
+}
+
+/// ZRINIT, ZF0: what a receiver can do.
+pub mod capability {
+    /// Send and receive at once.
+    pub const CANFDX: u8 = 0x01;
+    /// Receive while it writes to its disk.
+    pub const CANOVIO: u8 = 0x02;
+    /// Send a break.
+    pub const CANBRK: u8 = 0x04;
+    /// Run-length coded data (Omen; CANCRY in 1988).
+    pub const CANRLE: u8 = 0x08;
+    /// LZW compressed files.
+    pub const CANLZW: u8 = 0x10;
+    /// CRC-32.
+    pub const CANFC32: u8 = 0x20;
+    /// Wants control characters escaped.
+    pub const ESCCTL: u8 = 0x40;
+    /// Wants the 8th bit escaped; nowhere defined.
+    pub const ESC8: u8 = 0x80;
+    /// ZF1: variable headers.
+    pub const CANVHDR: u8 = 0x01;
+    /// ZF1: takes data subpackets of 8192 bytes. Our own; nobody else uses this bit.
+    pub const OWN_LONG: u8 = 0x40;
+}
+
+/// ZSINIT, ZF0: the sender wants control characters escaped.
+pub const TESCCTL: u8 = 0x40;
+/// ZSINIT, ZF0: the sender wants the 8th bit escaped; nowhere defined.
+pub const TESC8: u8 = 0x80;
+
+/// The form of a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Form {
+    /// Hex digits; data that follows has a CRC-16.
+    #[default]
+    Hex,
+    /// Binary with CRC-16.
+    Bin16,
+    /// Binary with CRC-32.
+    Bin32,
+    /// Binary with CRC-32, run-length coded data.
+    Rle,
+}
+
+impl Form {
+    /// The form a letter stands for, and whether its length is variable.
+    pub const fn from_letter(letter: u8) -> Option<(Self, bool)> {
+        match letter {
+            b'A' | b'a' => Some((Self::Bin16, letter == b'a')),
+            b'B' | b'b' => Some((Self::Hex, letter == b'b')),
+            b'C' | b'c' => Some((Self::Bin32, letter == b'c')),
+            b'D' | b'd' => Some((Self::Rle, letter == b'd')),
+            _ => None,
+        }
+    }
+
+    /// The letter of this form.
+    pub const fn letter(self, variable: bool) -> u8 {
+        let letter = match self {
+            Self::Bin16 => b'A',
+            Self::Hex => b'B',
+            Self::Bin32 => b'C',
+            Self::Rle => b'D',
+        };
+        if variable { letter | 0x20 } else { letter }
+    }
+
+    /// Bytes of the check, of the header (4 only in binary) and of the data that follows.
+    pub const fn check_len(self) -> usize {
+        match self {
+            Self::Hex | Self::Bin16 => 2,
+            Self::Bin32 | Self::Rle => 4,
+        }
+    }
+}
+
+/// Most data bytes of a variable header.
+pub const MAX_DATA: usize = 16;
+/// Room for any header with four data bytes on the wire, all of it escaped.
+pub const MAX_HEADER: usize = 32;
+
+/// A header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// Frame type, see [`kind`].
+    pub kind: u8,
+    /// The first four data bytes as they stand on the wire.
+    pub data: [u8; 4],
+    /// Its form.
+    pub form: Form,
+    /// It came, or is to go, with a length byte.
+    pub variable: bool,
+}
+
+impl Header {
+    /// A hex header with a position, or any number.
+    pub const fn hex(kind: u8, number: u32) -> Self {
+        Self { kind, data: number.to_le_bytes(), form: Form::Hex, variable: false }
+    }
+
+    /// The data as a position, or any number.
+    pub const fn number(&self) -> u32 {
+        u32::from_le_bytes(self.data)
+    }
+
+    /// Flag byte `ZF0` to `ZF3`.
+    pub const fn flag(&self, index: usize) -> u8 {
+        self.data[3 - index]
+    }
+
+    /// Writes it to `out`, which has room for [`MAX_HEADER`] bytes; returns its length.
+    pub fn put(&self, escaper: &mut Escaper, out: &mut [u8]) -> usize {
+        let mut body = [0u8; 6];
+        body[0] = 4;
+        body[1] = self.kind;
+        body[2..].copy_from_slice(&self.data);
+        let covered = &body[1..];
+        if self.form == Form::Hex {
+            return self.put_hex(&body, crc16(covered), out);
+        }
+        out[..3].copy_from_slice(&[ZPAD, ZDLE, self.form.letter(self.variable)]);
+        escaper.after(out[2]);
+        let mut whole = [0u8; 10];
+        let from = usize::from(!self.variable);
+        whole[..6].copy_from_slice(&body);
+        let check = self.form.check_len();
+        match check {
+            2 => whole[6..8].copy_from_slice(&crc16(covered).to_be_bytes()),
+            _ => whole[6..10].copy_from_slice(&crc32(covered).to_le_bytes()),
+        }
+        let mut escaped = [0u8; 20 + SLACK];
+        let len = escaper.put(&whole[from..6 + check], &mut escaped);
+        out[3..3 + len].copy_from_slice(&escaped[..len]);
+        3 + len
+    }
+
+    fn put_hex(&self, body: &[u8; 6], crc: u16, out: &mut [u8]) -> usize {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        out[..4].copy_from_slice(&[ZPAD, ZPAD, ZDLE, Form::Hex.letter(self.variable)]);
+        let mut len = 4;
+        let from = usize::from(!self.variable);
+        for byte in body[from..].iter().chain(&crc.to_be_bytes()) {
+            out[len] = DIGITS[usize::from(byte >> 4)];
+            out[len + 1] = DIGITS[usize::from(byte & 15)];
+            len += 2;
+        }
+        out[len..len + 2].copy_from_slice(b"\r\x8a");
+        len += 2;
+        // A XON, in case noise has made an XOFF; not where nothing may follow.
+        if !matches!(self.kind, kind::ZACK | kind::ZFIN) {
+            out[len] = 0x11;
+            len += 1;
+        }
+        len
+    }
+}
+
+/// Room a data subpacket of `len` bytes may need on the wire.
+pub const fn subpacket_room(len: usize) -> usize {
+    2 * len + 2 + 8 + 1 + SLACK
+}
+
+/// Writes a data subpacket to `out`, which has [`subpacket_room`]; returns the length of its escaped
+/// data, and of all of it.
+pub fn put_subpacket(
+    escaper: &mut Escaper,
+    form: Form,
+    data: &[u8],
+    end: u8,
+    out: &mut [u8],
+) -> (usize, usize) {
+    let coded = escaper.put(data, out);
+    let mut made = coded;
+    out[made..made + 2].copy_from_slice(&[ZDLE, end]);
+    made += 2;
+    escaper.after(end);
+    made += if form.check_len() == 2 {
+        escaper.put(&crc16_update(crc16(data), &[end]).to_be_bytes(), &mut out[made..])
+    } else {
+        escaper.put(&crc32_update(crc32(data), &[end]).to_le_bytes(), &mut out[made..])
+    };
+    if end == end::ZCRCW {
+        out[made] = 0x11;
+        made += 1;
+    }
+    (coded, made)
+}
+
+/// The cancel of a session: CANs, and backspaces that rub out what they left at a prompt ([Z88]).
+pub const CANCEL: &[u8; 18] =
+    b"\x18\x18\x18\x18\x18\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08";

@@ -1,0 +1,671 @@
+//! The state machine of the receiver (digest §5, §6). Files and the store are in `files`.
+
+use super::config::{Attention, Config};
+use super::escape::Dropping;
+use super::frame::Found;
+use super::info::FileOptions;
+use super::link::{Ending, Link, Note};
+use super::packet::{Form, Header, TESC8, TESCCTL, end, kind, letter};
+use super::receiver::Mem;
+use super::sink::Sink;
+use super::states::{ReceiverStep, Receiving, at_receiver};
+use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
+use crate::file::FileInfo;
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+
+mod files;
+
+/// Time in which a failed transfer's last frames run out.
+const DRAIN: Duration = Duration::from_millis(400);
+/// The shortest silence in the middle of data that is taken for a loss.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Our own echo, so often, means that nobody else is there.
+const MOST_ECHOES: u32 = 3;
+/// The longest pause that a partner may ask for with its attention string.
+const LONGEST_PAUSE: u32 = 5;
+/// A ZFIN that comes again, as far as it is the same from every sender.
+const FINISH: &[u8; 18] = b"**\x18B0800000000022d";
+/// How often it is answered.
+const MOST_FINISH: u32 = 5;
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Offer,
+    Write,
+    Digest(u64),
+    Close { complete: bool },
+}
+
+/// The file that is being received. Its name stands in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    /// Facts, with an empty name.
+    info: FileInfo<'static>,
+    name_len: usize,
+    /// The store has it open.
+    open: bool,
+}
+
+/// What the data that follows the last header is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Expecting {
+    Nothing,
+    Attention,
+    File(FileOptions),
+    Data,
+    /// Data, run-length coded.
+    Runs,
+    Command,
+    Message,
+}
+
+/// What follows when the store has closed a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum After {
+    /// The sender may send the next.
+    Ready,
+    /// The file is offered again, from its start.
+    Offer,
+    /// The sender is told to skip it.
+    Skip,
+}
+
+/// Run-coded data that waits for room.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    at: usize,
+    len: usize,
+    end: u8,
+}
+
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    state: Receiving,
+    pub(super) ask: Ask,
+    pub(super) sink: Sink,
+    file: Current,
+    expecting: Expecting,
+    held: Option<Held>,
+    after: After,
+    attention: Attention,
+    /// The sender has proved itself, or need not.
+    proved: bool,
+    /// Position in the sender's file of the next byte to come.
+    position: u64,
+    /// Length of the file that was closed last.
+    closed_at: Option<u64>,
+    /// Our CRC of the part that is here.
+    check: u32,
+    /// When the last byte of data came.
+    heard: Instant,
+    /// Decoded bytes that make a write worth its call.
+    write_at: usize,
+    /// Faults in a row.
+    faults: u32,
+    files: u32,
+    echoes: u32,
+    finishes: u32,
+    /// The person does not want the file that is on offer.
+    unwanted: bool,
+    /// The person wants no more files.
+    last: bool,
+    started: bool,
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        let buffer = config.sink_len();
+        let rate = config.line.rate_bps as usize;
+        // On a slow line a write each second keeps a partial file worth resuming.
+        let write_at = if rate == 0 { buffer / 2 } else { (rate / 10).clamp(512, buffer / 2) };
+        let proved = config.challenge == 0;
+        let first = Duration::from_secs(10);
+        Self {
+            state: Receiving::Init,
+            ask: Ask::Nothing,
+            sink: Sink::default(),
+            file: Current::default(),
+            expecting: Expecting::Nothing,
+            held: None,
+            after: After::Ready,
+            attention: Attention::NONE,
+            proved,
+            position: 0,
+            closed_at: None,
+            check: 0,
+            heard: Instant::ZERO,
+            write_at,
+            faults: 0,
+            files: 0,
+            echoes: 0,
+            finishes: 0,
+            unwanted: false,
+            last: false,
+            started: false,
+            link: Link::new(config, first),
+        }
+    }
+
+    /// The current file, as far as it is known.
+    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+        FileInfo { name: &name[..self.file.name_len], ..self.file.info }
+    }
+
+    /// Nothing has been said yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        !self.started && self.link.ending == Ending::No
+    }
+
+    /// Whether input is taken now, or waits until the store has answered.
+    pub(super) fn takes_input(&self) -> bool {
+        match self.link.ending {
+            Ending::No => !self.blocked(),
+            Ending::Words(_) | Ending::Linger { .. } => true,
+            Ending::Over(_) => false,
+        }
+    }
+
+    fn blocked(&self) -> bool {
+        matches!(self.state, Receiving::Offer | Receiving::Close)
+            || matches!(self.ask, Ask::Digest(_))
+            || self.held.is_some()
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, state: Receiving) {
+        if cx.trace.enabled() && self.state != state {
+            let (from, to) = (self.state.name(), state.name());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.state = state;
+    }
+
+    fn fail(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, blame: Blame, kind: FailureKind) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        self.link.output.drop_unsent();
+        if self.state == Receiving::Data {
+            self.say_attention(cx, mem);
+        }
+        if matches!(kind, FailureKind::Store(_)) {
+            self.link.say(cx, mem.out, &Header::hex(kind::ZFERR, 0));
+        }
+        self.link.say_cancel(cx, mem.out);
+        self.give_up(cx, blame, kind);
+    }
+
+    /// Ends without a word to the sender.
+    fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
+        self.enter(cx, Receiving::End);
+        self.link.question = None;
+        self.held = None;
+        // What is decoded goes to the store first: a partial file may be resumed.
+        let store_failed = matches!(kind, FailureKind::Store(_));
+        self.ask = match (self.file.open, self.sink.pending()) {
+            (false, _) => Ask::Nothing,
+            (true, 1..) if !store_failed => Ask::Write,
+            (true, _) => Ask::Close { complete: false },
+        };
+        self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
+    }
+
+    /// Says what is needed when nothing else is to be said.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.output.paused(cx.now);
+        if self.is_fresh() {
+            self.started = true;
+            self.link.moved = cx.now;
+            self.link.spoke = cx.now;
+            self.say_ready(cx, mem, false);
+        }
+        let Ending::Words(outcome) = self.link.ending else { return };
+        if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
+            return;
+        }
+        let stay = match outcome {
+            Outcome::Done => Duration::from_millis(u64::from(self.link.config.linger_ms)),
+            Outcome::Failed(_) => DRAIN,
+        };
+        self.link.ending = Ending::Linger { outcome, until: cx.now + stay };
+    }
+
+    /// ZRINIT, or the challenge that comes before it.
+    fn say_ready(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        let config = &self.link.config;
+        let header = if self.proved {
+            let data = config.receiver_init();
+            Header { kind: kind::ZRINIT, data, form: Form::Hex, variable: false }
+        } else {
+            Header::hex(kind::ZCHALLENGE, config.challenge)
+        };
+        self.link.say(cx, mem.out, &header);
+        self.link.expect_answer(cx.now, again);
+    }
+
+    /// What the sender asked to be interrupted with. Only what a terminal would let pass: the
+    /// sender may be gone, and a shell may listen in its place.
+    fn say_attention(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let attention = self.attention;
+        let mut pauses = 0;
+        for &byte in attention.as_bytes() {
+            match byte {
+                Attention::PAUSE => pauses += 1,
+                // A break is the port's affair, and few ports have one.
+                Attention::BREAK => {}
+                3 | b' '..=b'~' => {
+                    self.link.say_bytes(cx, mem.out, &[byte]);
+                }
+                _ => {}
+            }
+        }
+        if pauses > 0 {
+            let pause = Duration::from_secs(u64::from(pauses.min(LONGEST_PAUSE)));
+            self.link.output.pause(cx.now, pause);
+        }
+    }
+
+    /// Asks the sender to go on from what we have.
+    fn ask_position(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.reader.hunt();
+        self.expecting = Expecting::Nothing;
+        if self.link.output.pending() == 0 {
+            self.say_attention(cx, mem);
+            // Positions have 32 bits; more was never taken.
+            self.link.say(cx, mem.out, &Header::hex(kind::ZRPOS, self.position as u32));
+            self.link.stats.naks_out += 1;
+        }
+        self.link.expect_answer(cx.now, true);
+    }
+
+    /// One more fault. False if that was one too many.
+    fn fault(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        self.faults += 1;
+        if self.faults > u32::from(self.link.config.retries) {
+            self.fail(cx, mem, Blame::Line, FailureKind::TooManyRetries);
+            return false;
+        }
+        true
+    }
+
+    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let longest = self.link.config.longest_taken();
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No if self.blocked() => break,
+                Ending::No => {}
+                Ending::Over(_) => break,
+                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
+                    used += self.linger_input(cx, mem, &bytes[used..]);
+                    break;
+                }
+                _ => {
+                    used = bytes.len();
+                    break;
+                }
+            }
+            let fresh = self.link.reader.in_data() && self.link.reader.partial() == 0;
+            if fresh && !self.sink.room(mem.file, longest) {
+                // The store has to take some first.
+                self.ask = Ask::Write;
+                break;
+            }
+            let room = match self.expecting {
+                Expecting::Runs => &mut mem.hold[..longest],
+                Expecting::Nothing => &mut [],
+                _ => &mut self.sink.space(mem.file)[..longest],
+            };
+            let (count, found) = self.link.reader.next(room, &bytes[used..]);
+            used += count;
+            self.heard = cx.now;
+            match found {
+                None => break,
+                Some(found) => self.on_found(cx, mem, found),
+            }
+        }
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        self.link.stats.wire_in_bytes += used as u64;
+        used
+    }
+
+    fn on_found(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, found: Found) {
+        match found {
+            Found::Header(header) => self.on_header(cx, mem, &header),
+            Found::Data { end, len } => self.on_data(cx, mem, end, len),
+            Found::BadHeader { why } => {
+                self.link.damaged(cx, why, 0);
+                if self.link.too_soon(cx.now) || !self.fault(cx, mem) {
+                    return;
+                }
+                if self.state == Receiving::Data {
+                    self.ask_position(cx, mem);
+                } else if self.link.output.pending() == 0 {
+                    self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
+                    self.link.stats.naks_out += 1;
+                    self.link.expect_answer(cx.now, true);
+                }
+            }
+            Found::BadData { why, len } => self.on_bad_data(cx, mem, why, len),
+            Found::Cancel => {
+                self.link.take_message(b"cancelled by the sender");
+                self.fail(cx, mem, Blame::Peer, FailureKind::PeerError);
+            }
+        }
+    }
+
+    fn on_bad_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+        self.link.damaged(cx, why, len);
+        let expecting = core::mem::replace(&mut self.expecting, Expecting::Nothing);
+        if len >= self.link.config.longest_taken() && matches!(expecting, Expecting::File(_)) {
+            // No file information is so long, and what follows is part of it.
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        }
+        if !self.fault(cx, mem) {
+            return;
+        }
+        if matches!(expecting, Expecting::Data | Expecting::Runs) {
+            return self.ask_position(cx, mem);
+        }
+        self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
+        self.link.stats.naks_out += 1;
+        self.link.expect_answer(cx.now, true);
+    }
+
+    fn on_header(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        self.link.heard(cx, letter(header.kind), u64::from(header.number()), 0);
+        self.expecting = Expecting::Nothing;
+        match at_receiver(self.state, header.kind) {
+            None => {}
+            Some(ReceiverStep::Announce) => self.say_ready(cx, mem, true),
+            Some(ReceiverStep::Attention) => self.begin_attention(cx, mem, header),
+            Some(ReceiverStep::Challenged) => {
+                if !self.proved && header.number() == self.link.config.challenge {
+                    self.proved = true;
+                    self.say_ready(cx, mem, false);
+                }
+            }
+            Some(ReceiverStep::File) if !self.proved => self.say_ready(cx, mem, true),
+            Some(ReceiverStep::File) => self.expect(Expecting::File(FileOptions::parse(header))),
+            Some(ReceiverStep::Data) => self.begin_data(cx, mem, header),
+            Some(ReceiverStep::Eof) => self.on_eof(cx, mem, header),
+            Some(ReceiverStep::Again) => {
+                if self.closed_at == Some(u64::from(header.number())) {
+                    self.link.stats.duplicates += 1;
+                    self.say_ready(cx, mem, true);
+                }
+            }
+            Some(ReceiverStep::Compare) => self.compare(cx, mem, header.number()),
+            // Much of the file may still be under way behind a ZSKIP, and a second one would skip the
+            // next file.
+            Some(ReceiverStep::Repeat)
+                if self.link.too_soon(cx.now)
+                    || (self.state == Receiving::Skip && self.link.said_lately(cx.now)) => {}
+            Some(ReceiverStep::Repeat) => self.repeat(cx, mem),
+            Some(ReceiverStep::Finish) => self.finish(cx, mem),
+            Some(ReceiverStep::Failed) => self.peer_failed(cx, mem, header),
+            Some(ReceiverStep::Command) => self.expect(Expecting::Command),
+            Some(ReceiverStep::Free) => {
+                let free = Header::hex(kind::ZACK, self.link.config.free_bytes);
+                self.link.say(cx, mem.out, &free);
+            }
+            Some(ReceiverStep::Message) => self.expect(Expecting::Message),
+            Some(ReceiverStep::Echo) => {
+                self.echoes += 1;
+                if self.echoes >= MOST_ECHOES {
+                    self.fail(cx, mem, Blame::Line, FailureKind::Violation);
+                }
+            }
+        }
+    }
+
+    fn expect(&mut self, what: Expecting) {
+        self.expecting = what;
+        self.link.reader.expect_data();
+    }
+
+    fn begin_attention(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        let flags = header.flag(0);
+        if flags & TESC8 != 0 {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Unsupported);
+        }
+        if flags & TESCCTL != 0 {
+            self.link.reader.set_dropping(Dropping::Controls);
+        }
+        self.expect(Expecting::Attention);
+    }
+
+    fn begin_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        let runs = header.form == Form::Rle;
+        if runs && !self.link.config.rle {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        }
+        if u64::from(header.number()) != self.position {
+            // What was under way when we asked for a position is no second reason to ask.
+            if !self.link.too_soon(cx.now) && self.fault(cx, mem) {
+                self.ask_position(cx, mem);
+            }
+            return;
+        }
+        self.link.answered(cx.now);
+        self.expect(if runs { Expecting::Runs } else { Expecting::Data });
+    }
+
+    fn on_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        let number = u64::from(header.number());
+        if number == self.position {
+            self.link.answered(cx.now);
+            self.close(cx, mem);
+        } else if number > self.position && !self.link.too_soon(cx.now) && self.fault(cx, mem) {
+            // Data is missing, and nobody has asked for it.
+            self.ask_position(cx, mem);
+        }
+    }
+
+    fn on_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, len: usize) {
+        self.link.heard(cx, char::from(end), self.position, len);
+        self.faults = 0;
+        let expecting = self.expecting;
+        if !matches!(expecting, Expecting::Data | Expecting::Runs) {
+            self.link.reader.hunt();
+            self.expecting = Expecting::Nothing;
+        }
+        match expecting {
+            Expecting::Nothing => {}
+            Expecting::Data => {
+                let made = self.sink.commit(mem.file, len);
+                self.stored(cx, len, made);
+                self.data_done(cx, mem, end);
+            }
+            Expecting::Runs => {
+                self.held = Some(Held { at: 0, len, end });
+                self.decode_runs(cx, mem);
+            }
+            Expecting::File(options) => self.file_info(cx, mem, &options, len),
+            Expecting::Attention => {
+                self.attention = Attention::new(&self.sink.space(mem.file)[..len]);
+                self.link.say(cx, mem.out, &Header::hex(kind::ZACK, 1));
+                self.link.expect_answer(cx.now, false);
+            }
+            Expecting::Command => self.command_came(cx, mem, len),
+            Expecting::Message => {
+                let text = &self.sink.space(mem.file)[..len];
+                self.link.take_message(text);
+            }
+        }
+    }
+
+    /// A command for our operating system, which it will never see.
+    fn command_came(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
+        let text = &self.sink.space(mem.file)[..len];
+        let text = &text[..text.iter().position(|byte| *byte == 0).unwrap_or(len)];
+        self.link.take_message(text);
+        let refused = self.link.config.commands == super::config::Commands::Refuse;
+        self.link.say(cx, mem.out, &Header::hex(kind::ZCOMPL, u32::from(refused)));
+        self.link.expect_answer(cx.now, false);
+    }
+
+    /// A subpacket of data is in the sink.
+    fn data_done(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8) {
+        if self.position > u64::from(u32::MAX) {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        }
+        if matches!(end, end::ZCRCW | end::ZCRCQ) {
+            self.link.say(cx, mem.out, &Header::hex(kind::ZACK, self.position as u32));
+        }
+        if matches!(end, end::ZCRCW | end::ZCRCE) {
+            self.expecting = Expecting::Nothing;
+        }
+    }
+
+    fn finish(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.question = None;
+        self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
+        self.enter(cx, Receiving::Finish);
+        self.link.end(cx, Outcome::Done);
+    }
+
+    fn peer_failed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        let words: &[u8] = match header.kind {
+            kind::ZFERR => b"the sender cannot read the file",
+            kind::ZABORT => b"aborted by the sender",
+            _ => b"the sender ended the session in the middle of a file",
+        };
+        self.link.take_message(words);
+        self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
+        self.give_up(cx, Blame::Peer, FailureKind::PeerError);
+    }
+
+    /// After our ZFIN: `OO`, or the ZFIN again. Anything else belongs to the prompt, and nothing is
+    /// taken of what may yet turn out to be that.
+    fn linger_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let tail = self.link.reader.take_tail(bytes);
+        let rest = &bytes[tail..];
+        let begins = |pattern: &[u8]| {
+            let len = rest.len().min(pattern.len());
+            rest[..len] == pattern[..len]
+        };
+        let (Ending::Linger { outcome, .. } | Ending::Words(outcome)) = self.link.ending else {
+            return tail;
+        };
+        if rest.is_empty() {
+            return tail;
+        }
+        if begins(b"OO") {
+            if rest.len() < 2 {
+                return tail;
+            }
+            if self.link.output.pending() == 0 {
+                self.link.ending = Ending::Over(outcome);
+            }
+            return tail + 2;
+        }
+        if begins(FINISH) && self.finishes < MOST_FINISH {
+            if rest.len() < FINISH.len() {
+                return tail;
+            }
+            self.finishes += 1;
+            self.link.stats.duplicates += 1;
+            let (count, _) = self.link.reader.next(&mut [], &rest[..FINISH.len()]);
+            self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
+            self.link.ending = Ending::Words(outcome);
+            self.link.moved = cx.now;
+            return tail + count;
+        }
+        if let Ending::Linger { .. } = self.link.ending {
+            self.link.ending = Ending::Over(outcome);
+        }
+        tail
+    }
+
+    /// Says again what was said last.
+    fn repeat(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.output.pending() > 0 {
+            return;
+        }
+        match self.state {
+            Receiving::Init => self.say_ready(cx, mem, true),
+            Receiving::Check => self.say_check(cx, mem, true),
+            Receiving::Data => {
+                if self.fault(cx, mem) {
+                    self.ask_position(cx, mem);
+                }
+            }
+            Receiving::Skip => self.say_skip(cx, mem, true),
+            Receiving::Offer | Receiving::Close | Receiving::Finish | Receiving::End => {}
+        }
+    }
+
+    /// When silence has lasted too long.
+    fn overdue(&self) -> Option<Instant> {
+        if self.blocked() {
+            return None;
+        }
+        if self.state == Receiving::Data && self.link.question.is_none() {
+            return Some(self.heard + self.link.timing.wait().max(SILENCE));
+        }
+        self.link.overdue()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let paused = self.link.output.paused_until();
+        [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx.now);
+        }
+        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
+            return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
+        }
+        if self.overdue().is_none_or(|overdue| overdue > cx.now) {
+            return;
+        }
+        self.link.stats.timeouts += 1;
+        let waiting_for = self.state.name();
+        let number = self.position;
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
+        if cx.now - self.link.spoke >= self.link.patience() {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Silence);
+        }
+        self.link.timing.timed_out();
+        self.repeat(cx, mem);
+    }
+
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        let nothing_yet = self.files == 0;
+        match command {
+            Command::Abort => self.fail(cx, mem, Blame::Local, FailureKind::Aborted),
+            Command::CancelBatch if nothing_yet => {
+                self.fail(cx, mem, Blame::Local, FailureKind::Aborted);
+            }
+            Command::CancelBatch | Command::CancelFile => {
+                self.last |= command == Command::CancelBatch;
+                match self.state {
+                    Receiving::Offer => self.unwanted = true,
+                    Receiving::Data | Receiving::Check => self.skip_open(cx),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// A person here gives up the file that is under way.
+    fn skip_open(&mut self, cx: &mut Cx<'_>) {
+        self.link.notes.push(Note::Cancelled { by_peer: false });
+        self.link.reader.hunt();
+        self.expecting = Expecting::Nothing;
+        self.held = None;
+        self.begin_close(cx, After::Skip);
+    }
+}

@@ -1,0 +1,284 @@
+//! The receiver's files: names, decisions, data and the safe end, between headers and store.
+
+use super::{After, Ask, Core, Current, Expecting, Held};
+use crate::engine::{Blame, Cx, FailureKind};
+use crate::file::{FileInfo, FileKind, Refusal, Reply};
+use crate::trace::TraceEvent;
+use crate::zmodem::info::{self, FileOptions, Transport};
+use crate::zmodem::link::{Ending, MAX_NAME, Note};
+use crate::zmodem::packet::{Header, kind};
+use crate::zmodem::receiver::Mem;
+use crate::zmodem::rle;
+use crate::zmodem::states::Receiving;
+
+/// How often a sender is asked for a CRC of the part that is here.
+const MOST_CHECKS: u32 = 3;
+
+impl Core {
+    /// The data of ZFILE stands in the sink's space.
+    pub(super) fn file_info(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        options: &FileOptions,
+        len: usize,
+    ) {
+        let Some(info) = info::parse(&self.sink.space(mem.file)[..len], options) else {
+            // A file without a name cannot be stored; a sender that is not damaged has none.
+            self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
+            return;
+        };
+        let fits = info.name.len() <= MAX_NAME;
+        let name_len = info.name.len().min(MAX_NAME);
+        let same = info.name == &mem.name[..self.file.name_len];
+        match self.state {
+            // The answer to the first one was lost.
+            Receiving::Data if same => return self.repeat(cx, mem),
+            Receiving::Skip if same && self.link.said_lately(cx.now) => return,
+            Receiving::Skip if same => return self.say_skip(cx, mem, true),
+            // The sender has left the file that is open. It will ask again.
+            Receiving::Data => return self.begin_close(cx, After::Skip),
+            _ => {}
+        }
+        mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
+        let facts = FileInfo { name: &[], ..info };
+        self.file = Current { info: facts, name_len, open: false };
+        self.file.info.resume |= self.link.config.resume && facts.kind == FileKind::Binary;
+        self.link.answered(cx.now);
+        self.closed_at = None;
+        self.unwanted = false;
+        self.files += 1;
+        if cx.trace.enabled() {
+            let text = &mem.name[..name_len];
+            cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
+        }
+        if self.files > self.link.config.max_files {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        }
+        let coded = match options.transport {
+            Transport::Plain => false,
+            Transport::Rle => !self.link.config.rle,
+            _ => true,
+        };
+        let too_long = self.file.info.size.is_some_and(|size| size > u64::from(u32::MAX));
+        let refusal = [
+            (!fits, Refusal::Name),
+            (too_long, Refusal::TooLong),
+            (coded, Refusal::Kind),
+            (self.last, Refusal::Declined),
+        ];
+        match refusal.into_iter().find(|(refused, _)| *refused) {
+            Some((_, why)) => self.refuse(cx, mem, why),
+            None => self.offer(cx),
+        }
+    }
+
+    fn offer(&mut self, cx: &mut Cx<'_>) {
+        self.enter(cx, Receiving::Offer);
+        self.ask = Ask::Offer;
+    }
+
+    fn refuse(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: Refusal) {
+        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.link.stats.files_skipped += 1;
+        self.say_skip(cx, mem, false);
+    }
+
+    pub(super) fn say_skip(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        self.enter(cx, Receiving::Skip);
+        self.link.say(cx, mem.out, &Header::hex(kind::ZSKIP, 0));
+        self.link.expect_answer(cx.now, again);
+    }
+
+    fn accepted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, offset: u64) {
+        self.file.open = true;
+        self.sink.begin(offset, self.file.info.kind == FileKind::Text);
+        self.position = offset;
+        if self.unwanted {
+            return self.skip_open(cx);
+        }
+        if offset == 0 {
+            return self.start_data(cx, mem);
+        }
+        let beyond = self.file.info.size.is_some_and(|size| offset > size);
+        if beyond || offset > u64::from(u32::MAX) || self.file.info.kind == FileKind::Text {
+            return self.offer_again(cx);
+        }
+        // What is here may be the start of another file.
+        self.enter(cx, Receiving::Check);
+        self.ask = Ask::Digest(offset);
+    }
+
+    fn start_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.enter(cx, Receiving::Data);
+        self.faults = 0;
+        self.link.stats.current_file_bytes = self.position;
+        self.link.notes.push(Note::Started { offset: self.position });
+        self.link.question = None;
+        self.heard = cx.now;
+        self.link.say(cx, mem.out, &Header::hex(kind::ZRPOS, self.position as u32));
+        self.link.expect_answer(cx.now, false);
+    }
+
+    /// What is here is of no use: the file is offered again, without the wish to resume.
+    fn offer_again(&mut self, cx: &mut Cx<'_>) {
+        self.file.info.resume = false;
+        self.begin_close(cx, After::Offer);
+    }
+
+    pub(super) fn say_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        if self.link.question.is_some_and(|question| again && question.copies >= MOST_CHECKS) {
+            return self.offer_again(cx);
+        }
+        self.link.say(cx, mem.out, &Header::hex(kind::ZCRC, self.position as u32));
+        self.link.expect_answer(cx.now, again);
+    }
+
+    /// The sender's CRC of the part that is here.
+    pub(super) fn compare(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, crc: u32) {
+        self.link.question = None;
+        if crc == self.check { self.start_data(cx, mem) } else { self.offer_again(cx) }
+    }
+
+    /// So many bytes of the sender's file are good, and so many came of them.
+    pub(super) fn stored(&mut self, _: &Cx<'_>, len: usize, made: usize) {
+        self.position += len as u64;
+        let stats = &mut self.link.stats;
+        stats.file_bytes += made as u64;
+        stats.current_file_bytes += made as u64;
+        stats.encoded_bytes += len as u64;
+        if self.ask == Ask::Nothing && self.sink.pending() >= self.write_at {
+            self.ask = Ask::Write;
+        }
+    }
+
+    /// Decodes what is held, as far as there is room.
+    pub(super) fn decode_runs(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let Some(Held { at, len, end }) = self.held else { return };
+        // Room for the longest run is made if that is possible at all.
+        self.sink.room(mem.file, 128);
+        let coded = &mem.hold[at..len];
+        let Some((used, made)) = rle::decode(coded, self.sink.space(mem.file)) else {
+            // The check was right, so the sender makes codes that do not exist.
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        };
+        let stored = self.sink.commit(mem.file, made);
+        // Positions count the bytes of the file.
+        self.stored(cx, made, stored);
+        if at + used < len {
+            self.held = Some(Held { at: at + used, len, end });
+            if self.ask == Ask::Nothing {
+                self.ask = Ask::Write;
+            }
+            return;
+        }
+        self.held = None;
+        self.data_done(cx, mem, end);
+    }
+
+    /// ZEOF: the file is whole.
+    pub(super) fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let made = self.sink.finish(mem.file) as u64;
+        self.link.stats.file_bytes += made;
+        self.link.stats.current_file_bytes += made;
+        self.begin_close(cx, After::Ready);
+    }
+
+    /// The file is over, whole if the sender may go on.
+    pub(super) fn begin_close(&mut self, cx: &mut Cx<'_>, after: After) {
+        self.link.question = None;
+        self.after = after;
+        self.enter(cx, Receiving::Close);
+        if self.ask != Ask::Write {
+            self.ask = Ask::Nothing;
+            self.close_on();
+        }
+    }
+
+    /// The next step of closing: write what is left, close.
+    fn close_on(&mut self) {
+        self.ask = if self.sink.pending() > 0 {
+            Ask::Write
+        } else {
+            Ask::Close { complete: self.after == After::Ready }
+        };
+    }
+
+    /// The file is safe, or gone: now the sender may know.
+    fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
+        if complete {
+            self.link.stats.files_done += 1;
+            self.link.notes.push(Note::Done { size: self.sink.end() });
+        }
+        match self.after {
+            After::Ready => {
+                self.closed_at = Some(self.position);
+                self.enter(cx, Receiving::Init);
+                self.say_ready(cx, mem, false);
+            }
+            After::Offer => self.offer(cx),
+            After::Skip => {
+                self.link.stats.files_skipped += 1;
+                self.link.output.drop_unsent();
+                self.say_attention(cx, mem);
+                self.say_skip(cx, mem, false);
+            }
+        }
+    }
+
+    pub(in crate::zmodem) fn reply(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        reply: Reply<'_>,
+    ) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Offer, Reply::Accept { offset }) => self.accepted(cx, mem, offset),
+            (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem, why),
+            (Ask::Write, Reply::Done) => self.written(cx, mem),
+            (Ask::Digest(_), Reply::Digest(digest)) => {
+                let [a, b, c, d, ..] = digest;
+                self.check = u32::from_be_bytes([a, b, c, d]);
+                self.say_check(cx, mem, false);
+            }
+            (Ask::Digest(_), Reply::Failed(_)) => self.offer_again(cx),
+            (Ask::Close { complete }, Reply::Done) => {
+                self.file.open = false;
+                if self.link.ending == Ending::No {
+                    self.closed(cx, mem, complete);
+                }
+            }
+            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (_, Reply::Failed(error)) => {
+                self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
+                if self.link.ending == Ending::No {
+                    self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
+                } else if self.file.open {
+                    self.ask = Ask::Close { complete: false };
+                }
+            }
+            // An answer to another question: the question stands.
+            (ask, _) => self.ask = ask,
+        }
+    }
+
+    /// The store has taken bytes: go on where it was too slow.
+    fn written(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let growing = match self.expecting {
+            Expecting::Nothing | Expecting::Runs => 0,
+            _ => self.link.reader.partial(),
+        };
+        self.sink.taken(mem.file, growing);
+        self.heard = cx.now;
+        if self.link.ending != Ending::No {
+            self.ask =
+                if self.sink.pending() > 0 { Ask::Write } else { Ask::Close { complete: false } };
+        } else if self.state == Receiving::Close {
+            self.close_on();
+        } else {
+            self.decode_runs(cx, mem);
+        }
+    }
+}

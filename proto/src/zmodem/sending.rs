@@ -1,0 +1,477 @@
+//! The state machine of the sender (digest §5, §6). Files and their positions are in `files`, the
+//! stream of data in `stream`.
+
+use super::config::{Config, LONGEST, STANDARD};
+use super::escape::Escaping;
+use super::frame::Found;
+use super::length::LengthPolicy;
+use super::link::{Ending, Link, Note};
+use super::packet::{
+    self, Form, Header, TESCCTL, ZPAD, capability, end, kind, letter, subpacket_room,
+};
+use super::sender::Mem;
+use super::source::Source;
+use super::states::{SenderStep, Sending, at_sender};
+use super::timing::line_time;
+use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
+use crate::file::FileInfo;
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+use core::fmt::Write;
+
+mod files;
+mod stream;
+
+/// Time in which a failed transfer's last frames run out.
+const DRAIN: Duration = Duration::from_millis(400);
+/// Time in which the line end behind the receiver's ZFIN arrives.
+const TAIL: Duration = Duration::from_millis(200);
+/// Omen's receivers stop at the fifth ZRQINIT.
+const MOST_ZRQINIT: u32 = 4;
+/// ZFIN that nobody answers is said so often.
+const MOST_ZFIN: u32 = 3;
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Next,
+    Read,
+    Digest(u64),
+    Close { complete: bool },
+}
+
+/// The file that is being sent. Its name stands in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Current {
+    /// Facts, with an empty name.
+    info: FileInfo<'static>,
+    name_len: usize,
+    /// The store has it open.
+    open: bool,
+}
+
+/// What the receiver can do, and what was made of it.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    /// Form of binary headers.
+    form: Form,
+    variable: bool,
+    rle: bool,
+    /// Bytes it takes before it must be asked; 0 is no bound.
+    buffer: u64,
+    /// It cannot receive and write at once, or not receive and send.
+    one_at_a_time: bool,
+    /// Longest subpacket for it.
+    longest: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    pub(super) state: Sending,
+    pub(super) ask: Ask,
+    pub(super) source: Source,
+    lengths: LengthPolicy,
+    peer: Peer,
+    file: Current,
+    flow: stream::Flow,
+    /// The person wants no more files.
+    last: bool,
+    /// Faults in a row.
+    faults: u32,
+    /// Requests for XMODEM or YMODEM that came instead of ZRINIT.
+    other_protocol: u32,
+    /// A CRC of the file was asked for so often.
+    digests: u32,
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        // File information and its answer are about 120 bytes.
+        let first = Duration::from_secs(4) + line_time(config.line.rate_bps, 120);
+        let adapt = config.adapt_length && config.line.reliable != Some(true);
+        Self {
+            state: Sending::Start,
+            ask: Ask::Nothing,
+            source: Source::default(),
+            lengths: LengthPolicy::new(adapt),
+            peer: Peer {
+                form: Form::Bin16,
+                variable: false,
+                rle: false,
+                buffer: 0,
+                one_at_a_time: false,
+                longest: STANDARD,
+            },
+            file: Current::default(),
+            flow: stream::Flow::default(),
+            last: false,
+            faults: 0,
+            other_protocol: 0,
+            digests: 0,
+            link: Link::new(config, first),
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {
+        if cx.trace.enabled() && self.state != state {
+            let (from, to) = (self.state.name(), state.name());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.state = state;
+    }
+
+    fn fail(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, blame: Blame, kind: FailureKind) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        self.link.output.drop_unsent();
+        self.link.say_cancel(cx, mem.out);
+        self.enter(cx, Sending::End);
+        self.link.question = None;
+        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
+    }
+
+    pub(super) fn sent(&mut self, cx: &Cx<'_>, len: usize) {
+        self.link.sent(cx, len);
+        let taken = self.link.output.taken;
+        self.flow.left(taken, cx.now);
+    }
+
+    /// Queues and builds as much as the port and the partner take.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.output.paused(cx.now);
+        if self.link.ending == Ending::No && self.state == Sending::Start {
+            self.start(cx, mem);
+        }
+        while self.link.ending == Ending::No
+            && self.state == Sending::Data
+            && !self.link.saturated()
+            && self.produce(cx, mem)
+        {}
+        self.pump_ending(cx);
+    }
+
+    fn start(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.moved = cx.now;
+        self.link.spoke = cx.now;
+        self.enter(cx, Sending::Init);
+        if self.link.config.autostart {
+            self.link.say_bytes(cx, mem.out, b"rz\r");
+        }
+        self.say_init(cx, mem, false);
+    }
+
+    fn say_init(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        let copies = self.link.question.map_or(0, |question| question.copies);
+        if copies < MOST_ZRQINIT {
+            self.link.say(cx, mem.out, &Header::hex(kind::ZRQINIT, 0));
+        }
+        self.link.expect_answer(cx.now, again);
+    }
+
+    /// The last words leave, the store closes; then it is over.
+    fn pump_ending(&mut self, cx: &mut Cx<'_>) {
+        let Ending::Words(outcome) = self.link.ending else { return };
+        if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
+            return;
+        }
+        self.link.ending = match outcome {
+            Outcome::Done if !self.link.reader.in_tail() => Ending::Over(outcome),
+            Outcome::Done => Ending::Linger { outcome, until: cx.now + TAIL },
+            Outcome::Failed(_) => Ending::Linger { outcome, until: cx.now + DRAIN },
+        };
+    }
+
+    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        if self.state == Sending::Init && !bytes.is_empty() {
+            let asks = |byte: &u8| matches!(byte, b'C' | b'G' | 0x15);
+            self.other_protocol += u32::from(bytes.iter().all(asks));
+        }
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No => {}
+                Ending::Over(_) => break,
+                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
+                    // Only the line end behind ZFIN is ours.
+                    used += self.link.reader.take_tail(&bytes[used..]);
+                    if let Ending::Linger { outcome, .. } = self.link.ending
+                        && !self.link.reader.in_tail()
+                    {
+                        self.link.ending = Ending::Over(outcome);
+                    }
+                    break;
+                }
+                _ => {
+                    used = bytes.len();
+                    break;
+                }
+            }
+            let (count, found) = self.link.reader.next(&mut [], &bytes[used..]);
+            used += count;
+            match found {
+                None => break,
+                Some(Found::Header(header)) => self.on_header(cx, mem, &header),
+                Some(Found::BadHeader { why }) => self.on_damaged(cx, mem, why),
+                Some(Found::Cancel) => self.cancelled_by_peer(cx, mem),
+                Some(Found::Data { .. } | Found::BadData { .. }) => {}
+            }
+        }
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        self.link.stats.wire_in_bytes += used as u64;
+        used
+    }
+
+    fn cancelled_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.state == Sending::Finish {
+            // Every file is closed at the partner; how it says goodbye is its own affair.
+            return self.finish(cx);
+        }
+        self.link.take_message(b"cancelled by the receiver");
+        self.fail(cx, mem, Blame::Peer, FailureKind::PeerError);
+    }
+
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str) {
+        self.link.damaged(cx, why, 0);
+        // A question that waits has probably been answered by this.
+        let waits = matches!(self.state, Sending::File | Sending::Attention | Sending::Eof);
+        if waits && !self.link.too_soon(cx.now) {
+            self.repeat(cx, mem);
+        }
+    }
+
+    fn on_header(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        let number = u64::from(header.number());
+        self.link.heard(cx, letter(header.kind), number, 0);
+        match at_sender(self.state, header.kind) {
+            None => {}
+            Some(SenderStep::Negotiate) => self.negotiate(cx, mem, header),
+            Some(SenderStep::Challenge) => {
+                let back = Header::hex(kind::ZACK, header.number());
+                self.link.say(cx, mem.out, &back);
+                self.link.expect_answer(cx.now, true);
+            }
+            Some(SenderStep::Next) => {
+                self.link.answered(cx.now);
+                self.ask_next(cx, mem);
+            }
+            Some(SenderStep::Position) => self.position(cx, mem, number),
+            Some(SenderStep::Check) => self.tell_check(cx, number),
+            Some(SenderStep::Acknowledged) => self.acknowledged(cx, number),
+            Some(SenderStep::Skipped) => self.skipped(cx),
+            Some(SenderStep::Lost) => self.lost(cx),
+            Some(SenderStep::Closed) => self.closed(cx),
+            Some(SenderStep::Finish) => {
+                self.link.say_bytes(cx, mem.out, b"OO");
+                self.finish(cx);
+            }
+            Some(SenderStep::Failed) => self.peer_failed(cx, mem, header),
+            Some(SenderStep::Repeat) if self.link.too_soon(cx.now) => {}
+            Some(SenderStep::Repeat) => {
+                self.link.stats.naks_in += 1;
+                self.repeat(cx, mem);
+            }
+        }
+    }
+
+    fn finish(&mut self, cx: &mut Cx<'_>) {
+        self.link.question = None;
+        self.enter(cx, Sending::End);
+        self.link.end(cx, Outcome::Done);
+    }
+
+    fn peer_failed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        let words: &[u8] = match header.kind {
+            kind::ZFERR => b"the receiver cannot read or write the file",
+            kind::ZABORT => b"aborted by the receiver",
+            _ => b"the receiver ended the session",
+        };
+        self.link.take_message(words);
+        self.link.output.drop_unsent();
+        self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
+        self.enter(cx, Sending::End);
+        self.link.question = None;
+        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        let failure = Failure { blame: Blame::Peer, kind: FailureKind::PeerError };
+        self.link.end(cx, Outcome::Failed(failure));
+    }
+
+    fn negotiate(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
+        let (can, more) = (header.flag(0), header.flag(1));
+        let has = |bits: u8, bit: u8| bits & bit != 0;
+        if has(can, capability::ESC8) {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Unsupported);
+        }
+        self.link.answered(cx.now);
+        let config = &self.link.config;
+        let (wants_controls, takes_long) = (config.escape == Escaping::Controls, more);
+        if has(can, capability::ESCCTL) {
+            self.link.escaper.escaping = Escaping::Controls;
+        }
+        let crc32 = config.crc32 && has(can, capability::CANFC32);
+        let buffer = u64::from(u16::from_le_bytes([header.data[0], header.data[1]]));
+        let longest = match (config.send_length, has(takes_long, capability::OWN_LONG)) {
+            (0, true) => LONGEST.min(config.fits_line()),
+            (0, false) => STANDARD.min(config.fits_line()),
+            (len, _) => usize::from(len).min(config.longest_sent()),
+        };
+        self.peer = Peer {
+            form: if crc32 { Form::Bin32 } else { Form::Bin16 },
+            variable: config.variable_headers && has(more, capability::CANVHDR),
+            rle: config.rle && crc32 && has(can, capability::CANRLE),
+            buffer,
+            one_at_a_time: !(has(can, capability::CANFDX) && has(can, capability::CANOVIO)),
+            longest: if buffer > 0 { longest.min(buffer.max(32) as usize) } else { longest },
+        };
+        self.describe_agreement();
+        let attention = !self.link.config.attention.as_bytes().is_empty();
+        if attention || (wants_controls && !has(can, capability::ESCCTL)) {
+            self.say_attention(cx, mem, false);
+        } else {
+            self.ask_next(cx, mem);
+        }
+    }
+
+    fn describe_agreement(&mut self) {
+        let Peer { form, variable, rle, buffer, one_at_a_time, longest } = self.peer;
+        let check = if form == Form::Bin16 { 16 } else { 32 };
+        let text = &mut self.link.agreement;
+        let _ = write!(text, "CRC-{check}, subpackets to {longest} bytes");
+        let _ = match (one_at_a_time, buffer, self.link.config.window) {
+            (true, _, _) => write!(text, ", each acknowledged"),
+            (_, 1.., _) => write!(text, ", {buffer} bytes at a time"),
+            (_, _, 1..) => write!(text, ", window {} bytes", self.link.config.window),
+            _ => write!(text, ", streaming"),
+        };
+        let controls = self.link.escaper.escaping == Escaping::Controls;
+        for (on, word) in
+            [(controls, "controls escaped"), (rle, "run-length coding"), (variable, "long headers")]
+        {
+            if on {
+                let _ = write!(text, ", {word}");
+            }
+        }
+        self.link.notes.push(Note::Negotiated);
+    }
+
+    /// ZSINIT: how to interrupt us, and what we escape.
+    fn say_attention(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        self.enter(cx, Sending::Attention);
+        let controls = self.link.config.escape == Escaping::Controls;
+        // In hex where escapes are what it is about.
+        let form = if controls { Form::Hex } else { self.peer.form };
+        let flags = if controls { TESCCTL } else { 0 };
+        let header = Header { kind: kind::ZSINIT, data: [0, 0, 0, flags], form, variable: false };
+        let attention = self.link.config.attention;
+        self.say_with_data(cx, mem, &header, attention.with_nul());
+        self.link.expect_answer(cx.now, again);
+    }
+
+    /// A header and one subpacket that asks for an answer.
+    fn say_with_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header, data: &[u8]) {
+        let want = packet::MAX_HEADER + subpacket_room(data.len());
+        // No room means that the port takes nothing; the question will be repeated.
+        if self.link.output.room(mem.out, want).is_none() || !self.link.say(cx, mem.out, header) {
+            return;
+        }
+        let escaper = &mut self.link.escaper;
+        if let Some(room) = self.link.output.room(mem.out, subpacket_room(data.len())) {
+            let (_, len) = packet::put_subpacket(escaper, header.form, data, end::ZCRCW, room);
+            self.link.queued(cx, len);
+        }
+    }
+
+    /// Says again what was said last.
+    fn repeat(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.output.pending() > 0 {
+            return;
+        }
+        self.link.stats.retransmissions += 1;
+        match self.state {
+            Sending::Init => self.say_init(cx, mem, true),
+            Sending::Attention if self.link.question.is_some_and(|q| q.copies >= 3) => {
+                // Receivers without ZSINIT have been seen; what it says is a wish.
+                self.link.question = None;
+                self.ask_next(cx, mem);
+            }
+            Sending::Attention => self.say_attention(cx, mem, true),
+            Sending::File => self.say_file(cx, mem, true),
+            Sending::Data => self.go_back(cx),
+            Sending::Eof => self.say_eof(cx, mem, true),
+            Sending::Finish => self.say_finish(cx, mem, true),
+            Sending::Start | Sending::Next | Sending::Close | Sending::End => {}
+        }
+    }
+
+    fn say_finish(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        if self.link.question.is_some_and(|q| again && q.copies >= MOST_ZFIN) {
+            // Every file is closed at the partner; only the goodbye was not heard.
+            return self.finish(cx);
+        }
+        self.enter(cx, Sending::Finish);
+        self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
+        self.link.expect_answer(cx.now, again);
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let paused = self.link.output.paused_until();
+        [self.link.stalled_at(), self.link.overdue(), paused].into_iter().flatten().min()
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx.now);
+        }
+        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
+            return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
+        }
+        let Some(question) =
+            self.link.question.filter(|_| self.link.overdue().is_some_and(|o| o <= cx.now))
+        else {
+            return;
+        };
+        self.link.stats.timeouts += 1;
+        let number = self.source.position();
+        let waiting_for = self.state.name();
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
+        let silent = cx.now - question.since.max(self.link.spoke) >= self.link.patience();
+        if silent && self.state != Sending::Finish {
+            let other = self.state == Sending::Init && self.other_protocol >= 3;
+            let kind = if other { FailureKind::Unsupported } else { FailureKind::Silence };
+            return self.fail(cx, mem, Blame::Peer, kind);
+        }
+        if question.copies > u32::from(self.link.config.retries) {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::TooManyRetries);
+        }
+        self.link.timing.timed_out();
+        self.repeat(cx, mem);
+    }
+
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        let between = matches!(self.state, Sending::Next | Sending::Close);
+        match command {
+            // Nothing is left that could be given up.
+            _ if matches!(self.state, Sending::Finish | Sending::End) => {}
+            Command::CancelBatch if between => self.last = true,
+            Command::CancelFile if between => {}
+            // A sender has no word for "not this file": it can only end.
+            _ => self.fail(cx, mem, Blame::Local, FailureKind::Aborted),
+        }
+    }
+
+    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        let name = &name[..self.file.name_len];
+        Some(self.link.event(note, FileInfo { name, ..self.file.info }))
+    }
+}
+
+/// A header after a stream that was cut: receivers that saw a lone ZDLE at the cut pass over the
+/// next byte (lrzsz 0.12.21 does).
+const AFTER_CUT: &[u8] = &[ZPAD];

@@ -1,0 +1,186 @@
+//! The sender's files: names, refusals, positions and the end, between headers and store.
+
+use super::{Ask, Core, Current};
+use crate::engine::{Blame, Cx, FailureKind};
+use crate::file::{FileInfo, FileKind, Refusal, Reply};
+use crate::trace::TraceEvent;
+use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
+use crate::zmodem::link::{Ending, MAX_NAME, Note};
+use crate::zmodem::packet::{Header, kind};
+use crate::zmodem::sender::Mem;
+use crate::zmodem::states::Sending;
+
+impl Core {
+    pub(super) fn ask_next(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.file = Current::default();
+        self.link.question = None;
+        self.faults = 0;
+        self.digests = 0;
+        if self.last {
+            return self.say_finish(cx, mem, false);
+        }
+        self.enter(cx, Sending::Next);
+        self.ask = Ask::Next;
+    }
+
+    pub(in crate::zmodem) fn reply(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        reply: Reply<'_>,
+    ) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
+            (Ask::Next, Reply::NoMoreFiles) => self.say_finish(cx, mem, false),
+            (Ask::Read, Reply::Read(len)) => {
+                self.source.filled(len, mem.source.len());
+                self.seek_now();
+            }
+            (Ask::Digest(_), Reply::Digest(digest)) => {
+                let [a, b, c, d, ..] = digest;
+                self.say_check(cx, mem, u32::from_be_bytes([a, b, c, d]));
+            }
+            // A store without digests: the receiver will find that nothing matches.
+            (Ask::Digest(_), Reply::Failed(_)) => self.say_check(cx, mem, 0),
+            (Ask::Close { complete }, Reply::Done) => {
+                self.file.open = false;
+                if self.link.ending == Ending::No {
+                    self.file_over(cx, mem, complete);
+                }
+            }
+            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (_, Reply::Failed(error)) => {
+                self.file.open &= !matches!(ask, Ask::Close { .. });
+                self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
+            }
+            // An answer to another question: the question stands.
+            (ask, _) => self.ask = ask,
+        }
+    }
+
+    fn start_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
+        let whole = info.name.iter().position(|byte| *byte == 0).unwrap_or(info.name.len());
+        let len = whole.min(MAX_NAME);
+        mem.name[..len].copy_from_slice(&info.name[..len]);
+        let info = FileInfo { name: &[], ..*info };
+        self.file = Current { info, name_len: len, open: true };
+        if cx.trace.enabled() {
+            let text = &mem.name[..len];
+            cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
+        }
+        let why = if info.size.is_some_and(|size| size > u64::from(u32::MAX)) {
+            Some(Refusal::TooLong)
+        } else if whole == 0 || whole > MAX_NAME {
+            Some(Refusal::Name)
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+            self.enter(cx, Sending::Close);
+            self.ask = Ask::Close { complete: false };
+            return;
+        }
+        self.say_file(cx, mem, false);
+    }
+
+    /// What ZFILE says of the file besides its name.
+    fn options(&self) -> FileOptions {
+        let config = &self.link.config;
+        let info = &self.file.info;
+        FileOptions {
+            conversion: match (info.resume, info.kind) {
+                (_, FileKind::Text) => Conversion::Newlines,
+                (true, FileKind::Binary) => Conversion::Resume,
+                (false, FileKind::Binary) => config.conversion,
+            },
+            wish: config.wish,
+            skip_if_absent: config.skip_if_absent,
+            transport: if self.peer.rle { Transport::Rle } else { Transport::Plain },
+            sparse: false,
+        }
+    }
+
+    pub(super) fn say_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        self.enter(cx, Sending::File);
+        let mut data = [0; MAX_NAME + info::ROOM];
+        let name_len = self.file.name_len;
+        data[..name_len].copy_from_slice(&mem.name[..name_len]);
+        let len = info::emit(&self.file.info, name_len, &mut data);
+        let header = Header {
+            kind: kind::ZFILE,
+            data: self.options().emit(),
+            form: self.peer.form,
+            variable: self.peer.variable,
+        };
+        self.say_with_data(cx, mem, &header, &data[..len]);
+        self.link.expect_answer(cx.now, again);
+    }
+
+    /// The receiver wants a CRC over the first `len` bytes; 0 is all.
+    pub(super) fn tell_check(&mut self, cx: &mut Cx<'_>, len: u64) {
+        // A full read of the file each time: the receiver may not have many.
+        self.digests += 1;
+        if self.ask != Ask::Nothing || self.digests > u32::from(self.link.config.retries) {
+            return;
+        }
+        self.link.answered(cx.now);
+        let size = self.file.info.size.unwrap_or(0);
+        self.ask = Ask::Digest(if len == 0 { size } else { len.min(size) });
+    }
+
+    fn say_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, crc: u32) {
+        if self.state == Sending::File {
+            self.link.say(cx, mem.out, &Header::hex(kind::ZCRC, crc));
+            self.link.expect_answer(cx.now, false);
+        }
+    }
+
+    /// The receiver does not want the file, or no more of it.
+    pub(super) fn skipped(&mut self, cx: &mut Cx<'_>) {
+        if self.state == Sending::File && self.link.too_soon(cx.now) {
+            // It cannot know of this file yet: a second word on the one before.
+            return;
+        }
+        self.link.answered(cx.now);
+        self.link.output.drop_unsent();
+        if self.state == Sending::File {
+            self.link.notes.push(Note::Refused { why: None, by_peer: true });
+        } else {
+            self.link.notes.push(Note::Cancelled { by_peer: true });
+        }
+        self.enter(cx, Sending::Close);
+        self.ask = Ask::Close { complete: false };
+    }
+
+    /// ZRINIT in the middle of the data: another receiver, which has nothing of this file.
+    pub(super) fn lost(&mut self, cx: &mut Cx<'_>) {
+        self.link.output.drop_unsent();
+        self.link.question = None;
+        self.link.notes.push(Note::Refused { why: None, by_peer: true });
+        self.enter(cx, Sending::Close);
+        self.ask = Ask::Close { complete: false };
+    }
+
+    /// ZRINIT after ZEOF: the receiver has closed the file.
+    pub(super) fn closed(&mut self, cx: &mut Cx<'_>) {
+        self.link.answered(cx.now);
+        self.enter(cx, Sending::Close);
+        self.ask = Ask::Close { complete: true };
+    }
+
+    fn file_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
+        if complete {
+            self.link.stats.files_done += 1;
+            self.link.notes.push(Note::Done { size: self.source.position() });
+        } else {
+            self.link.stats.files_skipped += 1;
+        }
+        let name_len = self.file.name_len;
+        self.ask_next(cx, mem);
+        // The events of this file are still to be told, with its name.
+        self.file.name_len = name_len;
+    }
+}

@@ -1,0 +1,313 @@
+//! The sender's stream of data: subpackets, acknowledgements, and going back.
+
+use super::{AFTER_CUT, Ask, Core};
+use crate::engine::{Blame, Cx, FailureKind};
+use crate::time::Instant;
+use crate::trace::TraceEvent;
+use crate::zmodem::link::{Note, trace_sent};
+use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
+use crate::zmodem::rle;
+use crate::zmodem::sender::Mem;
+use crate::zmodem::states::Sending;
+
+/// Where the stream stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flow {
+    /// A ZDATA frame is open.
+    open: bool,
+    /// The stream was cut in the middle of something.
+    cut: bool,
+    /// The receiver is known to have everything before this.
+    acked: u64,
+    /// Where the receiver asked to go on from last.
+    sync: u64,
+    /// The next subpacket asks for an acknowledgement before anything follows.
+    cautious: bool,
+    /// An acknowledgement of this position is awaited.
+    waiting: Option<u64>,
+    /// Position behind the last acknowledged pause, for receivers with a buffer.
+    segment: u64,
+    /// Position at which an acknowledgement was asked for last.
+    asked: u64,
+    /// The furthest position that was ever sent.
+    high: u64,
+    /// A change of position that waits for the store's answer.
+    seek: Option<u64>,
+    /// The header after the last change of position: where it ends in the stream, when it left.
+    restart: Option<(u64, Option<Instant>)>,
+}
+
+impl Flow {
+    /// The port has taken so much of the stream.
+    pub(super) fn left(&mut self, taken: u64, now: Instant) {
+        if let Some((ends_at, left @ None)) = &mut self.restart
+            && *ends_at <= taken
+        {
+            *left = Some(now);
+        }
+    }
+}
+
+impl Core {
+    /// The receiver says where to start, or to go on.
+    pub(super) fn position(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, position: u64) {
+        if self.state == Sending::File {
+            if self.file.info.size.is_some_and(|size| position > size) {
+                return self.beyond(cx, mem);
+            }
+            self.link.answered(cx.now);
+            self.start_data(cx, position);
+            return;
+        }
+        self.link.stats.naks_in += 1;
+        if position > self.flow.high {
+            return self.beyond(cx, mem);
+        }
+        if position == self.flow.sync && self.is_stale(cx) {
+            return;
+        }
+        self.faults = if position > self.flow.sync { 0 } else { self.faults + 1 };
+        if self.faults > u32::from(self.link.config.retries) {
+            return self.fail(cx, mem, Blame::Line, FailureKind::TooManyRetries);
+        }
+        self.lengths.hit(position.saturating_sub(self.flow.sync));
+        self.flow.cautious = position == self.flow.sync;
+        self.flow.sync = position;
+        self.restart_at(cx, position);
+    }
+
+    /// A position that does not exist.
+    fn beyond(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.faults += 1;
+        if self.faults > u32::from(self.link.config.retries) {
+            self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        }
+    }
+
+    /// The receiver cannot have seen the last change of position yet, so what it says is about what
+    /// was sent before.
+    fn is_stale(&self, cx: &Cx<'_>) -> bool {
+        match self.flow.restart {
+            None => false,
+            Some((_, None)) => true,
+            Some((_, Some(left))) => cx.now - left < self.link.timing.soonest(),
+        }
+    }
+
+    fn start_data(&mut self, cx: &mut Cx<'_>, position: u64) {
+        self.enter(cx, Sending::Data);
+        self.flow = Flow {
+            acked: position,
+            sync: position,
+            segment: position,
+            asked: position,
+            high: position,
+            ..Flow::default()
+        };
+        self.faults = 0;
+        self.source.begin(position);
+        self.link.stats.current_file_bytes = position;
+        self.link.notes.push(Note::Started { offset: position });
+    }
+
+    fn restart_at(&mut self, cx: &mut Cx<'_>, position: u64) {
+        self.enter(cx, Sending::Data);
+        self.link.stats.retransmissions += 1;
+        if cx.trace.enabled() {
+            cx.trace.record(cx.now, &TraceEvent::Value { name: "position", value: position });
+        }
+        self.flow.cut |= self.link.output.drop_unsent() > 0;
+        self.link.question = None;
+        self.flow.open = false;
+        self.flow.waiting = None;
+        self.flow.acked = position;
+        self.flow.segment = position;
+        self.flow.asked = position;
+        self.flow.restart = Some((u64::MAX, None));
+        self.flow.seek = Some(position);
+        if self.ask != Ask::Read {
+            self.seek_now();
+        }
+    }
+
+    /// Changes the position, once no read is under way.
+    pub(super) fn seek_now(&mut self) {
+        if let Some(position) = self.flow.seek.take() {
+            self.source.seek(position);
+        }
+    }
+
+    /// The acknowledgement did not come: goes on from where it is known that all is well.
+    pub(super) fn go_back(&mut self, cx: &mut Cx<'_>) {
+        let copies = self.link.question;
+        self.flow.cautious = true;
+        let acked = self.flow.acked;
+        self.restart_at(cx, acked);
+        // Still the same question.
+        self.link.question =
+            copies.map(|question| crate::zmodem::link::Question { left: None, ..question });
+    }
+
+    pub(super) fn acknowledged(&mut self, cx: &mut Cx<'_>, position: u64) {
+        if position <= self.flow.acked && self.flow.waiting != Some(position)
+            || position > self.flow.high
+        {
+            return;
+        }
+        self.flow.acked = position;
+        match self.flow.waiting {
+            Some(waiting) if waiting == position => {
+                self.flow.waiting = None;
+                self.flow.cautious = false;
+                self.flow.segment = position;
+                self.link.answered(cx.now);
+            }
+            Some(_) => {}
+            None => self.link.question = None,
+        }
+    }
+
+    /// How much may be in the next subpacket; `None`: nothing before an acknowledgement.
+    fn allowed(&mut self, cx: &Cx<'_>) -> Option<usize> {
+        let position = self.source.position();
+        let since = position.saturating_sub(self.flow.sync);
+        let mut len = self.lengths.length(since, self.peer.longest);
+        let window = u64::from(self.link.config.window);
+        if window > 0 {
+            if position.saturating_sub(self.flow.acked) >= window {
+                if self.link.question.is_none() {
+                    self.link.expect_answer(cx.now, false);
+                }
+                return None;
+            }
+            len = len.min((window / 4).max(32) as usize);
+        }
+        if self.peer.buffer > 0 {
+            let segment = position - self.flow.segment;
+            len = len.min(self.peer.buffer.saturating_sub(segment).max(1) as usize);
+        }
+        Some(len)
+    }
+
+    /// How the subpacket that ends at `position` is to end.
+    fn end_at(&self, position: u64, last: bool) -> u8 {
+        let window = u64::from(self.link.config.window);
+        let full = self.peer.buffer > 0 && position - self.flow.segment >= self.peer.buffer;
+        if last {
+            end::ZCRCE
+        } else if self.flow.cautious || self.peer.one_at_a_time || full {
+            end::ZCRCW
+        } else if window > 0 && position - self.flow.asked >= window / 4 {
+            end::ZCRCQ
+        } else {
+            end::ZCRCG
+        }
+    }
+
+    /// Makes one more subpacket. False if there is nothing to do now.
+    pub(super) fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        if self.flow.waiting.is_some() || self.flow.seek.is_some() {
+            return false;
+        }
+        let Some(allowed) = self.allowed(cx) else { return false };
+        // One byte more than is sent tells whether it is the last.
+        if self.source.ready() <= allowed && !self.source.ended {
+            if self.ask == Ask::Nothing {
+                self.ask = Ask::Read;
+            }
+            return false;
+        }
+        let want = 1 + 2 * MAX_HEADER + subpacket_room(allowed);
+        if self.link.output.room(mem.out, want).is_none() {
+            return false;
+        }
+        let position = self.source.position();
+        let ready = self.source.bytes(mem.source);
+        let (used, data) = if self.peer.rle {
+            let room = mem.coded.len().min(allowed.max(3));
+            let (used, made) = rle::encode(ready, &mut mem.coded[..room]);
+            (used, &mem.coded[..made])
+        } else {
+            let used = ready.len().min(allowed);
+            (used, &ready[..used])
+        };
+        let last = self.source.ended && used == ready.len();
+        let after = position + used as u64;
+        if after > u64::from(u32::MAX) {
+            self.fail(cx, mem, Blame::Local, FailureKind::Unsupported);
+            return false;
+        }
+        if !self.flow.open {
+            self.say_data(cx, mem.out, position);
+        }
+        let end = self.end_at(after, last);
+        let form = if self.peer.rle { Form::Rle } else { self.peer.form };
+        let Some(room) = self.link.output.room(mem.out, subpacket_room(data.len())) else {
+            return false;
+        };
+        let (coded, len) = put_subpacket(&mut self.link.escaper, form, data, end, room);
+        self.link.queued(cx, len);
+        trace_sent(cx, char::from(end), after, len);
+        self.count(position, used, coded, len);
+        self.source.advance(used);
+        self.flow.high = self.flow.high.max(after);
+        self.flow.open = matches!(end, end::ZCRCG | end::ZCRCQ);
+        match end {
+            end::ZCRCW => {
+                self.flow.waiting = Some(after);
+                self.flow.asked = after;
+                let again = self.link.question.is_some();
+                self.link.expect_answer(cx.now, again);
+            }
+            end::ZCRCQ => self.flow.asked = after,
+            end::ZCRCE => self.say_eof(cx, mem, false),
+            _ => {}
+        }
+        true
+    }
+
+    /// Opens a frame of data.
+    fn say_data(&mut self, cx: &mut Cx<'_>, out: &mut [u8], position: u64) {
+        if core::mem::take(&mut self.flow.cut) {
+            self.link.say_bytes(cx, out, AFTER_CUT);
+        }
+        let header = Header {
+            kind: kind::ZDATA,
+            data: (position as u32).to_le_bytes(),
+            form: if self.peer.rle { Form::Rle } else { self.peer.form },
+            variable: self.peer.variable,
+        };
+        self.link.say(cx, out, &header);
+        if let Some((ends_at @ u64::MAX, _)) = &mut self.flow.restart {
+            *ends_at = self.link.output.position();
+        }
+    }
+
+    fn count(&mut self, position: u64, used: usize, coded: usize, len: usize) {
+        let stats = &mut self.link.stats;
+        let after = position + used as u64;
+        let fresh = after.saturating_sub(self.flow.high.max(position));
+        stats.packets_out += 1;
+        stats.longest_packet_bytes = stats.longest_packet_bytes.max(len as u64);
+        stats.file_bytes += fresh;
+        stats.current_file_bytes = stats.current_file_bytes.max(after);
+        // A subpacket that is only partly new counts for that part.
+        let fresh_coded = (coded as u64 * fresh).checked_div(used as u64).unwrap_or(0);
+        stats.encoded_bytes += fresh_coded;
+        if fresh < used as u64 {
+            stats.repeated_bytes += len as u64 - fresh_coded;
+        }
+    }
+
+    pub(super) fn say_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        self.enter(cx, Sending::Eof);
+        let header = Header {
+            kind: kind::ZEOF,
+            data: (self.source.position() as u32).to_le_bytes(),
+            form: self.peer.form,
+            variable: self.peer.variable,
+        };
+        self.link.say(cx, mem.out, &header);
+        self.link.expect_answer(cx.now, again);
+    }
+}

@@ -1,0 +1,106 @@
+//! The receiver's file data: from the subpackets to the store.
+
+use core::ops::Range;
+
+/// Bytes of the current file that the store has not taken yet. They stand in memory that the
+/// receiver owns; a subpacket grows behind them until its check is known to be right.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sink {
+    /// Bytes for the store: `from..to`.
+    from: usize,
+    to: usize,
+    /// How many of them the store was last shown.
+    lent: usize,
+    /// Position in the stored file of `from`.
+    offset: u64,
+    /// Line ends become LF.
+    text: bool,
+    /// A CR that may be the first half of a line end.
+    cr: bool,
+}
+
+impl Sink {
+    /// A file begins at `offset`.
+    pub(crate) fn begin(&mut self, offset: u64, text: bool) {
+        *self = Self { offset, text, ..Self::default() };
+    }
+
+    /// Bytes that wait for the store.
+    pub(crate) fn pending(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// The length of the stored file so far, with what waits for the store.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.pending() as u64
+    }
+
+    /// What to show the store: position, and where the bytes stand.
+    pub(crate) fn lend(&mut self) -> (u64, Range<usize>) {
+        self.lent = self.pending();
+        (self.offset, self.from..self.to)
+    }
+
+    /// The store has taken what it was shown. `growing` bytes stand behind the others.
+    pub(crate) fn taken(&mut self, memory: &mut [u8], growing: usize) {
+        self.from += self.lent;
+        self.offset += self.lent as u64;
+        self.lent = 0;
+        if self.from == self.to {
+            memory.copy_within(self.to..self.to + growing, 0);
+            (self.from, self.to) = (0, 0);
+        }
+    }
+
+    /// Room for `want` bytes behind the others, if there is; one more is kept for a CR that waits.
+    pub(crate) fn room(&mut self, memory: &mut [u8], want: usize) -> bool {
+        if memory.len() - self.to < want && self.from > 0 && self.lent == 0 {
+            memory.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+        }
+        memory.len() - self.to > want
+    }
+
+    /// Where the next bytes go.
+    pub(crate) fn space<'a>(&self, memory: &'a mut [u8]) -> &'a mut [u8] {
+        let from = self.to + usize::from(self.cr);
+        &mut memory[from..]
+    }
+
+    /// The first `len` bytes of the space are good. Returns how many bytes came of them.
+    pub(crate) fn commit(&mut self, memory: &mut [u8], len: usize) -> usize {
+        let before = self.to;
+        if !self.text {
+            self.to += len;
+            return len;
+        }
+        if self.cr {
+            memory[self.to] = b'\r';
+        }
+        let end = self.to + usize::from(self.cr) + len;
+        let mut to = self.to;
+        for at in self.to..end {
+            let byte = memory[at];
+            // Only the CR of a line end goes.
+            if byte == b'\n' && to > self.to && memory[to - 1] == b'\r' {
+                to -= 1;
+            }
+            memory[to] = byte;
+            to += 1;
+        }
+        self.cr = to > self.to && memory[to - 1] == b'\r';
+        self.to = to - usize::from(self.cr);
+        self.to - before
+    }
+
+    /// The file is over: a CR that waited is only a CR. Returns how many bytes that makes.
+    pub(crate) fn finish(&mut self, memory: &mut [u8]) -> usize {
+        let waited = usize::from(core::mem::take(&mut self.cr));
+        if waited == 1 {
+            memory[self.to] = b'\r';
+            self.to += 1;
+        }
+        waited
+    }
+}

@@ -1,0 +1,70 @@
+//! The sender's file data: what the store gave, on its way into subpackets.
+
+/// Bytes of the current file between the store and the subpackets. They stand in memory that the
+/// sender owns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Source {
+    /// Unsent bytes: `from..to`.
+    from: usize,
+    to: usize,
+    /// Position in the file of the next byte to ask the store for.
+    pub(crate) offset: u64,
+    /// The store has no more.
+    pub(crate) ended: bool,
+}
+
+impl Source {
+    /// A file begins at `offset`.
+    pub(crate) fn begin(&mut self, offset: u64) {
+        *self = Self { offset, ..Self::default() };
+    }
+
+    /// Goes on at `offset`. What was read from there on is kept.
+    pub(crate) fn seek(&mut self, offset: u64) {
+        let position = self.position();
+        let start = position - self.from as u64;
+        if start <= offset && offset <= self.offset {
+            self.from = (offset - start) as usize;
+        } else {
+            self.begin(offset);
+        }
+    }
+
+    /// Position in the file of the next byte to send.
+    pub(crate) fn position(&self) -> u64 {
+        self.offset - self.ready() as u64
+    }
+
+    /// Bytes that are here and not yet in a subpacket.
+    pub(crate) fn ready(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// Room for the store's next bytes.
+    pub(crate) fn lend<'a>(&mut self, memory: &'a mut [u8]) -> &'a mut [u8] {
+        if self.from > 0 {
+            memory.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+        }
+        &mut memory[self.to..]
+    }
+
+    /// The store put `len` bytes into the room; none is the end of the file.
+    pub(crate) fn filled(&mut self, len: usize, memory_len: usize) {
+        let len = len.min(memory_len - self.to);
+        self.to += len;
+        self.offset += len as u64;
+        self.ended |= len == 0;
+    }
+
+    /// The next bytes.
+    pub(crate) fn bytes<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
+        &memory[self.from..self.to]
+    }
+
+    /// So many of them are in a subpacket.
+    pub(crate) fn advance(&mut self, len: usize) {
+        self.from += len;
+    }
+}

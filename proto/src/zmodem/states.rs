@@ -1,0 +1,217 @@
+//! The protocol as data: which header in which state does what (digest §5, §6).
+//!
+//! The engines look their next step up here; the documentation draws it from here.
+
+use super::packet::kind::*;
+
+/// States of a sender, named by what it has sent or waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sending {
+    /// Nothing has been sent yet.
+    Start,
+    /// ZRQINIT is out.
+    Init,
+    /// ZSINIT is out.
+    Attention,
+    /// The store is asked for the next file.
+    Next,
+    /// ZFILE is out.
+    File,
+    /// Data is under way.
+    Data,
+    /// ZEOF is out.
+    Eof,
+    /// The store is told how the file ended.
+    Close,
+    /// ZFIN is out.
+    Finish,
+    /// Nothing more will be sent but the last word.
+    End,
+}
+
+/// States of a receiver, named by what it waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Receiving {
+    /// ZFILE, or ZFIN for the end.
+    Init,
+    /// The store's decision on a file.
+    Offer,
+    /// The sender's ZCRC of the part that is here.
+    Check,
+    /// ZDATA, data, ZEOF.
+    Data,
+    /// The sender's word after a ZSKIP: ZFILE, or ZFIN.
+    Skip,
+    /// The store, to make the file safe or to give it up.
+    Close,
+    /// The sender's `OO`.
+    Finish,
+    /// Nothing more.
+    End,
+}
+
+/// What a sender does with a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SenderStep {
+    /// Take over what the receiver can do.
+    Negotiate,
+    /// Give the number back.
+    Challenge,
+    /// Ask the store for a file.
+    Next,
+    /// Go on from a position.
+    Position,
+    /// Tell a CRC of the file.
+    Check,
+    /// Count an acknowledgement.
+    Acknowledged,
+    /// The receiver does not want the file.
+    Skipped,
+    /// The receiver has begun anew in the middle of a file.
+    Lost,
+    /// The file is whole at the receiver.
+    Closed,
+    /// Say the last word.
+    Finish,
+    /// The receiver has given up.
+    Failed,
+    /// Say the last thing again.
+    Repeat,
+}
+
+/// What a receiver does with a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReceiverStep {
+    /// Tell what we can do.
+    Announce,
+    /// Take the sender's wishes, in data that follows.
+    Attention,
+    /// Take the number that comes back.
+    Challenged,
+    /// Take the file information, in data that follows.
+    File,
+    /// Take data, if the position is right.
+    Data,
+    /// Close the file, if the position is right.
+    Eof,
+    /// The end of a file that is closed already: say so again.
+    Again,
+    /// Compare the sender's CRC with ours.
+    Compare,
+    /// Say the last thing again.
+    Repeat,
+    /// The session is over.
+    Finish,
+    /// The sender has given up in the middle of a file.
+    Failed,
+    /// A command, in data that follows.
+    Command,
+    /// Tell how much is free.
+    Free,
+    /// A message, in data that follows.
+    Message,
+    /// Not a sender, but our own echo, or another receiver.
+    Echo,
+}
+
+/// The sender: in this state, a header of one of these types leads to this step.
+pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
+    (Sending::Init, &[ZRINIT], SenderStep::Negotiate),
+    (Sending::Init, &[ZCHALLENGE], SenderStep::Challenge),
+    (Sending::Init, &[ZNAK], SenderStep::Repeat),
+    (Sending::Init, &[ZABORT, ZFERR], SenderStep::Failed),
+    (Sending::Attention, &[ZACK], SenderStep::Next),
+    (Sending::Attention, &[ZNAK], SenderStep::Repeat),
+    (Sending::Attention, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
+    (Sending::File, &[ZRPOS], SenderStep::Position),
+    (Sending::File, &[ZCRC], SenderStep::Check),
+    (Sending::File, &[ZSKIP], SenderStep::Skipped),
+    (Sending::File, &[ZNAK], SenderStep::Repeat),
+    (Sending::File, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
+    (Sending::Data, &[ZRPOS], SenderStep::Position),
+    (Sending::Data, &[ZACK], SenderStep::Acknowledged),
+    (Sending::Data, &[ZSKIP], SenderStep::Skipped),
+    (Sending::Data, &[ZRINIT], SenderStep::Lost),
+    (Sending::Data, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
+    (Sending::Eof, &[ZRPOS], SenderStep::Position),
+    (Sending::Eof, &[ZRINIT], SenderStep::Closed),
+    (Sending::Eof, &[ZSKIP], SenderStep::Skipped),
+    (Sending::Eof, &[ZNAK], SenderStep::Repeat),
+    (Sending::Eof, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
+    (Sending::Finish, &[ZFIN], SenderStep::Finish),
+    (Sending::Finish, &[ZNAK, ZRINIT], SenderStep::Repeat),
+    (Sending::Finish, &[ZABORT, ZFERR], SenderStep::Finish),
+];
+
+/// The receiver: in this state, a header of one of these types leads to this step.
+pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
+    (Receiving::Init, &[ZRQINIT], ReceiverStep::Announce),
+    (Receiving::Init, &[ZSINIT], ReceiverStep::Attention),
+    (Receiving::Init, &[ZACK], ReceiverStep::Challenged),
+    (Receiving::Init, &[ZFILE], ReceiverStep::File),
+    (Receiving::Init, &[ZEOF], ReceiverStep::Again),
+    (Receiving::Init, &[ZFIN], ReceiverStep::Finish),
+    (Receiving::Init, &[ZNAK], ReceiverStep::Repeat),
+    (Receiving::Init, &[ZCOMMAND], ReceiverStep::Command),
+    (Receiving::Init, &[ZFREECNT], ReceiverStep::Free),
+    (Receiving::Init, &[ZSTDERR], ReceiverStep::Message),
+    (Receiving::Init, &[ZRINIT], ReceiverStep::Echo),
+    (Receiving::Check, &[ZCRC], ReceiverStep::Compare),
+    (Receiving::Check, &[ZFILE, ZNAK], ReceiverStep::Repeat),
+    (Receiving::Init, &[ZABORT, ZFERR], ReceiverStep::Failed),
+    (Receiving::Check, &[ZFIN, ZABORT, ZFERR], ReceiverStep::Failed),
+    (Receiving::Data, &[ZFILE], ReceiverStep::File),
+    (Receiving::Data, &[ZDATA], ReceiverStep::Data),
+    (Receiving::Data, &[ZEOF], ReceiverStep::Eof),
+    (Receiving::Data, &[ZNAK], ReceiverStep::Repeat),
+    (Receiving::Data, &[ZFIN, ZABORT, ZFERR], ReceiverStep::Failed),
+    (Receiving::Data, &[ZFREECNT], ReceiverStep::Free),
+    (Receiving::Skip, &[ZFILE], ReceiverStep::File),
+    (Receiving::Skip, &[ZDATA, ZEOF, ZNAK], ReceiverStep::Repeat),
+    (Receiving::Skip, &[ZFIN], ReceiverStep::Finish),
+    (Receiving::Skip, &[ZABORT, ZFERR], ReceiverStep::Failed),
+];
+
+impl Sending {
+    /// The name used in traces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Init => "init",
+            Self::Attention => "attention",
+            Self::Next => "next",
+            Self::File => "file",
+            Self::Data => "data",
+            Self::Eof => "eof",
+            Self::Close => "close",
+            Self::Finish => "finish",
+            Self::End => "end",
+        }
+    }
+}
+
+impl Receiving {
+    /// The name used in traces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Offer => "offer",
+            Self::Check => "check",
+            Self::Data => "data",
+            Self::Skip => "skip",
+            Self::Close => "close",
+            Self::Finish => "finish",
+            Self::End => "end",
+        }
+    }
+}
+
+/// What a header means to a sender in `state`; `None` is passed over.
+pub fn at_sender(state: Sending, kind: u8) -> Option<SenderStep> {
+    SENDER.iter().find(|(s, kinds, _)| *s == state && kinds.contains(&kind)).map(|(_, _, s)| *s)
+}
+
+/// What a header means to a receiver in `state`; `None` is passed over.
+pub fn at_receiver(state: Receiving, kind: u8) -> Option<ReceiverStep> {
+    RECEIVER.iter().find(|(s, kinds, _)| *s == state && kinds.contains(&kind)).map(|(_, _, s)| *s)
+}

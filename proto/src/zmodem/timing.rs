@@ -1,0 +1,65 @@
+//! How long to wait for an answer: from the measured round trip, within bounds.
+
+use crate::time::Duration;
+
+/// The wait for one answer, learnt from the answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundTrip {
+    smoothed: Option<Duration>,
+    wait: Duration,
+    first: Duration,
+    ceiling: Duration,
+}
+
+/// The shortest wait. Partners stop to write to disks, and an answer that is asked for twice costs
+/// more than a second of patience.
+const FLOOR: Duration = Duration::from_secs(2);
+
+impl RoundTrip {
+    /// `first` is the wait while nothing was measured.
+    pub(crate) fn new(first: Duration, ceiling: Duration) -> Self {
+        let first = first.min(ceiling);
+        Self { smoothed: None, wait: first, first, ceiling }
+    }
+
+    /// A question that was asked once was answered after `rtt`.
+    pub(crate) fn sample(&mut self, rtt: Duration) {
+        self.smoothed = Some(match self.smoothed {
+            None => rtt,
+            Some(smoothed) => (smoothed * 3 + rtt) / 4,
+        });
+        self.answered();
+    }
+
+    /// Something was answered: the wait is what the measurements make it.
+    pub(crate) fn answered(&mut self) {
+        self.wait = match self.smoothed {
+            None => self.first,
+            Some(smoothed) => (smoothed * 3).clamp(FLOOR.min(self.ceiling), self.ceiling),
+        };
+    }
+
+    /// The wait ran out: the next one is longer.
+    pub(crate) fn timed_out(&mut self) {
+        self.wait = (self.wait * 2).min(self.ceiling);
+    }
+
+    /// How long to wait for an answer.
+    pub(crate) fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// Shorter than any answer takes: what comes sooner is not about what was said last.
+    pub(crate) fn soonest(&self) -> Duration {
+        self.smoothed.map_or(Duration::ZERO, |smoothed| smoothed / 4 * 3)
+    }
+}
+
+/// The time `len` bytes take on a line of this rate; zero if the rate is unknown.
+pub(crate) fn line_time(rate_bps: u32, len: usize) -> Duration {
+    if rate_bps == 0 {
+        return Duration::ZERO;
+    }
+    // A character is ten bits: start, eight, stop.
+    Duration::from_nanos((len as u64).saturating_mul(10_000_000_000) / u64::from(rate_bps))
+}
