@@ -215,6 +215,8 @@ pub enum FailureKind {
     NotAServer,
     /// The digests of the whole file differ.
     DigestDiffers,
+    /// Fewer bytes came than were announced.
+    LengthDiffers,
     /// The store failed.
     Store(StoreError),
     /// The person ended it.
@@ -234,6 +236,7 @@ impl fmt::Display for FailureKind {
             Self::Unsupported => "the partner cannot do what was required",
             Self::NotAServer => "the partner asks for a server",
             Self::DigestDiffers => "the digests of the whole file differ",
+            Self::LengthDiffers => "fewer bytes came than were announced",
             Self::Store(error) => return error.fmt(f),
             Self::Aborted => "aborted",
             Self::Closed => "the line closed",

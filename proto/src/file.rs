@@ -192,6 +192,8 @@ pub enum StoreError {
     NotFound,
     /// The device reported an error.
     Io,
+    /// The file became shorter while it was sent.
+    Changed,
     /// This store does not do that.
     Unsupported,
 }
@@ -203,6 +205,7 @@ impl fmt::Display for StoreError {
             Self::Permission => "permission denied by the store",
             Self::NotFound => "file not found in the store",
             Self::Io => "the store reported an input/output error",
+            Self::Changed => "the file changed while it was sent",
             Self::Unsupported => "not supported by the store",
         })
     }

@@ -211,7 +211,8 @@ fn resume_finds_that_the_start_was_another_file() {
         matches!(outcome, Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. }))
     };
     assert!(why(ends.receiver), "{:?}", ends.receiver);
-    assert!(matches!(ends.sender, Outcome::Failed(Failure { kind: FailureKind::PeerError, .. })));
+    // Both know what it was, not only that the other complains.
+    assert!(why(ends.sender), "{:?}", ends.sender);
 }
 
 #[test]

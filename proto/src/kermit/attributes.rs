@@ -88,7 +88,7 @@ impl Attributes {
 }
 
 /// Writes the attributes of a file in C-Kermit's order, leaving out whole triplets that do not fit
-/// in `room`. Returns the length.
+/// in `out`. Returns the length.
 pub fn emit(info: &FileInfo<'_>, system: [u8; 2], utc_offset_s: i32, out: &mut [u8]) -> usize {
     let mut list = List { out, len: 0 };
     let mut digits = [0u8; 20];
@@ -181,7 +181,10 @@ impl AttributeReply {
 /// The tag by which a refusal is told to the partner.
 pub const fn refusal_tag(why: Refusal) -> u8 {
     match why {
-        Refusal::Exists | Refusal::Name | Refusal::Declined => b'?',
+        // `?` and `#` count as success at C-Kermit, so they must not stand for anything else.
+        Refusal::Exists => b'?',
+        Refusal::Name => b'&',
+        Refusal::Declined => b')',
         Refusal::NotNewer => b'#',
         Refusal::NoSpace | Refusal::TooLong => b'1',
         Refusal::Kind => b'"',
@@ -193,6 +196,8 @@ pub const fn refusal_tag(why: Refusal) -> u8 {
 pub const fn refusal_of(tag: Option<u8>) -> Option<Refusal> {
     match tag {
         Some(b'?') => Some(Refusal::Exists),
+        Some(b'&') => Some(Refusal::Name),
+        Some(b')') => Some(Refusal::Declined),
         Some(b'#') => Some(Refusal::NotNewer),
         Some(b'1' | b'!') => Some(Refusal::NoSpace),
         Some(b'"' | b'/' | b'*') => Some(Refusal::Kind),

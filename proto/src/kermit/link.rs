@@ -8,7 +8,7 @@ use super::decode::Decoder;
 use super::encode::{Coding, Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
 use super::packet::{LONG_HEADER, finish, kind};
-use super::params::{self, Agreed, OWN_LENGTH, Params};
+use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
@@ -614,7 +614,7 @@ impl Link {
         also(a.shift != Shift::Off, "locking shifts");
         also(a.rept.is_some(), "repeat counts");
         also(a.attributes, "attributes");
-        also(a.own.is_some(), "whole-file digests");
+        also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
         self.agreement = text;
         self.notes.push(Note::Negotiated);
     }

@@ -357,6 +357,9 @@ pub fn answer(mut ours: Params, theirs: &Params, seven_bit: bool) -> Params {
     ours
 }
 
+/// The text of the error packet by which one of us tells another that the digests differ.
+pub(crate) const DIGESTS_DIFFER: &str = "The digests of the whole file differ";
+
 /// Writes a digest as it rides in the data field of a Z packet between our own ends: `W` and 32
 /// hexadecimal digits. Returns the length, 0 if it does not fit.
 pub fn emit_digest(digest: &[u8; 16], out: &mut [u8]) -> usize {

@@ -6,7 +6,7 @@ use super::check::Check;
 use super::config::Config;
 use super::encode::Shift;
 use super::frame::{Found, Parity};
-use super::link::{Ending, Link, trace_got};
+use super::link::{Ending, Link, Text, trace_got};
 use super::packet::{self, Packet, kind};
 use super::params::{self, Agreed, Params, agree};
 use super::receiver::Mem;
@@ -99,6 +99,9 @@ pub(super) struct Core {
     wait: Duration,
     /// When the last packet, or part of one, came.
     heard: Instant,
+    /// The last acknowledgement that was not of data: its number and data field. If it is lost, the
+    /// same must be said again.
+    answered: (u64, Text<40>),
     /// Smoothed time between data packets.
     interval: Duration,
     started: bool,
@@ -124,6 +127,7 @@ impl Core {
             write_at,
             wait: Duration::from_secs(5).min(link.longest_wait()),
             heard: Instant::ZERO,
+            answered: (u64::MAX, Text::new()),
             interval: Duration::ZERO,
             started: false,
             link,
@@ -184,7 +188,18 @@ impl Core {
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    /// Answers a packet. `data` is the data field of the acknowledgement.
+    /// Answers a packet that is not data, and remembers how.
+    fn answer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64, data: &[u8]) {
+        self.answered.0 = number;
+        self.answered.1.fill(|to| {
+            let len = data.len().min(to.len());
+            to[..len].copy_from_slice(&data[..len]);
+            len
+        });
+        self.ack(cx, mem, number, data);
+    }
+
+    /// Acknowledges a packet. `data` is the data field of the acknowledgement.
     fn ack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64, data: &[u8]) {
         let check = self.link.agreed.check;
         self.link.say(cx, mem.out, kind::ACK, number, data, check);
@@ -307,8 +322,6 @@ impl Core {
         }
         self.link.stats.packets_in += 1;
         trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
-        self.note_interval(cx.now);
-        self.link.spoke = cx.now;
         match packet.kind {
             // Only a receiver sends these: an echo of our own.
             kind::ACK | kind::NAK => return,
@@ -318,6 +331,8 @@ impl Core {
             }
             _ => {}
         }
+        self.note_interval(cx.now);
+        self.link.spoke = cx.now;
         if !(packet.kind == kind::DATA && agreed.streaming) {
             self.link.turn_begins(cx.now);
         }
@@ -326,12 +341,14 @@ impl Core {
             Place::Ahead(number) if self.state == Receiving::Data && !agreed.streaming => {
                 self.ahead(cx, mem, &packet, number);
             }
-            Place::Behind(number) => self.behind(cx, mem, &packet, number),
-            Place::Ahead(_) | Place::Outside if self.streaming() => {
+            Place::Behind(number) if !(self.streaming() && packet.kind == kind::DATA) => {
+                self.behind(cx, mem, &packet, number);
+            }
+            Place::Ahead(_) | Place::Behind(_) | Place::Outside if self.streaming() => {
                 let say = Some("Transmission error on reliable link");
                 self.fail(cx, mem, Blame::Line, FailureKind::NotReliable, say);
             }
-            Place::Ahead(_) | Place::Outside => self.link.stats.duplicates += 1,
+            Place::Ahead(_) | Place::Behind(_) | Place::Outside => self.link.stats.duplicates += 1,
         }
     }
 
@@ -371,14 +388,12 @@ impl Core {
     /// A packet that was received before: its acknowledgement was lost.
     fn behind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>, number: u64) {
         self.link.stats.duplicates += 1;
-        if self.link.agreed.streaming && packet.kind == kind::DATA {
-            return;
-        }
         if packet.kind == kind::SEND_INIT && number == 0 {
             return self.send_params(cx, mem);
         }
-        let verified = packet.kind == kind::EOF && packet.data.first() == Some(&b'W');
-        self.ack(cx, mem, number, if verified { b"W" } else { b"" });
+        let said = self.answered.1.clone();
+        let again = self.answered.0 == number && packet.kind != kind::DATA;
+        self.ack(cx, mem, number, if again { said.as_bytes() } else { b"" });
     }
 
     /// The packet that was waited for.
@@ -413,7 +428,7 @@ impl Core {
             Some(ReceiverStep::Store) => self.store_data(cx, mem, data, true),
             Some(ReceiverStep::Close) => self.close(cx, mem, data),
             Some(ReceiverStep::Finish) => {
-                self.ack(cx, mem, number, &[]);
+                self.answer(cx, mem, number, &[]);
                 self.arrivals.advance();
                 self.enter(cx, Receiving::End);
                 self.link.end(cx, Outcome::Done);
@@ -513,16 +528,21 @@ impl Core {
         }
     }
 
+    /// How long nothing but noise, echoes and pieces may come. The longest packet takes its time.
+    fn patience(&self) -> Duration {
+        let config = &self.link.config;
+        let packet = line_time(config.line.rate_bps, usize::from(config.receive_length));
+        self.link.patience() + packet
+    }
+
     /// When to ask for a packet that does not come.
     fn overdue(&self) -> Option<Instant> {
         if self.waiting != Waiting::Nothing || self.link.ending != Ending::No {
             return None;
         }
-        if self.streaming() {
-            // Nothing is asked for while streaming, but a line that died must not hold us forever.
-            return Some(self.heard + self.link.patience());
-        }
-        Some(self.heard + self.wait)
+        let dead = self.link.spoke + self.patience();
+        // Nothing is asked for while streaming, but a line that died must not hold us forever.
+        Some(if self.streaming() { dead } else { dead.min(self.heard + self.wait) })
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -546,7 +566,7 @@ impl Core {
         self.link.stats.timeouts += 1;
         self.heard = cx.now;
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "packet", number });
-        if self.streaming() || cx.now - self.link.spoke >= self.link.patience() {
+        if cx.now - self.link.spoke >= self.patience() {
             let say = Some("Timed out");
             return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
         }

@@ -7,13 +7,13 @@ use super::frame::Found;
 use super::length::LengthPolicy;
 use super::link::{Ending, Link, trace_got, trace_sent};
 use super::packet::{self, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind};
-use super::params::{self, OWN_DIGEST, Params};
+use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
 use super::sender::Mem;
 use super::source::Source;
 use super::states::{SenderStep, Sending, on_ack};
 use super::timing::{RoundTrip, line_time};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
-use crate::file::{FileInfo, FileKind};
+use crate::file::{FileInfo, FileKind, StoreError};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
@@ -24,6 +24,10 @@ const DRAIN: Duration = Duration::from_millis(400);
 
 /// What a serial port's driver may hold of what it has taken.
 const PORT_BUFFER: usize = 4096;
+
+/// What the buffers between two streaming ends may hold, and how slowly it may run out of them.
+const MOST_UNDER_WAY: u64 = 8 << 20;
+const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -403,6 +407,14 @@ impl Core {
             return false;
         }
         let cut = self.cancel != Cancel::No || self.file.refused;
+        let shrunk = self.file.info.kind == FileKind::Binary
+            && self.file.info.size.is_some_and(|size| self.source.offset < size);
+        if shrunk && !cut {
+            let kind = FailureKind::Store(StoreError::Changed);
+            let say = Some("The file became shorter while it was sent");
+            self.fail(cx, mem, Blame::Store, kind, say);
+            return false;
+        }
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
         if own && !cut && self.file.info.kind == FileKind::Binary {
             self.enter(cx, Sending::Digest);
@@ -460,6 +472,8 @@ impl Core {
             Some(SenderStep::Decide) => self.decide(cx, data),
             Some(SenderStep::Advance) => self.look_for_cancel(data),
             Some(SenderStep::Closed) => {
+                // A receiver that gave the file up after its last data says so here.
+                self.look_for_cancel(data);
                 let complete = self.cancel == Cancel::No && !self.file.refused;
                 let verified =
                     complete && self.file.digest.is_some() && data.first() == Some(&b'W');
@@ -497,7 +511,10 @@ impl Core {
             None if u64::from(seq) != self.flight.next % 64 => {}
             // A NAK of the packet that comes next: everything before it has arrived. With a
             // window it may also be a guess, and a repetition is the safe answer.
-            None if self.link.agreed.window == 1 && self.state != Sending::Init => {
+            // Where the acknowledgement says more than "yes", it must be heard.
+            None if self.link.agreed.window == 1
+                && matches!(self.state, Sending::File | Sending::Data | Sending::Break) =>
+            {
                 self.acknowledged(cx, mem, low, &[]);
             }
             None => self.resend(cx, low),
@@ -547,7 +564,14 @@ impl Core {
             kind::NAK => self.on_nak(cx, mem, packet.seq),
             kind::ERROR => {
                 self.link.take_message(packet.data);
-                self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None);
+                let differs = self.file.digest.is_some()
+                    && self.link.message.as_bytes() == DIGESTS_DIFFER.as_bytes();
+                let (blame, kind) = if differs {
+                    (Blame::Line, FailureKind::DigestDiffers)
+                } else {
+                    (Blame::Peer, FailureKind::PeerError)
+                };
+                self.fail(cx, mem, blame, kind, None);
             }
             // Everything else only a sender sends: an echo of our own packets.
             _ => {}
@@ -599,6 +623,13 @@ impl Core {
         if low.acked || low.queue {
             return None;
         }
+        if low.kind == kind::EOF && self.link.agreed.streaming {
+            // Nothing is lost on this line, but what was streamed may still be on its way: in the
+            // partner's buffers, and in those of any relay. A Z again would only come after it.
+            let under_way = self.link.stats.encoded_bytes.min(MOST_UNDER_WAY);
+            let run_out = Duration::from_secs(under_way / SLOWEST_BYTES_PER_S);
+            return Some(low.left? + self.link.patience() + run_out);
+        }
         // A packet that has not left yet is the port's business, which has a limit of its own.
         // Until the first data has come back, nothing is known of what the port's own buffer holds:
         // on a line of known rate it may be a page of bytes that have "left" but not gone.
@@ -628,6 +659,10 @@ impl Core {
         }
         if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
             let number = self.flight.low;
+            if self.flight.slot(number).kind == kind::EOF && self.link.agreed.streaming {
+                let say = Some("No answer to the end of the file");
+                return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
+            }
             self.link.stats.timeouts += 1;
             self.silent += 1;
             self.timing.timed_out();

@@ -71,7 +71,7 @@ impl Sink {
         (used, made)
     }
 
-    /// The file is over: what the decoder still holds. False if there was no room for it.
+    /// The file is over: writes what the decoder still holds, and returns how many bytes that were.
     pub(crate) fn finish(&mut self, memory: &mut [u8]) -> usize {
         let made = self.decoder.finish(&mut memory[self.to..]);
         self.to += made;

@@ -17,17 +17,22 @@ pub(crate) struct Source {
     pub(crate) offset: u64,
     /// The store has no more.
     pub(crate) ended: bool,
+    /// The length that was announced: a file that grows meanwhile is sent as it was.
+    announced: Option<u64>,
 }
 
 impl Source {
     pub(crate) fn new(coding: &Coding) -> Self {
-        Self { encoder: Encoder::new(coding), from: 0, to: 0, offset: 0, ended: false }
+        let encoder = Encoder::new(coding);
+        Self { encoder, from: 0, to: 0, offset: 0, ended: false, announced: None }
     }
 
     /// A file begins at `offset`.
-    pub(crate) fn begin(&mut self, coding: &Coding, offset: u64) {
+    pub(crate) fn begin(&mut self, coding: &Coding, offset: u64, announced: Option<u64>) {
         *self = Self::new(coding);
         self.offset = offset;
+        self.announced = announced;
+        self.ended = announced == Some(offset);
     }
 
     /// Bytes that are here and not yet in a packet.
@@ -58,9 +63,11 @@ impl Source {
     /// The store put `len` bytes into the room; none is the end of the file.
     pub(crate) fn filled(&mut self, len: usize, memory_len: usize) {
         let len = len.min(memory_len - self.to);
-        self.to += len;
-        self.offset += len as u64;
-        self.ended |= len == 0;
+        let left = self.announced.map_or(u64::MAX, |announced| announced - self.offset);
+        let used = usize::try_from(left).map_or(len, |left| len.min(left));
+        self.to += used;
+        self.offset += used as u64;
+        self.ended |= len == 0 || self.announced == Some(self.offset);
     }
 
     /// Encodes into `data` until it is full or nothing is ready. Returns source bytes used and data

@@ -39,11 +39,15 @@ impl Core {
             let say = Some("File name too long");
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation, say);
         }
+        if matches!(self.cancel, Cancel::Ask(b'Z') | Cancel::Said(b'Z')) {
+            // The sender did not hear, or does not know, that the whole batch was given up.
+            return self.abort(cx, mem);
+        }
         self.cancel = Cancel::No;
         // From here on damage is fatal if we stream, and MARK is data if the channel is clear.
         self.link.reader.settings.transparent = agreed.streaming && agreed.clear;
         let number = self.arrivals.next;
-        self.ack(cx, mem, number, &[]);
+        self.answer(cx, mem, number, &[]);
         self.arrivals.advance();
         self.enter(cx, Receiving::Attributes);
     }
@@ -51,7 +55,7 @@ impl Core {
     pub(super) fn describe(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) {
         if self.state == Receiving::Data {
             let number = self.arrivals.next;
-            self.ack(cx, mem, number, &[]);
+            self.answer(cx, mem, number, &[]);
             return self.arrivals.advance();
         }
         self.file.attributes.add(data);
@@ -66,7 +70,7 @@ impl Core {
             return self.offer(cx);
         }
         let number = self.arrivals.next;
-        self.ack(cx, mem, number, &[]);
+        self.answer(cx, mem, number, &[]);
         self.arrivals.advance();
     }
 
@@ -96,6 +100,10 @@ impl Core {
         self.file.open = refusal.is_none();
         self.file.unwanted = refusal.is_some();
         self.file.refusal = refusal;
+        if refusal.is_some() {
+            // For senders that do not heed the reply, or get none.
+            self.cancel = Cancel::Ask(b'X');
+        }
         self.link.notes.push(match refusal {
             None => Note::Started { offset },
             why => Note::Refused { why, by_peer: false },
@@ -103,9 +111,6 @@ impl Core {
         match core::mem::replace(&mut self.waiting, Waiting::Nothing) {
             Waiting::AttributeReply => self.reply_to_attributes(cx, mem, offset, resume),
             Waiting::Packet { kind, len } => {
-                if self.file.unwanted && kind == kind::DATA {
-                    self.cancel = Cancel::Ask(b'X');
-                }
                 let hold = core::mem::take(&mut mem.hold);
                 // Decoding may put a rest into `hold`; it then stands where it stood.
                 let (data, _) = hold.split_at(len);
@@ -144,7 +149,7 @@ impl Core {
             }
             None => &[],
         };
-        self.ack(cx, mem, number, data);
+        self.answer(cx, mem, number, data);
         self.arrivals.advance();
     }
 
@@ -253,9 +258,20 @@ impl Core {
         }
     }
 
+    /// Whether bytes are missing of what the sender announced. More than that is a file that grew;
+    /// the length of text differs by its line ends.
+    fn is_short(&self, mem: &Mem<'_>) -> bool {
+        let info = self.info(mem.name);
+        info.kind == FileKind::Binary && info.size.is_some_and(|size| self.sink.end() < size)
+    }
+
     /// The next step of closing: write what is left, compare, close, acknowledge.
     fn close_on(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let whole = !self.file.discard && self.cancel == Cancel::No;
+        if self.file.open && whole && self.is_short(mem) {
+            let say = Some("The file is shorter than was announced");
+            return self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, say);
+        }
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
         self.ask = if !self.file.open {
             self.closed(cx, mem, false, false);
@@ -273,8 +289,19 @@ impl Core {
     fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool, verified: bool) {
         self.file.open = false;
         self.waiting = Waiting::Nothing;
+        let given_up = match self.cancel {
+            Cancel::Ask(letter) | Cancel::Said(letter) if !self.file.discard => Some(letter),
+            _ => None,
+        };
+        if given_up.is_some() && self.file.refusal.is_none() && self.link.agreed.own.is_none() {
+            // The sender believes that the file is here, and its kind does not look at what the
+            // acknowledgement says.
+            return self.abort(cx, mem);
+        }
         let number = self.arrivals.next;
-        self.ack(cx, mem, number, if verified { b"W" } else { b"" });
+        let letter = [given_up.unwrap_or(b'W')];
+        let said: &[u8] = if given_up.is_some() || verified { &letter } else { &[] };
+        self.answer(cx, mem, number, said);
         self.arrivals.advance();
         self.enter(cx, Receiving::File);
         if complete {
@@ -375,7 +402,7 @@ impl Core {
         if self.file.digest == Some(ours) {
             self.ask = Ask::Close { complete: true, verified: true };
         } else {
-            let say = Some("The digests of the whole file differ");
+            let say = Some(params::DIGESTS_DIFFER);
             self.fail(cx, mem, Blame::Line, FailureKind::DigestDiffers, say);
         }
     }

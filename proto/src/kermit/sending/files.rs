@@ -71,7 +71,7 @@ impl Core {
     fn start_data(&mut self, cx: &mut Cx<'_>, offset: u64) {
         self.enter(cx, Sending::Data);
         let coding = self.link.data_coding(self.file.info.kind == FileKind::Text);
-        self.source.begin(&coding, offset);
+        self.source.begin(&coding, offset, self.file.info.size);
         self.link.stats.current_file_bytes = offset;
         if !self.file.refused {
             self.link.notes.push(Note::Started { offset });
@@ -127,9 +127,32 @@ impl Core {
         self.file.name_len = len;
         self.file.info = FileInfo { name: &[], ..*info };
         self.enter(cx, Sending::File);
+        self.fit_name(mem.name);
         self.control(mem, kind::FILE, |core, data, name| {
             encode_text(&core.link.text_coding(), &name[..core.file.name_len], data).1
         });
+    }
+
+    /// Shortens a name that does not fit in one packet to this partner, before its extension; the
+    /// event that the file has started shows the name that was sent.
+    fn fit_name(&mut self, name: &mut [u8]) {
+        let coding = self.link.text_coding();
+        let mut packet = [0; 512];
+        let room = self.room(kind::FILE).min(packet.len());
+        let len = self.file.name_len;
+        let dot = name[..len].iter().rposition(|byte| *byte == b'.');
+        let mut stem = dot.filter(|dot| *dot > 0 && len - dot <= 12).unwrap_or(len);
+        let extension = stem;
+        loop {
+            let kept = stem + (len - extension);
+            if encode_text(&coding, &name[..kept], &mut packet[..room]).0 == kept || stem <= 1 {
+                self.file.name_len = kept;
+                return;
+            }
+            // One byte of the stem goes; the extension moves up.
+            name.copy_within(stem..kept, stem - 1);
+            stem -= 1;
+        }
     }
 
     fn send_break(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
