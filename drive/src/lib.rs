@@ -15,7 +15,8 @@
 //! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
 //! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
-//! * [`sink`] writes to a stream, for `-o -`.
+//! * [`sink`] writes to a stream, for `-o -`;
+//! * [`zone`] knows local time, in which Kermit tells dates.
 //!
 //! Unix only: descriptors, `poll`, termios and directory handles are its tools.
 
@@ -28,6 +29,7 @@ pub mod run;
 pub mod signals;
 pub mod sink;
 pub mod terminal;
+pub mod zone;
 
 pub use disk::DiskStore;
 pub use line::LineSpec;

@@ -10,7 +10,7 @@ use wetstring_proto::kermit::encode::Shift;
 use wetstring_proto::kermit::packet::{LONG_HEADER, data_room, finish, parse};
 use wetstring_proto::kermit::params::{Agreed, Params, agree, answer, doubt};
 use wetstring_proto::kermit::states::{RECEIVER, SENDER};
-use wetstring_proto::kermit::{Config, Switch};
+use wetstring_proto::kermit::{Config, Switch, Zone};
 use wetstring_proto::{FileInfo, FileKind};
 
 fn build(kind: u8, seq: u8, data: &[u8], check: Check) -> Vec<u8> {
@@ -236,12 +236,12 @@ fn captured_attributes() {
     let mut list = Attributes::default();
     list.add(b".\"U1\"#AMJ*!A#120260924 12:32:47!!51$4500,#664-!3@ ");
     assert!(list.complete);
-    let info = list.info(b"n", FileKind::Binary, 0);
+    let info = list.info(b"n", FileKind::Binary, Zone::UTC);
     assert_eq!((info.kind, info.size, info.mode), (FileKind::Text, Some(4500), Some(0o664)));
     assert_eq!(info.modified, parse_date(b"20260924 12:32:47"));
     let mut list = Attributes::default();
     list.add(b"\"\"B81$1024");
-    assert_eq!(list.info(b"n", FileKind::Text, 0).kind, FileKind::Binary);
+    assert_eq!(list.info(b"n", FileKind::Text, Zone::UTC).kind, FileKind::Binary);
     assert!(!list.complete && list.mode.is_none());
     // A mode of another system, digits that are none, a triplet cut short.
     let mut list = Attributes::default();
@@ -260,12 +260,12 @@ fn our_attributes_stand_in_ckermits_order() {
         ..FileInfo::default()
     };
     let mut out = [0; 94];
-    let len = emit(&info, *b"U1", 0, &mut out);
+    let len = emit(&info, *b"U1", Zone::UTC, &mut out);
     let expected: &[u8] = b".\"U1\"#AMJ*!A#120260924 12:32:47!!51$4500,#664-!3@ ";
     assert_eq!(out[..len].escape_ascii().to_string(), expected.escape_ascii().to_string());
     // Too little room leaves out whole triplets.
     let mut list = Attributes::default();
-    let len = emit(&info, *b"U1", 0, &mut out[..20]);
+    let len = emit(&info, *b"U1", Zone::UTC, &mut out[..20]);
     list.add(&out[..len]);
     assert_eq!((list.kind, list.modified_local), (Some(FileKind::Text), None));
 }
@@ -312,7 +312,7 @@ proptest! {
     fn any_attributes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut list = Attributes::default();
         list.add(&bytes);
-        let _ = list.info(b"x", FileKind::Binary, 3600);
+        let _ = list.info(b"x", FileKind::Binary, Zone(|_| 3600));
         let _ = AttributeReply::parse(&bytes);
     }
 

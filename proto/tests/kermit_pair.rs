@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Dice, File, Pair, Sink, Source};
-use wetstring_proto::kermit::{Config, Receiver, Sender};
+use wetstring_proto::kermit::{Config, Receiver, Sender, Zone};
 use wetstring_proto::settings::Settings;
 use wetstring_proto::{Command, Engine, Failure, FailureKind, Outcome, Refusal};
 
@@ -123,6 +123,18 @@ fn attributes_arrive() {
     assert_eq!(got[0].mode, Some(0o640));
     assert!(got[0].verified && !got[0].text);
     assert!(got[4].text && !got[4].verified);
+}
+
+#[test]
+fn dates_travel_as_local_time() {
+    // The sender's zone is not told: a date is what its clock on the wall showed.
+    let zoned = |zone| Config { zone: Zone(zone), ..config(&[]) };
+    let (got, _) = transfer(&zoned(|_| -5 * 3600), &zoned(|_| 2 * 3600));
+    assert_eq!(got[0].modified, Some(1_790_000_000 - 7 * 3600));
+    // In one zone a date stays, whatever the season: this one has an offset of its own.
+    let season = |utc| if utc < 1_780_000_000 { 3600 } else { 7200 };
+    let (got, _) = transfer(&zoned(season), &zoned(season));
+    assert_eq!(got[0].modified, Some(1_790_000_000));
 }
 
 #[test]

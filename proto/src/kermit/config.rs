@@ -6,6 +6,7 @@ use super::frame::Parity;
 use super::packet::{LONG_HEADER, SLACK};
 use super::params::{self, Params};
 use super::prefix::PrefixTable;
+use super::zone::Zone;
 use crate::file::FileKind;
 pub use crate::line::LineFacts;
 use crate::settings::{BadSetting, Range, Setting, Settings};
@@ -102,8 +103,8 @@ pub struct Config {
     pub convert_names: bool,
     /// Bytes of file data kept between the engine and its store.
     pub buffer_len: usize,
-    /// Seconds to add to UTC for local time: attribute dates are local.
-    pub utc_offset_s: i32,
+    /// Local time: attribute dates are local. UTC unless set.
+    pub zone: Zone,
     /// System id to show; `U1` is Unix.
     pub system: [u8; 2],
 }
@@ -140,7 +141,7 @@ impl Default for Config {
             linger_ms: 1500,
             convert_names: false,
             buffer_len: 128 * 1024,
-            utc_offset_s: 0,
+            zone: Zone::UTC,
             system: *b"U1",
         }
     }

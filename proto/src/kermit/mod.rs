@@ -35,7 +35,9 @@ mod sink;
 mod source;
 pub mod states;
 mod timing;
+mod zone;
 
 pub use config::{Config, LineFacts, Prefixing, Switch};
 pub use receiver::Receiver;
 pub use sender::Sender;
+pub use zone::Zone;

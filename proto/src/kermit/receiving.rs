@@ -138,7 +138,7 @@ impl Core {
     pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let config = &self.link.config;
         let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
-        self.file.attributes.info(&name[..self.file.name_len], default, config.utc_offset_s)
+        self.file.attributes.info(&name[..self.file.name_len], default, config.zone)
     }
 
     /// Whether input is taken now, or waits until the store has answered.

@@ -41,7 +41,7 @@ impl Core {
         self.control(mem, kind::ATTRIBUTES, |core, data, _| {
             let config = &core.link.config;
             // A value of 94 bytes is the longest; the list itself fits in a short packet.
-            attributes::emit(&core.file.info, config.system, config.utc_offset_s, data)
+            attributes::emit(&core.file.info, config.system, config.zone, data)
         });
     }
 
