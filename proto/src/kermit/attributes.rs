@@ -90,5 +90,4 @@ impl Attributes {
 
 /// Writes the attributes of a file in C-Kermit's order, leaving out whole triplets that do not fit
 /// in `out`. Returns the length.
-pub fn emit(info: &FileInfo<'_>, system: [u8; 2], utc_offset_s: i32, out: &mut [u8]) -> usize {
 pub fn emit(info: &FileInfo<'_>, system: [u8; 2], zone: Zone, out: &mut [u8]) -> usize {
