@@ -59,6 +59,10 @@ impl Core {
             return self.arrivals.advance();
         }
         self.file.attributes.add(data);
+        if self.file.attributes.disposition.is_some_and(|disposition| disposition != b'R') {
+            // Mail and print are not what a store does.
+            self.file.attributes.unsupported = Some(b'+');
+        }
         let attributes = &self.file.attributes;
         // The list may go on in another packet unless it says that it is complete. A wish to
         // resume must be answered at once.

@@ -1,0 +1,386 @@
+//! Whoever says done has the whole file: lost replies, refusals, late cancels, wrong lengths, and
+//! lines on which nothing but echoes or garbage comes. Each case was once a fault.
+
+mod common;
+use common::{File, Pair, Sink, Source};
+use wetstring_proto::kermit::attributes::Attributes;
+use wetstring_proto::kermit::check::Check;
+use wetstring_proto::kermit::{Config, Receiver, Sender};
+use wetstring_proto::settings::Settings;
+use wetstring_proto::{
+    Command, Cx, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Reply, Request, Status,
+    Store, StoreError,
+};
+
+fn config(settings: &[(&str, &str)]) -> Config {
+    let mut config = Config { buffer_len: 8192, ..Config::default() };
+    for (name, value) in settings {
+        config.set(&format!("kermit.{name}"), value).unwrap();
+    }
+    config
+}
+fn sender(c: &Config) -> Sender<Vec<u8>> {
+    Sender::new(c.clone(), vec![0; c.sender_memory()]).unwrap()
+}
+fn receiver(c: &Config) -> Receiver<Vec<u8>> {
+    Receiver::new(c.clone(), vec![0; c.receiver_memory()]).unwrap()
+}
+
+// drop the n-th chunk going from receiver to sender (each chunk = one packet in lockstep phases)
+fn drop_nth(n: usize) -> Box<dyn FnMut(bool, &mut Vec<u8>)> {
+    let mut seen = 0;
+    Box::new(move |is_sender, bytes| {
+        if !is_sender {
+            seen += 1;
+            if seen == n {
+                bytes.clear();
+            }
+        }
+    })
+}
+
+#[test]
+fn lost_refusal_is_not_success() {
+    let c = config(&[("streaming", "off"), ("digest", "off")]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let mut source = Source::new(vec![File::new("a", b"hello world")]);
+    let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
+    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    p.meddle = drop_nth(3);
+    let ends = p.run();
+    assert!(!source.closed.iter().any(|c| c.0), "sender thinks the refused file was stored");
+}
+
+#[test]
+fn lost_resume_reply_does_not_corrupt() {
+    for digest in ["off", "on"] {
+        let c = config(&[("streaming", "off"), ("digest", digest)]);
+        let (mut s, mut r) = (sender(&c), receiver(&c));
+        let bytes: Vec<u8> = (0..2000u32).map(|i| (i * 7 % 251) as u8).collect();
+        let mut source = Source::new(vec![File { resume: true, ..File::new("a", &bytes) }]);
+        let mut sink = Sink { partial: bytes[..700].to_vec(), ..Sink::new() };
+        let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+        p.meddle = drop_nth(3);
+        let ends = p.run();
+        assert!(
+            sink.files[0].bytes == bytes || !sink.files[0].complete,
+            "digest={digest}: file corrupt, both ends say Done"
+        );
+    }
+}
+
+#[test]
+fn cancel_at_receiver_streaming_is_not_success_at_sender() {
+    let c = config(&[("streaming", "on"), ("reliable", "on")]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let mut source = Source::new(vec![File::new(
+        "a",
+        &[7u8; 300].iter().enumerate().map(|(i, b)| b.wrapping_mul(i as u8)).collect::<Vec<_>>(),
+    )]);
+    let mut sink = Sink::new();
+    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut done = false;
+    p.steer = Box::new(move |is_sender, e| {
+        if !is_sender && !done && e.stats().file_bytes > 0 {
+            done = true;
+            Some(Command::CancelFile)
+        } else {
+            None
+        }
+    });
+    let ends = p.run();
+    assert_eq!(source.closed.iter().any(|c| c.0), sink.files[0].complete);
+}
+
+#[test]
+fn cancel_at_receiver_windowed_after_last_data() {
+    let c = config(&[("streaming", "off"), ("window", "1")]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let mut source = Source::new(vec![File::new("a", b"short")]);
+    let mut sink = Sink::new();
+    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut done = false;
+    p.steer = Box::new(move |is_sender, e| {
+        if !is_sender && !done && e.stats().file_bytes > 0 {
+            done = true;
+            Some(Command::CancelFile)
+        } else {
+            None
+        }
+    });
+    let ends = p.run();
+    assert_eq!(source.closed.iter().any(|c| c.0), sink.files[0].complete);
+}
+
+#[test]
+fn verified_is_not_claimed_by_a_repeated_z() {
+    let c = config(&[("streaming", "off"), ("digest", "on")]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let mut source = Source::new(vec![File::new("a", b"short")]);
+    let mut sink = Sink { digests: false, ..Sink::new() };
+    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut z = 0;
+    p.meddle = Box::new(move |is_sender, bytes| {
+        if !is_sender {
+            z += 1;
+            if z == 5 {
+                bytes.clear();
+            }
+        }
+    });
+    let ends = p.run();
+    assert!(!source.closed.iter().any(|c| c.1), "sender says verified, receiver never compared");
+}
+
+#[test]
+fn echo_ends() {
+    // a receiver on a line that echoes everything
+    let c = config(&[("timeout", "1"), ("retries", "2")]);
+    let mut r = receiver(&c);
+    let mut now = Instant(1_000_000);
+    let start = now;
+    for _ in 0..100_000 {
+        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let out = r.transmit(cx).to_vec();
+        r.transmitted(cx, out.len());
+        r.receive(cx, &out);
+        while r.event().is_some() {}
+        if matches!(r.status(), Status::Over(_)) {
+            return;
+        }
+        if out.is_empty() {
+            now = now.max(r.deadline().unwrap());
+            r.tick(&mut Cx { now, trace: &mut NoTrace });
+        }
+        assert!(
+            now.since(start) < std::time::Duration::from_secs(600),
+            "ten minutes of its own echo and no end"
+        );
+    }
+}
+
+#[test]
+fn garbage_flood_ends() {
+    let c = config(&[("timeout", "1"), ("retries", "2")]);
+    let mut r = receiver(&c);
+    let mut now = Instant(1_000_000);
+    let start = now;
+    let garbage = b"\x01\xff\x01!\x01zz";
+    loop {
+        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let out = r.transmit(cx).len();
+        r.transmitted(cx, out);
+        r.receive(cx, garbage);
+        r.tick(cx);
+        if matches!(r.status(), Status::Over(_)) {
+            return;
+        }
+        now = now + std::time::Duration::from_millis(200);
+        assert!(
+            now.since(start) < std::time::Duration::from_secs(600),
+            "ten minutes of garbage and no end"
+        );
+    }
+}
+
+#[test]
+fn long_name_short_packets() {
+    let c = config(&[("streaming", "off"), ("receive-length", "94")]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let name = format!("{}.tar.gz", "Firmware-image-".repeat(9));
+    let mut source = Source::new(vec![File::new(&name, b"short")]);
+    let mut sink = Sink::new();
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    let arrived = String::from_utf8_lossy(&sink.files[0].name).into_owned();
+    assert!(arrived.starts_with("Firmware-image-") && arrived.ends_with("im.gz"), "{arrived}");
+    // The person at either end is shown the name that was sent.
+    let shown =
+        ends.events.iter().filter(|e| e.contains(&format!("started {arrived} at 0"))).count();
+    assert_eq!(shown, 2, "{:?}", ends.events);
+}
+
+#[test]
+fn streaming_loss_of_63_packets_is_seen() {
+    // a relay that loses 64 data packets (numbers wrap) with attributes saying the exact length
+    let c = config(&[
+        ("streaming", "on"),
+        ("reliable", "on"),
+        ("digest", "off"),
+        ("send-length", "94"),
+    ]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let bytes: Vec<u8> = (0..40000u32).map(|i| (i * 7 % 251) as u8).collect();
+    let mut source = Source::new(vec![File::new("a", &bytes)]);
+    let mut sink = Sink::new();
+    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut dropped = 0;
+    let mut all: Vec<u8> = Vec::new();
+    p.meddle = Box::new(move |is_sender, b| {
+        if is_sender {
+            let mut out = Vec::new();
+            all.extend_from_slice(b);
+            while let Some(at) = all.iter().position(|c| *c == 13) {
+                let pk: Vec<u8> = all.drain(..=at).collect();
+                if pk.get(3) == Some(&b'D') && dropped < 64 {
+                    dropped += 1;
+                    continue;
+                }
+                out.extend(pk);
+            }
+            *b = out;
+        }
+    });
+    let ends = p.run();
+    assert!(
+        !sink.files[0].complete || sink.files[0].bytes == bytes,
+        "length {} of {} and complete",
+        sink.files[0].bytes.len(),
+        bytes.len()
+    );
+}
+
+#[test]
+fn nak_of_next_in_attributes_is_no_reply() {
+    // window 1: receiver's reply to A lost, receiver's timer asks for the packet after A
+    let c = config(&[("streaming", "off"), ("digest", "off"), ("window", "1")]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let bytes: Vec<u8> = (0..2000u32).map(|i| (i * 7 % 251) as u8).collect();
+    let mut source = Source::new(vec![File { resume: true, ..File::new("a", &bytes) }]);
+    let mut sink = Sink { partial: bytes[..700].to_vec(), ..Sink::new() };
+    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut n = 0;
+    p.meddle = Box::new(move |is_sender, b| {
+        if !is_sender {
+            n += 1;
+            if n == 3 {
+                // # N3 over seq 3, check 3: build as the receiver would by its timer
+                let _ = &b;
+                *b = b"\x01%#N)A1\r".to_vec();
+                let crc = {
+                    let mut crc = 0u16;
+                    for x in &b[1..4] {
+                        crc ^= *x as u16;
+                        for _ in 0..8 {
+                            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x8408 } else { crc >> 1 }
+                        }
+                    }
+                    crc
+                };
+                b[4] = 32 + (crc >> 12 & 15) as u8;
+                b[5] = 32 + (crc >> 6 & 63) as u8;
+                b[6] = 32 + (crc & 63) as u8;
+            }
+        }
+    });
+    let ends = p.run();
+    assert!(sink.files[0].bytes == bytes || !sink.files[0].complete);
+}
+
+#[test]
+fn refused_then_data_is_acked_with_x() {
+    // receiver refuses; a sender that ignores the reply (old Kermits) sends D all the same
+    let c = config(&[("streaming", "off"), ("digest", "off")]);
+    let mut r = receiver(&c);
+    let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
+    let mut out = Vec::new();
+    let pk = |seq: u8, kind: u8, data: &[u8]| {
+        let mut v = vec![32 + 3 + data.len() as u8, 32 + seq, kind];
+        v.extend(data);
+        let s: u32 = v.iter().map(|b| *b as u32).sum();
+        v.push(32 + ((s + ((s & 0xC0) >> 6)) & 63) as u8);
+        v.insert(0, 1);
+        v.push(13);
+        v
+    };
+    for p in [
+        pk(0, b'S', b"~/ @-#N1 ("),
+        pk(1, b'F', b"A"),
+        pk(2, b'A', b"\"\"B8@ "),
+        pk(3, b'D', b"hello"),
+        pk(4, b'Z', b""),
+    ] {
+        let cx = &mut Cx { now: Instant(1_000_000), trace: &mut NoTrace };
+        r.receive(cx, &p);
+        while let Some(q) = r.request() {
+            let a = sink.answer(q);
+            r.reply(cx, a);
+        }
+        let b = r.transmit(cx).to_vec();
+        r.transmitted(cx, b.len());
+        out.push(b);
+    }
+    assert!(out[3].contains(&b'X'), "D of a refused file is acknowledged as if it was wanted");
+}
+
+#[test]
+fn a_file_that_grows_is_sent_as_it_was() {
+    struct Growing(Source);
+    impl Store for Growing {
+        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+            if matches!(request, Request::Read { .. }) {
+                self.0.files[0].bytes.extend_from_slice(b"more");
+            }
+            self.0.answer(request)
+        }
+    }
+    for streaming in ["on", "off"] {
+        let c = config(&[("streaming", streaming)]);
+        let (mut s, mut r) = (sender(&c), receiver(&c));
+        let bytes = vec![b'x'; 20_000];
+        let mut source = Growing(Source::new(vec![File::new("log", &bytes)]));
+        let mut sink = Sink::new();
+        let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+        assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
+        assert!(sink.files[0].complete && sink.files[0].bytes == bytes);
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_is_a_failure_of_the_store() {
+    struct Shrinking(Source);
+    impl Store for Shrinking {
+        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+            if let Request::Read { offset: 1.., .. } = request {
+                self.0.files[0].bytes.truncate(9_000);
+            }
+            self.0.answer(request)
+        }
+    }
+    let c = config(&[]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let mut source = Shrinking(Source::new(vec![File::new("log", &[b'x'; 20_000])]));
+    let mut sink = Sink::new();
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    let changed = FailureKind::Store(StoreError::Changed);
+    assert!(matches!(ends.sender, Outcome::Failed(f) if f.kind == changed), "{ends:?}");
+    assert!(!sink.files[0].complete);
+}
+
+/// `mail` and `print` are wishes that a store cannot fulfil (C-Kermit's MAIL FILE ADDRESS).
+#[test]
+fn mail_is_refused() {
+    let mut list = Attributes::default();
+    list.add(b"+*Muser@host@ ");
+    assert_eq!(list.disposition, Some(b'M'));
+    let c = config(&[]);
+    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let mut source = Source::new(vec![File { resume: true, ..File::new("letter", b"dear") }]);
+    let mut sink = Sink::new();
+    let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    // Our sender does not mail; its wish to resume becomes one to mail on the way.
+    pair.meddle = Box::new(|is_sender, wire| {
+        if let Some(at) = wire.windows(3).position(|w| w == b"+!R").filter(|_| is_sender) {
+            wire[at + 2] = b'M';
+            let end = wire.len() - 4;
+            let check = Check::Crc16.compute(&wire[1..end]);
+            wire[end..end + 3].copy_from_slice(&check);
+        }
+    });
+    let ends = pair.run();
+    assert!(sink.files.iter().all(|file| !file.complete), "{:?}", ends.events);
+    assert!(
+        ends.events.iter().any(|e| e.starts_with("s refused letter Some(Resume)")),
+        "{:?}",
+        ends.events
+    );
+}
