@@ -91,3 +91,184 @@ impl Attributes {
 /// Writes the attributes of a file in C-Kermit's order, leaving out whole triplets that do not fit
 /// in `out`. Returns the length.
 pub fn emit(info: &FileInfo<'_>, system: [u8; 2], zone: Zone, out: &mut [u8]) -> usize {
+    let mut list = List { out, len: 0 };
+    let mut digits = [0u8; 20];
+    list.add(b'.', &system);
+    match info.kind {
+        FileKind::Text => {
+            list.add(b'"', b"AMJ");
+            list.add(b'*', b"A");
+        }
+        FileKind::Binary => list.add(b'"', b"B8"),
+    }
+    if let Some(date) = info.modified.and_then(|time| format_date(zone.to_local(time))) {
+        list.add(b'#', &date);
+    }
+    if let Some(size) = info.size {
+        list.add(b'!', format_decimal(size.div_ceil(1024), &mut digits));
+        list.add(b'1', format_decimal(size, &mut digits));
+    }
+    if let Some(mode) = info.mode {
+        let mode = mode & 0o777;
+        list.add(b',', &[6, 3, 0].map(|shift| b'0' + ((mode >> shift) & 7) as u8));
+        // The owner's rights in the system-independent notation: read 1, write 2, execute 4, and
+        // delete 16, which on Unix goes with writing as far as a file can say.
+        let owner = (mode >> 6) & 7;
+        let generic = ((owner & 4) >> 2) | ((owner & 2) * 9) | ((owner & 1) << 2);
+        list.add(b'-', &[tochar(generic as u8)]);
+    }
+    if info.resume {
+        list.add(b'+', b"R");
+    }
+    list.add(b'@', b"");
+    list.len
+}
+
+struct List<'a> {
+    out: &'a mut [u8],
+    len: usize,
+}
+
+impl List<'_> {
+    fn add(&mut self, tag: u8, value: &[u8]) {
+        if let Some(room) = self.out.get_mut(self.len..self.len + 2 + value.len()) {
+            room[0] = tag;
+            room[1] = tochar(value.len() as u8);
+            room[2..].copy_from_slice(value);
+            self.len += room.len();
+        }
+    }
+}
+
+/// Writes `value` in decimal and returns the digits.
+pub fn format_decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            return &digits[at..];
+        }
+    }
+}
+
+/// What the reply to an A packet says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AttributeReply {
+    /// Go on.
+    Accept,
+    /// Go on from here: the receiver has so many bytes.
+    Resume(u64),
+    /// Skip this file; the tag that caused it.
+    Refuse(Option<u8>),
+}
+
+impl AttributeReply {
+    /// Reads the data field of the acknowledgement.
+    pub fn parse(data: &[u8]) -> Self {
+        match data {
+            [b'N', tags @ ..] => Self::Refuse(tags.first().copied()),
+            // A resume position that is no number (C-Kermit says -1 for "nothing here") is zero.
+            [b'1', len, rest @ ..] => {
+                let len = usize::from(unchar(*len)).min(rest.len());
+                Self::Resume(decimal(&rest[..len]).unwrap_or(0))
+            }
+            _ => Self::Accept,
+        }
+    }
+}
+
+/// The tag by which a refusal is told to the partner.
+pub const fn refusal_tag(why: Refusal) -> u8 {
+    match why {
+        // `?` and `#` count as success at C-Kermit, so they must not stand for anything else.
+        Refusal::Exists => b'?',
+        Refusal::Name => b'&',
+        Refusal::Declined => b')',
+        Refusal::NotNewer => b'#',
+        Refusal::NoSpace | Refusal::TooLong => b'1',
+        Refusal::Kind => b'"',
+        Refusal::Resume => b'+',
+    }
+}
+
+/// The reason that a partner's tag stands for.
+pub const fn refusal_of(tag: Option<u8>) -> Option<Refusal> {
+    match tag {
+        Some(b'?') => Some(Refusal::Exists),
+        Some(b'&') => Some(Refusal::Name),
+        Some(b')') => Some(Refusal::Declined),
+        Some(b'#') => Some(Refusal::NotNewer),
+        Some(b'1' | b'!') => Some(Refusal::NoSpace),
+        Some(b'"' | b'/' | b'*') => Some(Refusal::Kind),
+        Some(b'+') => Some(Refusal::Resume),
+        _ => None,
+    }
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar.
+const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March here, so that the leap day is the last day of a year.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+const fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day = days.rem_euclid(146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + if month <= 2 { 1 } else { 0 }, month, day)
+}
+
+/// Reads `yyyymmdd[ hh:mm[:ss]]` as seconds since 1970 of the same (local) clock.
+pub fn parse_date(value: &[u8]) -> Option<i64> {
+    let number = |from: usize, len: usize| -> Option<i64> {
+        value.get(from..from + len).and_then(decimal).map(|n| n as i64)
+    };
+    let (year, month, day) = (number(0, 4)?, number(4, 2)?, number(6, 2)?);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let mut seconds = days_from_civil(year, month, day) * 86_400;
+    if value.len() >= 14 && value[8] == b' ' && value[11] == b':' {
+        let (hour, minute) = (number(9, 2)?, number(12, 2)?);
+        let second = if value.get(14) == Some(&b':') { number(15, 2)? } else { 0 };
+        if hour > 23 || minute > 59 || second > 60 {
+            return None;
+        }
+        seconds += hour * 3600 + minute * 60 + second;
+    }
+    Some(seconds)
+}
+
+/// Writes `yyyymmdd hh:mm:ss`; `None` outside the years 1..=9999.
+pub fn format_date(seconds: i64) -> Option<[u8; 17]> {
+    let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
+    if !(1..=9999).contains(&year) {
+        return None;
+    }
+    let clock = seconds.rem_euclid(86_400);
+    let mut out = *b"00000000 00:00:00";
+    let mut put = |at: usize, len: usize, mut value: i64| {
+        for digit in out[at..at + len].iter_mut().rev() {
+            *digit = b'0' + (value % 10) as u8;
+            value /= 10;
+        }
+    };
+    put(0, 4, year);
+    put(4, 2, month);
+    put(6, 2, day);
+    put(9, 2, clock / 3600);
+    put(12, 2, clock / 60 % 60);
+    put(15, 2, clock % 60);
+    Some(out)
+}
