@@ -4,12 +4,16 @@
 //! kermit_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
 use std::fmt::Write;
+use wetstring_lab::element::End;
+use wetstring_lab::pair::{Act, Pair, Stop};
 use wetstring_lab::random::Random;
-use wetstring_lab::serial::LineModel;
-use wetstring_lab::swarm::{Ends, Swarm};
+use wetstring_lab::serial::{LineModel, Serial};
+use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource, Policy};
+use wetstring_lab::swarm::{Ends, Swarm, any_line};
 use wetstring_lab::trace::Recorder;
 use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender};
 use wetstring_proto::settings::Settings;
+use wetstring_proto::{Command, Duration, Refusal};
 
 /// Settings of both ends from the seed. They differ where ends may differ.
 fn build(random: &mut Random, line: &LineModel) -> Ends {
@@ -92,4 +96,69 @@ fn no_false_success_and_always_an_end() {
     // A swarm that hits nothing, or in which nothing arrives, proves nothing.
     assert!(hits > runs, "the lines did harm");
     assert!(done * 10 >= runs * 9, "{done} of {runs} transfers came through");
+}
+
+/// What one seed does besides the line: refusals, partial files, wishes to stop.
+fn decide(seed: u64) -> Result<(bool, u64), String> {
+    let random = &mut Random::stream(seed, "decisions", "run");
+    let line = any_line(&mut Random::stream(seed, "decisions", "line"));
+    let mut settings = Random::stream(seed, "decisions", "protocol");
+    let mut ends = build(&mut settings, &line);
+    let whole = Content::Random(random.bits()).bytes(random.between(0, 4000) as usize);
+    let have = random.between(0, whole.len() as u64) as usize;
+    let resume = random.one_in(3);
+    let names = ["a.bin", "b.bin", "c.bin"];
+    let files = names.map(|name| MemoryFile { resume, ..MemoryFile::new(name, whole.clone()) });
+    let mut source = MemorySource::new(files.to_vec());
+    let mut sink = MemorySink::new();
+    if random.one_in(4) {
+        sink = sink.with_policy(Policy::Refuse(Refusal::Exists));
+    } else if resume {
+        // A true beginning: another file's beginning is only found out where digests are on.
+        sink = sink.with_policy(Policy::Resume).with_partial("b.bin", &whole[..have]);
+    }
+    let mut element = Serial::new(&line);
+    let mut pair = Pair::new(&mut element).at(Duration::from_secs(600), Act::Calm);
+    if random.one_in(2) {
+        let command = random.pick(&[Command::CancelFile, Command::CancelBatch, Command::Abort]);
+        let end = random.pick(&[End::A, End::B]);
+        let at = Duration::from_millis(random.between(0, 60_000));
+        pair = pair.at(at, Act::Command(end, command));
+    }
+    let report = pair.run(
+        (ends.sender.as_mut(), &mut source),
+        (ends.receiver.as_mut(), &mut sink),
+        &mut Recorder::off(),
+    );
+    if report.stop != Stop::Over {
+        return Err(format!("no end: {}", report.stop));
+    }
+    let arrived = |name: &str| {
+        sink.complete().find(|file| file.name == name.as_bytes() && file.bytes == whole)
+    };
+    if let Some(file) = sink.complete().find(|file| file.bytes != whole) {
+        return Err(format!("{} is whole and wrong", file.name.escape_ascii()));
+    }
+    for (name, closed) in names.iter().zip(source.closed()) {
+        match (closed, arrived(name)) {
+            (Some((true, _)), None) => return Err(format!("the sender is wrong about {name}")),
+            (Some((_, true)), Some(file)) if !file.verified => {
+                return Err(format!("{name} is verified at one end only"));
+            }
+            _ => {}
+        }
+    }
+    Ok((report.is_done(), sink.complete().count() as u64))
+}
+
+#[test]
+fn refusals_resumes_and_cancels_on_bad_lines() {
+    let (mut done, mut whole) = (0, 0);
+    for seed in 0..number("WETSTRING_SWARM").unwrap_or(1500) {
+        let (is_done, files) = decide(seed).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        done += u64::from(is_done);
+        whole += files;
+    }
+    println!("{done} ended in good order, {whole} files are whole");
+    assert!(done > 700 && whole > 1500, "{done} ended in good order, {whole} files are whole");
 }
