@@ -2,12 +2,13 @@
 //!
 //! Figures of one run only compare with each other: machines differ, and one machine differs from
 //! hour to hour. So everything is run in turn (A B A B ...), a first round warms up and is not
-//! counted, and the table gives medians and ratios. Times are of whole transfers:
+//! counted, and the table gives medians and ratios. Starting a program is not counted:
 //!
-//! * `wst` to `wst`: from the start of the sending program to the end of both programs;
-//! * where C-Kermit sends: its own clock around its SEND command;
-//! * `wst` to C-Kermit or G-Kermit: from the file's first packet to its last acknowledgement, as
-//!   `wst` counts it, because those programs take their time before they begin;
+//! * `wst` to `wst`: the whole transaction, first packet to last, as the sender counts it;
+//! * C-Kermit and G-Kermit to themselves: the time for the file less the time for a file of one
+//!   byte, because they take up to seconds before and after a transfer;
+//! * `wst` and another program: from the file's first packet to its last acknowledgement, as `wst`
+//!   counts it;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row says so.
 

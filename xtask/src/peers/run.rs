@@ -183,59 +183,58 @@ impl Bench {
         let (mut receiver, at, mut rest) = listener(receive)?;
         let mut send = self.command("send", setting);
         send.arg(file).arg(format!("tcp://{at}"));
-        let began = Instant::now();
-        let mut sender = Program::start(&mut send)?;
-        let mut said = String::new();
-        let out = sender.0.stdout.take().ok_or("expected its output")?;
-        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
+        let told = said(&mut send, "wst send")?;
         rest.read_to_string(&mut String::new()).map_err(|e| e.to_string())?;
-        sender.end("wst send")?;
         receiver.end("wst receive")?;
-        let speed = size(file) / began.elapsed().as_secs_f64();
+        let speed = size(file) / took(&told, "end")?;
         self.same(file)?;
-        Ok(Figure { speed, wire: wire(&said)? })
+        Ok(Figure { speed, wire: wire(&told)? })
     }
 
-    /// C-Kermit to C-Kermit, or to `wst`.
-    pub(super) fn ckermit_sends(
-        &self,
-        file: &Path,
-        setting: Setting,
-        to_us: bool,
-    ) -> Result<Figure, String> {
-        let into = self.fresh()?;
-        let script = |port: u16| {
-            vec![
-                format!("set host 127.0.0.1 {port} /raw"),
-                "if fail exit 9".to_owned(),
-                "echo BEGAN \\v(ftime)".to_owned(),
-                format!("send {}", file.display()),
-                "if fail exit 8".to_owned(),
-                "echo ENDED \\v(ftime)".to_owned(),
-            ]
-        };
-        // What it says is kept open, or it would find nobody to say it to.
-        let (mut receiver, port, _says) = if to_us {
-            let mut receive = self.command("receive", setting);
-            receive.arg("-o").arg(&into);
-            let (receiver, at, says) = listener(receive)?;
-            let port = at.rsplit(':').next().and_then(|port| port.parse().ok());
-            (receiver, port.ok_or("expected a port")?, Some(says))
-        } else {
-            let port = port()?;
-            (self.server(&into, port, setting)?, port, None)
-        };
-        let mut sender = Program::start(&mut self.kermit("client.ksc", setting, &script(port))?)?;
-        let mut said = String::new();
-        let out = sender.0.stdout.take().ok_or("expected its output")?;
-        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
-        sender.end("kermit")?;
-        if to_us {
-            receiver.end("wst receive")?;
+    /// C-Kermit's commands that send a file of one byte and then the file itself, with the time.
+    fn timed(&self, file: &Path, connect: String) -> Result<Vec<String>, String> {
+        let one = self.path("one.bin");
+        fs::write(&one, b"x").map_err(|e| e.to_string())?;
+        let mut lines = vec![connect, "if fail exit 9".to_owned()];
+        for (file, mark) in [(one.as_path(), "ONE"), (file, "ALL")] {
+            lines.push(format!("echo {mark}-BEGAN \\v(ftime)"));
+            lines.push(format!("send {}", file.display()));
+            lines.push("if fail exit 8".to_owned());
+            lines.push(format!("echo {mark}-ENDED \\v(ftime)"));
         }
-        drop(receiver);
+        Ok(lines)
+    }
+
+    /// C-Kermit to C-Kermit.
+    pub(super) fn ckermit_itself(&self, file: &Path, setting: Setting) -> Result<Figure, String> {
+        let into = self.fresh()?;
+        let port = port()?;
+        let server = self.server(&into, port, setting)?;
+        let lines = self.timed(file, format!("set host 127.0.0.1 {port} /raw"))?;
+        let said = said(&mut self.kermit("client.ksc", setting, &lines)?, "kermit")?;
+        drop(server);
         self.same(file)?;
         Ok(Figure::speed(size(file) / between(&said)?))
+    }
+
+    /// C-Kermit to `wst`.
+    pub(super) fn ckermit_sends(&self, file: &Path, setting: Setting) -> Result<Figure, String> {
+        let mut receive = self.command("receive", setting);
+        receive.arg("-o").arg(self.fresh()?);
+        let (mut receiver, at, mut rest) = listener(receive)?;
+        let host = at.replace(':', " ");
+        let lines = [
+            format!("set host {host} /raw"),
+            format!("send {}", file.display()),
+            "if fail exit 8".to_owned(),
+        ];
+        let mut sender = Program::start(&mut self.kermit("client.ksc", setting, &lines)?)?;
+        let mut told = String::new();
+        rest.read_to_string(&mut told).map_err(|e| e.to_string())?;
+        sender.end("kermit")?;
+        receiver.end("wst receive")?;
+        self.same(file)?;
+        Ok(Figure { speed: size(file) / took(&told, "file-done")?, wire: wire(&told)? })
     }
 
     /// Bytes of the wire when C-Kermit sends to itself.
@@ -274,63 +273,48 @@ impl Bench {
             "if fail exit 8".to_owned(),
         ];
         let mut receiver = Program::start(&mut self.kermit("client.ksc", setting, &lines)?)?;
-        let mut said = String::new();
-        rest.read_to_string(&mut said).map_err(|e| e.to_string())?;
+        let mut told = String::new();
+        rest.read_to_string(&mut told).map_err(|e| e.to_string())?;
         receiver.end("kermit")?;
         sender.end("wst send")?;
         self.same(file)?;
-        let took = event(&said, "file-done")?["elapsed_s"].as_f64().ok_or("expected a time")?;
-        Ok(Figure { speed: size(file) / took, wire: wire(&said)? })
+        Ok(Figure { speed: size(file) / took(&told, "file-done")?, wire: wire(&told)? })
     }
 
     /// `wst` to a command in a PTY, or on pipes; the command stands in the line.
-    pub(super) fn wst_sends_command(
-        &self,
-        file: &Path,
-        line: &str,
-        whole: bool,
-    ) -> Result<Figure, String> {
+    pub(super) fn wst_sends_command(&self, file: &Path, line: &str) -> Result<Figure, String> {
         let into = self.fresh()?;
         let mut send = self.command("send", Setting::default());
         send.arg(file).arg(line.replace("INTO", &into.display().to_string()));
-        let began = Instant::now();
-        let mut sender = Program::start(&mut send)?;
-        let mut said = String::new();
-        let out = sender.0.stdout.take().ok_or("expected its output")?;
-        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
-        sender.end("wst send")?;
-        let wall = began.elapsed().as_secs_f64();
+        let told = said(&mut send, "wst send")?;
         self.same(file)?;
-        let took = event(&said, "file-done")?["elapsed_s"].as_f64().ok_or("expected a time")?;
-        Ok(Figure::speed(size(file) / if whole { wall } else { took }))
+        Ok(Figure::speed(size(file) / took(&told, "file-done")?))
     }
 
     /// C-Kermit to C-Kermit in a PTY.
     pub(super) fn ckermit_pty(&self, file: &Path) -> Result<Figure, String> {
         let into = self.fresh()?;
-        let lines = [format!("cd {}", into.display()), "receive".to_owned()];
+        let receive = "receive".to_owned();
+        let lines = [format!("cd {}", into.display()), receive.clone(), receive];
         self.kermit("remote.ksc", Setting::default(), &lines)?;
-        let lines = vec![
-            "set network type pty".to_owned(),
-            format!("set host kermit -Y + {}", self.path("remote.ksc").display()),
-            "if fail exit 9".to_owned(),
-            "echo BEGAN \\v(ftime)".to_owned(),
-            format!("send {}", file.display()),
-            "if fail exit 8".to_owned(),
-            "echo ENDED \\v(ftime)".to_owned(),
-        ];
-        let mut sender =
-            Program::start(&mut self.kermit("client.ksc", Setting::default(), &lines)?)?;
-        let mut said = String::new();
-        let out = sender.0.stdout.take().ok_or("expected its output")?;
-        BufReader::new(out).read_to_string(&mut said).map_err(|e| e.to_string())?;
-        sender.end("kermit")?;
+        let mut lines = vec!["set network type pty".to_owned()];
+        let remote = self.path("remote.ksc");
+        lines.extend(self.timed(file, format!("set host kermit -Y + {}", remote.display()))?);
+        let told = said(&mut self.kermit("client.ksc", Setting::default(), &lines)?, "kermit")?;
         self.same(file)?;
-        Ok(Figure::speed(size(file) / between(&said)?))
+        Ok(Figure::speed(size(file) / between(&told)?))
     }
 
     /// G-Kermit to G-Kermit on two pipes.
     pub(super) fn gkermit_pipes(&self, file: &Path) -> Result<Figure, String> {
+        let one = self.path("one.bin");
+        fs::write(&one, b"x").map_err(|e| e.to_string())?;
+        let rest = self.gkermit_once(&one)?;
+        Ok(Figure::speed(size(file) / (self.gkermit_once(file)? - rest)))
+    }
+
+    /// Seconds from the start of two G-Kermits to their end.
+    fn gkermit_once(&self, file: &Path) -> Result<f64, String> {
         let into = self.fresh()?;
         let pipe = || std::io::pipe().map_err(|e| e.to_string());
         let ((from_a, to_b), (from_b, to_a)) = (pipe()?, pipe()?);
@@ -346,11 +330,11 @@ impl Bench {
         let began = Instant::now();
         let mut sender = Program::start(send.arg(file).stdin(from_b).stdout(to_b))?;
         drop(send);
-        sender.end("gkermit")?;
-        receiver.end("gkermit")?;
-        let speed = size(file) / began.elapsed().as_secs_f64();
+        // The one that ends later finds nobody to write its last blank to; the file tells.
+        let _ = (sender.end("gkermit"), receiver.end("gkermit"));
+        let seconds = began.elapsed().as_secs_f64();
         self.same(file)?;
-        Ok(Figure::speed(speed))
+        Ok(seconds)
     }
 
     /// The most memory that `wst send` had in use, in bytes.
@@ -378,10 +362,29 @@ impl Bench {
     }
 }
 
-/// Seconds between the two marks of a script.
-fn between(said: &str) -> Result<f64, String> {
-    let marks = seconds(said, "BEGAN").zip(seconds(said, "ENDED"));
-    let (began, ended) = marks.ok_or_else(|| format!("expected two times, got {said:?}"))?;
-    // The clock starts again at midnight.
-    Ok((ended - began).rem_euclid(86_400.0))
+/// Runs a program to its good end, and returns what it wrote to stdout.
+fn said(command: &mut Command, what: &str) -> Result<String, String> {
+    let mut program = Program::start(command)?;
+    let mut told = String::new();
+    let out = program.0.stdout.take().ok_or("expected its output")?;
+    BufReader::new(out).read_to_string(&mut told).map_err(|e| e.to_string())?;
+    program.end(what)?;
+    Ok(told)
+}
+
+/// Seconds that `wst` gives in an event.
+fn took(told: &str, name: &str) -> Result<f64, String> {
+    event(told, name)?["elapsed_s"].as_f64().ok_or_else(|| format!("expected a time in {name}"))
+}
+
+/// Seconds that C-Kermit took for the file, less what it took for one byte.
+fn between(told: &str) -> Result<f64, String> {
+    let took = |mark: &str| {
+        let time = |what: &str| seconds(told, &format!("{mark}-{what}"));
+        // The clock starts again at midnight.
+        Some((time("ENDED")? - time("BEGAN")?).rem_euclid(86_400.0))
+    };
+    let (one, all) =
+        took("ONE").zip(took("ALL")).ok_or_else(|| format!("expected times: {told}"))?;
+    Ok(all - one)
 }

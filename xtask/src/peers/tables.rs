@@ -41,10 +41,10 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     }
     if wanted("window") {
         let rows: Vec<Contender<'_>> = vec![
-            ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_sends(&random, WINDOW, false))),
+            ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_itself(&random, WINDOW))),
             ("wst to wst", Box::new(|| bench.own(&random, WINDOW))),
             ("wst to C-Kermit", Box::new(|| bench.wst_sends_ckermit(&random, WINDOW))),
-            ("C-Kermit to wst", Box::new(|| bench.ckermit_sends(&random, WINDOW, true))),
+            ("C-Kermit to wst", Box::new(|| bench.ckermit_sends(&random, WINDOW))),
         ];
         group(bench, "TCP, window 31 x 9024, no streaming, random", &rows, &[(1, 0, 3.0)])?;
     }
@@ -72,10 +72,10 @@ fn tcp(bench: &Bench, what: &str, file: &Path, bars: &[Bar]) -> Result<(), Strin
     };
     let copy = bench.path("copy");
     let rows: Vec<Contender<'_>> = vec![
-        ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_sends(file, STREAMING, false))),
+        ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_itself(file, STREAMING))),
         ("wst to wst", Box::new(|| bench.own(file, STREAMING))),
         ("wst to C-Kermit", Box::new(|| bench.wst_sends_ckermit(file, STREAMING))),
-        ("C-Kermit to wst", Box::new(|| bench.ckermit_sends(file, STREAMING, true))),
+        ("C-Kermit to wst", Box::new(|| bench.ckermit_sends(file, STREAMING))),
         ("plain sockets, CRC-16 at both ends", Box::new(move || plain(None))),
         ("the same with files", Box::new(move || plain(Some(copy.clone())))),
     ];
@@ -86,16 +86,12 @@ fn pty(bench: &Bench, file: &Path) -> Result<(), String> {
     let own = format!("exec-pty:{} receive -q -o INTO -", bench.wst);
     let rows: Vec<Contender<'_>> = vec![
         ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_pty(file))),
-        ("wst to wst", Box::new(move || bench.wst_sends_command(file, &own, true))),
+        ("wst to wst", Box::new(move || bench.wst_sends_command(file, &own))),
         ("plain copy", Box::new(|| plain::pty(bench.len).map(|speed| Figure { speed, wire: 0.0 }))),
         (
             "wst to G-Kermit",
             Box::new(|| {
-                bench.wst_sends_command(
-                    file,
-                    "exec-pty:cd INTO; gkermit -q -i -w -e 9000 -r",
-                    false,
-                )
+                bench.wst_sends_command(file, "exec-pty:cd INTO; gkermit -q -i -w -e 9000 -r")
             }),
         ),
         ("G-Kermit to G-Kermit, on pipes", Box::new(|| bench.gkermit_pipes(file))),
