@@ -4,7 +4,7 @@
 //! are data is said by whoever knows what a header means: [`FrameReader::expect_data`].
 
 use super::escape::{Dropping, Stop, Unescaper, ZDLE};
-use super::packet::{Form, Header, MAX_DATA, ZPAD, end};
+use super::packet::{Form, Header, MAX_DATA, ZPAD, end, kind};
 use crate::crc::{crc16, crc16_update, crc32, crc32_update};
 
 /// What was found in the stream.
@@ -261,7 +261,9 @@ impl FrameReader {
             return Some(Found::BadHeader { why: "header check" });
         }
         if self.form == Form::Hex {
-            self.tail = b"\r\n\x11";
+            // Where nothing may follow there is no XON.
+            let short = matches!(kind, kind::ZACK | kind::ZFIN);
+            self.tail = if short { b"\r\n" } else { b"\r\n\x11" };
         }
         let header = Header { kind, data: first, form: self.form, variable: self.variable };
         Some(Found::Header(header))
