@@ -4,6 +4,7 @@
 mod peers;
 
 use std::fs;
+use std::slice::from_ref;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -56,7 +57,7 @@ fn ckermit_takes_up_a_partial_file_of_ours() {
         if *part > 0 {
             scene.file("in/data.bin", &bytes[..*part]);
         }
-        let done = Session::we_send(&scene, *over, &mode, &[file.clone()]).run()?.well()?;
+        let done = Session::we_send(&scene, *over, &mode, from_ref(&file)).run()?.well()?;
         same(&file, &done.into.join("data.bin"))?;
         let sent = last_event(&done.wst)?["stats"]["wire_out_bytes"].as_u64().unwrap_or(0);
         let rest = (bytes.len() - part) as u64;
@@ -86,7 +87,7 @@ fn wst_takes_up_a_partial_file_of_ckermits() {
         if *part > 0 {
             scene.file(&format!("in/{name}"), &bytes[..*part]);
         }
-        let session = Session::they_send(&scene, *over, &mode, &[file.clone()]);
+        let session = Session::they_send(&scene, *over, &mode, from_ref(&file));
         let done = session.command(format!("resend {}", file.display())).run()?.well()?;
         same(&file, &done.into.join("data.bin"))?;
         let came = last_event(&done.wst)?["stats"]["wire_in_bytes"].as_u64().unwrap_or(0);
@@ -189,7 +190,7 @@ fn ckermit_accepts_our_bytes_after_whatami2() {
     let scene = Scene::new();
     let mode = logged(&scene);
     let file = scene.file("from/a.bin", &material::runs());
-    let done = Session::we_send(&scene, Over::TcpToUs, &mode, &[file.clone()]).run();
+    let done = Session::we_send(&scene, Over::TcpToUs, &mode, from_ref(&file)).run();
     let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
     same(&file, &done.into.join("a.bin")).unwrap_or_else(|why| panic!("{why}"));
     let log = packets(&scene);
@@ -214,7 +215,7 @@ fn ckermit_10_beta_sends_len_95_to_a_partner_that_allows_94() {
         let streaming = Some(streaming);
         let mode = Mode { streaming, length: 94, ..logged(&scene) };
         let file = scene.file("from/a.bin", &material::random(30_000, 8));
-        let done = Session::they_send(&scene, Over::TcpToUs, &mode, &[file.clone()]).run();
+        let done = Session::they_send(&scene, Over::TcpToUs, &mode, from_ref(&file)).run();
         let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
         same(&file, &done.into.join("a.bin")).unwrap_or_else(|why| panic!("{why}"));
         // LEN 95 is the byte 7F, as no number of the protocol is.
@@ -229,7 +230,7 @@ fn ckermit_10_beta_sends_an_extended_length_of_9025_where_9024_is_allowed() {
     let scene = Scene::new();
     let mode = logged(&scene);
     let file = scene.file("from/a.bin", &material::random(300_000, 9));
-    let done = Session::they_send(&scene, Over::TcpToUs, &mode, &[file.clone()]).run();
+    let done = Session::they_send(&scene, Over::TcpToUs, &mode, from_ref(&file)).run();
     let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
     same(&file, &done.into.join("a.bin")).unwrap_or_else(|why| panic!("{why}"));
     let log = packets(&scene);
@@ -243,7 +244,7 @@ fn ckermit_10_beta_answers_minus_one_to_a_resend_of_what_it_does_not_have() {
     let scene = Scene::new();
     let mode = Mode { flags: vec!["--resume".into()], ..logged(&scene) };
     let file = scene.file("from/a.bin", &material::random(20_000, 10));
-    let done = Session::we_send(&scene, Over::TcpToUs, &mode, &[file.clone()]).run();
+    let done = Session::we_send(&scene, Over::TcpToUs, &mode, from_ref(&file)).run();
     let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
     same(&file, &done.into.join("a.bin")).unwrap_or_else(|why| panic!("{why}"));
     let minus = contains(&packets(&scene), b"Y1\"-1");
@@ -258,7 +259,7 @@ fn wst_regets_nothing_it_did_not_ask_for() {
     let mode = Mode { flags: vec!["--set=store.resume=existing".into()], ..Mode::default() };
     let file = scene.file("from/a.bin", b"whole");
     scene.file("in/a.bin", b"wh");
-    let done = Session::they_send(&scene, Over::TcpToUs, &mode, &[file.clone()]).run();
+    let done = Session::they_send(&scene, Over::TcpToUs, &mode, from_ref(&file)).run();
     let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
     let renamed = done.into.join("a.bin.~1~");
     same(&file, &renamed).unwrap_or_else(|why| panic!("{why}"));

@@ -2,6 +2,8 @@
 
 mod peers;
 
+use std::slice::from_ref;
+
 use peers::ckermit::{Mode, Over, Session};
 use peers::{Scene, all, ckermit, material, same, same_bytes};
 
@@ -32,9 +34,9 @@ fn transfer(job: &Job, bytes: &[u8]) -> Result<(), String> {
     let scene = Scene::new();
     let file = scene.file("from/runs.bin", bytes);
     let session = if job.we_send {
-        Session::we_send(&scene, job.over, &job.mode, &[file.clone()])
+        Session::we_send(&scene, job.over, &job.mode, from_ref(&file))
     } else {
-        Session::they_send(&scene, job.over, &job.mode, &[file.clone()])
+        Session::they_send(&scene, job.over, &job.mode, from_ref(&file))
     };
     let done = session.run()?.well()?;
     same(&file, &done.into.join("runs.bin"))

@@ -2,6 +2,8 @@
 
 mod peers;
 
+use std::slice::from_ref;
+
 use peers::ckermit::{Mode, Over, Session};
 use peers::{Scene, all, ckermit, material, same};
 
@@ -35,7 +37,7 @@ fn ckermit_sends_to_wst_with_every_combination() {
     all(&combinations(), 4, |mode| {
         let scene = Scene::new();
         let file = scene.file("from/runs.bin", &bytes);
-        let session = Session::they_send(&scene, Over::TcpToUs, mode, &[file.clone()]);
+        let session = Session::they_send(&scene, Over::TcpToUs, mode, from_ref(&file));
         let done = session.run()?.well()?;
         same(&file, &done.into.join("runs.bin"))
     });
@@ -49,7 +51,7 @@ fn wst_sends_to_ckermit_with_every_combination() {
     all(&combinations(), 16, |mode| {
         let scene = Scene::new();
         let file = scene.file("from/runs.bin", &bytes);
-        let session = Session::we_send(&scene, Over::TcpToUs, mode, &[file.clone()]);
+        let session = Session::we_send(&scene, Over::TcpToUs, mode, from_ref(&file));
         let done = session.run()?.well()?;
         same(&file, &done.into.join("runs.bin"))
     });
@@ -67,9 +69,9 @@ fn wst_connects_to_a_listening_ckermit() {
         let file = scene.file("from/runs.bin", &bytes);
         let over = Over::TcpToThem;
         let session = if *we_send {
-            Session::we_send(&scene, over, mode, &[file.clone()])
+            Session::we_send(&scene, over, mode, from_ref(&file))
         } else {
-            Session::they_send(&scene, over, mode, &[file.clone()])
+            Session::they_send(&scene, over, mode, from_ref(&file))
         };
         let done = session.run()?.well()?;
         same(&file, &done.into.join("runs.bin"))

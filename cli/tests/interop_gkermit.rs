@@ -3,7 +3,7 @@
 mod peers;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use peers::{LIMIT, Scene, all, gkermit, material, same, same_bytes, wst};
 
@@ -42,7 +42,7 @@ fn args(verb: &str, job: &Job, more: &[String], command: &str) -> Vec<String> {
     args
 }
 
-fn shown(path: &PathBuf) -> String {
+fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -60,7 +60,7 @@ fn wst_sends_to_gkermit() {
             scene.file("from/one.bin", b"\xff"),
         ];
         let command = format!("cd {}; gkermit -q {} -i -r", into.display(), job.options);
-        run(&scene, args("send", job, &files.each_ref().map(shown), &command))?;
+        run(&scene, args("send", job, &files.each_ref().map(|file| shown(file)), &command))?;
         files
             .iter()
             .try_for_each(|file| same(file, &into.join(file.file_name().unwrap_or_default())))
@@ -80,7 +80,7 @@ fn gkermit_sends_to_wst() {
             scene.file("from/empty.bin", b""),
             scene.file("from/one.bin", b"\xff"),
         ];
-        let names = files.each_ref().map(shown).join(" ");
+        let names = files.each_ref().map(|file| shown(file)).join(" ");
         // -P: names as they are, not in capitals.
         let command = format!("gkermit -q {} -P -i -s {names}", job.options);
         let output = [format!("--output={}", into.display())];

@@ -31,10 +31,10 @@ struct Job {
 
 /// A line with C-Kermit's end first; returns it with the port of the one end and the LINE of ours.
 fn line(scene: &Scene, job: &Job) -> Result<(Running, String, String), String> {
-    let link = scene.path("tty");
+    let tty = scene.path("tty");
     let b = match job.ours {
         Ours::Tcp => "tcp-listen://127.0.0.1:0".to_owned(),
-        Ours::Pty => format!("pty:{}", link.display()),
+        Ours::Pty => format!("pty:{}", tty.display()),
     };
     let args = ["line", job.line, "-a", "tcp-listen://127.0.0.1:0", "-b", &b];
     let mut line = scene.start("line", &mut wst(args))?;
@@ -43,7 +43,7 @@ fn line(scene: &Scene, job: &Job) -> Result<(Running, String, String), String> {
         Ours::Tcp => format!("tcp://{}", line.line_after("end B: listening on ")?),
         Ours::Pty => {
             line.line_after("end B: ")?;
-            format!("serial:{}?baud=9600", link.display())
+            format!("serial:{}?baud=9600", tty.display())
         }
     };
     Ok((line, port, at))

@@ -2,7 +2,9 @@
 
 mod peers;
 
-use peers::ckermit::{Mode, Over, Session};
+use std::slice::from_ref;
+
+use peers::ckermit::{Mode, Over, Session, Transfer};
 use peers::{LIMIT, Scene, ckermit, last_event, material, same, wst};
 
 const LEN: usize = 8 << 20;
@@ -20,8 +22,8 @@ fn to_ckermit_a_random_file_costs_at_most_2_7_percent() {
     let scene = Scene::new();
     let mode = Mode { flags: vec!["--json".to_owned()], ..Mode::default() };
     let file = scene.file("from/a.bin", &material::random(LEN, 50));
-    let done = Session::we_send(&scene, Over::TcpToUs, &mode, &[file.clone()]).run();
-    let done = done.and_then(peers::ckermit::Transfer::well).unwrap_or_else(|why| panic!("{why}"));
+    let done = Session::we_send(&scene, Over::TcpToUs, &mode, from_ref(&file)).run();
+    let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
     same(&file, &done.into.join("a.bin")).unwrap_or_else(|why| panic!("{why}"));
     let cost = overhead(&done.wst);
     assert!((0.0..=2.7).contains(&cost), "the wire carried {cost:.2} % over the file");
@@ -39,8 +41,8 @@ fn between_our_own_ends_a_random_file_costs_at_most_1_5_percent() {
     let mut sender =
         scene.start("sender", &mut wst(["send", "--json", &name, &line])).expect("wst");
     let sent = sender.wait(LIMIT).unwrap_or_else(|why| panic!("{why}"));
-    let received = receiver.wait(LIMIT).unwrap_or_else(|why| panic!("{why}"));
-    assert_eq!((sent.code, received.code), (0, 0), "{sent:?} {received:?}");
+    let theirs = receiver.wait(LIMIT).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!((sent.code, theirs.code), (0, 0), "{sent:?} {theirs:?}");
     same(&file, &scene.path("in/a.bin")).unwrap_or_else(|why| panic!("{why}"));
     let event = last_event(&sent).expect("an end");
     assert_eq!(event["verified"], 1, "both ends compared a digest: {event}");
@@ -60,14 +62,14 @@ fn ckermit_reads_all_but_mark_and_eol_bare() {
     bytes.retain(|byte| !matches!(byte & 0x7f, 0x23 | 0x7e));
     bytes.dedup();
     let file = scene.file("from/a.bin", &bytes);
-    let done = Session::we_send(&scene, Over::TcpToUs, &mode, &[file.clone()]).run();
-    let done = done.and_then(peers::ckermit::Transfer::well).unwrap_or_else(|why| panic!("{why}"));
+    let done = Session::we_send(&scene, Over::TcpToUs, &mode, from_ref(&file)).run();
+    let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
     same(&file, &done.into.join("a.bin")).unwrap_or_else(|why| panic!("{why}"));
     let encoded = last_event(&done.wst).expect("an end")["stats"]["encoded_bytes"].as_u64();
     let count = bytes.iter().filter(|byte| matches!(byte, 1 | 13)).count();
     assert_eq!(encoded, Some((bytes.len() + count) as u64), "one more for each 01 and 0D");
     let runs = scene.file("from/runs.bin", &material::runs());
-    let done = Session::we_send(&scene, Over::TcpToUs, &mode, &[runs.clone()]).run();
-    let done = done.and_then(peers::ckermit::Transfer::well).unwrap_or_else(|why| panic!("{why}"));
+    let done = Session::we_send(&scene, Over::TcpToUs, &mode, from_ref(&runs)).run();
+    let done = done.and_then(Transfer::well).unwrap_or_else(|why| panic!("{why}"));
     same(&runs, &done.into.join("runs.bin")).unwrap_or_else(|why| panic!("{why}"));
 }
