@@ -303,7 +303,7 @@ impl Link {
 }
 
 /// How the trace names a character.
-const fn letter(word: u8) -> char {
+pub(crate) const fn letter(word: u8) -> char {
     use super::frame::{ACK, CAN, EOT, NAK};
     match word {
         ACK => 'Y',

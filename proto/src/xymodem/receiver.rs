@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::link::{Ending, Link};
 use super::receiving::{Ask, Core};
-use crate::engine::{Command, Cx, Engine, Event, Status, Wants};
+use crate::engine::{Command, Cx, Engine, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
@@ -121,7 +121,8 @@ impl<M: Memory> Engine for Receiver<M> {
 
     fn status(&self) -> Status {
         match self.core.link.ending {
-            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
+            // The last file is safe and the sender knows it, or will when the last word has left.
+            Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
             _ => self.core.link.status(),
         }
     }

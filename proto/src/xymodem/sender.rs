@@ -129,10 +129,7 @@ impl<M: Memory> Engine for Sender<M> {
         let Core { state, link, .. } = &self.core;
         // Every file is acknowledged; only the goodbye is missing, and partners that are done hang
         // up.
-        if *state == Sending::Goodbye
-            && link.ending == Ending::No
-            && link.config.line.reliable != Some(true)
-        {
+        if *state == Sending::Goodbye && link.ending == Ending::No {
             return Status::Lingering(Outcome::Done);
         }
         link.status()

@@ -1,8 +1,8 @@
 //! The state machine of the sender (\[XY88\] chapters 7 and 8).
 
 use super::config::Config;
-use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_STREAM, finish};
-use super::link::{Ending, Link, Note, trace_got, trace_sent};
+use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_CRC, WANT_STREAM, finish};
+use super::link::{Ending, Link, Note, letter, trace_got, trace_sent};
 use super::sender::Mem;
 use super::source::Source;
 use super::states::{SenderStep, Sending, on_word};
@@ -405,6 +405,11 @@ impl Core {
             }
             let byte = bytes[used];
             used += 1;
+            if self.state == Sending::Invite && is_prose(bytes.get(used)) {
+                // A letter of a text, such as a prompt, is no start character.
+                self.link.stats.noise_bytes += 1;
+                continue;
+            }
             self.input(cx, mem, byte);
             // What follows is judged by what is out now.
             self.pump(cx, mem);
@@ -467,7 +472,7 @@ impl Core {
             flight.answers += 1;
             flight.silent = 0;
         }
-        trace_got(cx, char::from(byte).to_ascii_uppercase(), u64::from(self.number), 1);
+        trace_got(cx, letter(byte), u64::from(self.number), 1);
         match step {
             SenderStep::Begin => {
                 self.agree(byte);
@@ -660,4 +665,11 @@ impl Flight {
     fn new(data: usize, long: bool) -> Self {
         Self { data, long, copies: 0, answers: 0, silent: 0, left: None }
     }
+}
+
+/// Whether this follows a letter of a text: then that was no start character.
+fn is_prose(next: Option<&u8>) -> bool {
+    next.is_some_and(|byte| {
+        matches!(byte, b' '..=b'~' | b'\r' | b'\n') && !matches!(*byte, WANT_CRC | WANT_STREAM)
+    })
 }
