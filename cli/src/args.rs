@@ -7,9 +7,11 @@ use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wetstring_proto::settings::{Range, Setting};
+use wetstring_proto::xymodem::Variant;
 
-use crate::config::{KERMIT_TABLE, STORE_TABLE};
+use crate::config::{Everything, STORE_TABLE};
 use crate::exit;
+use crate::protocol::{self, Protocol};
 
 /// The verbs that will come, so that a person who types one learns so.
 const LATER: &[&str] =
@@ -21,6 +23,7 @@ Examples:
   wst send firmware.bin /dev/ttyUSB0              to a Kermit receiver, such as U-Boot's loadb
   wst receive tcp-listen://0.0.0.0:1649 -o inbox  from a Kermit sender over TCP
   wst send notes.txt 'exec-pty:ssh box wst receive -'
+  wst send -P xmodem-1k image.bin /dev/ttyUSB0    to a router's or boot loader's XMODEM
   wst line 9600,delay=250ms,burst=8@2s            a bad line between any two programs
 
 LINE is one of:
@@ -81,6 +84,8 @@ pub(crate) enum Verb {
     Receive(Receive),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
+    /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb and lrb
+    InstallLinks(InstallLinks),
     /// List the serial ports of this machine
     Ports,
     /// Show settings: their values, ranges and defaults
@@ -113,9 +118,10 @@ pub(crate) struct Demo {
 /// What sending and receiving share.
 #[derive(Args, Debug)]
 pub(crate) struct Transfer {
-    /// Protocol
-    #[arg(short = 'P', long, default_value = "kermit", value_parser = ["kermit"])]
-    pub(crate) protocol: String,
+    /// Protocol; a receiver recognises Kermit and ZMODEM by itself. With it, --help shows the
+    /// settings of that protocol
+    #[arg(short = 'P', long, value_parser = protocol::NAMES)]
+    protocol: Option<String>,
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) sets: Vec<String>,
@@ -146,6 +152,13 @@ pub(crate) struct Send {
     /// What sending and receiving share.
     #[command(flatten)]
     pub(crate) transfer: Transfer,
+}
+
+impl Transfer {
+    /// The protocol that was asked for.
+    pub(crate) fn protocol(&self) -> Option<Protocol> {
+        self.protocol.as_deref().and_then(Protocol::of)
+    }
 }
 
 impl Send {
@@ -180,6 +193,17 @@ pub(crate) struct Receive {
     /// What sending and receiving share.
     #[command(flatten)]
     pub(crate) transfer: Transfer,
+}
+
+/// `wst install-links`.
+#[derive(Args, Debug)]
+pub(crate) struct InstallLinks {
+    /// The directory for the links
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Replace what is there and is not ours
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// `wst line`.
@@ -220,7 +244,16 @@ const SHORT: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Rows whose flag would be more confusing than `--set`.
-const NO_FLAG: &[&str] = &["kermit.receive-kind", "kermit.digest", "kermit.buffer"];
+const NO_FLAG: &[&str] = &[
+    "kermit.receive-kind",
+    "kermit.digest",
+    "kermit.buffer",
+    "xymodem.variant",
+    "xymodem.buffer",
+    "zmodem.buffer",
+    // `send --resume` and the store's `--resume` are what a person means.
+    "zmodem.resume",
+];
 
 /// The name of a row's own flag.
 fn flag_of(row: &'static Setting) -> Option<&'static str> {
@@ -255,15 +288,20 @@ fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
     own.collect()
 }
 
-/// The command, complete with the flags of the tables.
-pub(crate) fn command() -> Command {
+/// The command, complete with the flags of the tables: those of the store, and of `protocol`.
+pub(crate) fn command(protocol: Protocol) -> Command {
     let mut command = Cli::command();
     for verb in ["send", "receive"] {
         command = command.mut_subcommand(verb, |sub| {
-            let sub = sub.args(setting_args(KERMIT_TABLE, "Kermit settings"));
+            let heading = match protocol {
+                Protocol::Kermit => "Kermit settings",
+                Protocol::Xymodem(_) => "XMODEM and YMODEM settings",
+                Protocol::Zmodem => "ZMODEM settings",
+            };
+            let sub = sub.args(setting_args(protocol.table(), heading));
             let short = SHORT.iter().filter_map(|(flag, rows, help)| {
-                let row = KERMIT_TABLE.iter().find(|row| Some(&row.name) == rows.first())?;
-                let arg = Arg::new(*flag).long(*flag).help(*help).help_heading("Kermit settings");
+                let row = protocol.table().iter().find(|row| Some(&row.name) == rows.first())?;
+                let arg = Arg::new(*flag).long(*flag).help(*help).help_heading(heading);
                 Some(with_range(arg, row))
             });
             let sub = sub.args(short);
@@ -275,6 +313,45 @@ pub(crate) fn command() -> Command {
         });
     }
     command
+}
+
+/// The command with the flags of every protocol, for completions. Flags of the same name take
+/// different values, which are then not completed.
+pub(crate) fn complete() -> Command {
+    let mut command = command(Protocol::default());
+    for protocol in [Protocol::Zmodem, Protocol::Xymodem(Variant::default())] {
+        for verb in ["send", "receive"] {
+            command = command.mut_subcommand(verb, |sub| {
+                let known =
+                    |flag: &str| sub.get_arguments().any(|arg| arg.get_long() == Some(flag));
+                let args = setting_args(protocol.table(), protocol.title());
+                let new: Vec<Arg> = args
+                    .into_iter()
+                    .filter(|arg| arg.get_long().is_some_and(|flag| !known(flag)))
+                    .collect();
+                sub.args(new)
+            });
+        }
+    }
+    command
+}
+
+/// The protocol that a command line names, even if the rest of it makes no sense: the flags that
+/// it may have depend on it.
+fn protocol_in(args: &[OsString]) -> Protocol {
+    let mut args = args.iter().skip(1).take_while(|arg| *arg != OsStr::new("--"));
+    let mut found = Protocol::default();
+    while let Some(arg) = args.next() {
+        let Some(arg) = arg.to_str() else { continue };
+        let name = match arg {
+            "-P" | "--protocol" => args.next().and_then(|name| name.to_str()),
+            _ => arg
+                .strip_prefix("--protocol=")
+                .or_else(|| arg.strip_prefix("-P").map(|name| name.trim_start_matches('='))),
+        };
+        found = name.and_then(Protocol::of).unwrap_or(found);
+    }
+    found
 }
 
 /// What the flags say of settings, as text.
@@ -293,7 +370,7 @@ fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
             found.extend(value(flag).map(|value| ((*row).to_owned(), value)));
         }
     }
-    for row in KERMIT_TABLE.iter().chain(STORE_TABLE) {
+    for row in Everything::rows() {
         found.extend(value(row.name).map(|value| (row.name.to_owned(), value)));
     }
     found
@@ -301,7 +378,8 @@ fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
 
 /// Reads a command line.
 pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
-    let matches = command().try_get_matches_from(args)?;
+    let protocol = protocol_in(args);
+    let matches = command(protocol).try_get_matches_from(args)?;
     let settings = settings_of(&matches);
     let cli = Cli::from_arg_matches(&matches)?;
     let mut parsed = Parsed { cli, settings };
@@ -309,7 +387,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
         Verb::Send(send) => {
             if send.files_and_line().is_none() {
                 let say = "expected at least one file, and last the line, got only one of them\n";
-                return Err(command().error(ErrorKind::MissingRequiredArgument, say));
+                return Err(command(protocol).error(ErrorKind::MissingRequiredArgument, say));
             }
             (&send.transfer.sets, None)
         }
@@ -323,7 +401,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     for set in sets {
         let Some((name, value)) = set.split_once('=') else {
             let say = format!("expected --set NAME=VALUE, got {set}\n");
-            return Err(command().error(ErrorKind::ValueValidation, say));
+            return Err(command(protocol).error(ErrorKind::ValueValidation, say));
         };
         parsed.settings.push((name.trim().to_owned(), value.trim().to_owned()));
     }
@@ -338,7 +416,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "wst {word} is not there yet; what works today: demo, send, receive, line, ports, show"
+            "wst {word} is not there yet; what works today: demo, send, receive, line, ports, show, install-links"
         );
         return (say.clone(), format!("wst: {say}\n"));
     }
@@ -367,7 +445,9 @@ mod tests {
 
     #[test]
     fn the_command_is_consistent() {
-        command().debug_assert();
+        for name in protocol::NAMES {
+            command(Protocol::of(name).unwrap()).debug_assert();
+        }
     }
 
     #[test]
@@ -390,6 +470,10 @@ mod tests {
         let both = [pair("kermit.send-length", "90"), pair("kermit.receive-length", "90")];
         assert_eq!(settings("wst send --length 90 f -"), both);
         // What is named in full comes last and wins.
+        let zmodem = [pair("zmodem.window", "4096")];
+        assert_eq!(settings("wst send -P zmodem --window 4096 f -"), zmodem);
+        assert_eq!(settings("wst send --window=4096 f - --protocol=zmodem"), zmodem);
+        assert_eq!(settings("wst receive -Pxmodem --pad 0 -"), [pair("xymodem.pad", "0")]);
         let last = [pair("kermit.window", "4"), pair("kermit.window", "9")];
         assert_eq!(settings("wst send --set kermit.window=9 --window 4 f -"), last);
     }

@@ -8,9 +8,11 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 use wetstring_drive::disk::{Collision, Incomplete, Resume};
-use wetstring_proto::kermit;
 pub(crate) use wetstring_proto::kermit::config::TABLE as KERMIT_TABLE;
 use wetstring_proto::settings::{BadSetting, Range, Setting, Settings};
+pub(crate) use wetstring_proto::xymodem::config::TABLE as XYMODEM_TABLE;
+pub(crate) use wetstring_proto::zmodem::config::TABLE as ZMODEM_TABLE;
+use wetstring_proto::{kermit, xymodem, zmodem};
 
 /// Rows of the store of received files.
 pub(crate) const STORE_TABLE: &[Setting] = &[
@@ -59,6 +61,10 @@ const RESUMES: [(&str, Resume); 3] =
 pub(crate) struct Everything {
     /// The Kermit engines.
     pub(crate) kermit: kermit::Config,
+    /// The XMODEM and YMODEM engines.
+    pub(crate) xymodem: xymodem::Config,
+    /// The ZMODEM engines.
+    pub(crate) zmodem: zmodem::Config,
     /// What to do when a file of the name exists.
     pub(crate) collision: Collision,
     /// What to do with a file that did not arrive whole.
@@ -78,13 +84,30 @@ fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'stat
 impl Everything {
     /// Every row there is.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
-        KERMIT_TABLE.iter().chain(STORE_TABLE)
+        [KERMIT_TABLE, XYMODEM_TABLE, ZMODEM_TABLE, STORE_TABLE].into_iter().flatten()
+    }
+
+    /// The protocol that a name belongs to, or Kermit, whose error it then is.
+    fn protocol(&self, name: &str) -> &dyn Settings {
+        match name.split_once('.') {
+            Some(("xymodem", _)) => &self.xymodem,
+            Some(("zmodem", _)) => &self.zmodem,
+            _ => &self.kermit,
+        }
+    }
+
+    fn protocol_mut(&mut self, name: &str) -> &mut dyn Settings {
+        match name.split_once('.') {
+            Some(("xymodem", _)) => &mut self.xymodem,
+            Some(("zmodem", _)) => &mut self.zmodem,
+            _ => &mut self.kermit,
+        }
     }
 
     /// Sets one by its full name.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
         let Some(row) = STORE_TABLE.iter().find(|row| row.name == name) else {
-            return self.kermit.set(name, value);
+            return self.protocol_mut(name).set(name, value);
         };
         let done = match name {
             "store.collision" => value_of(&COLLISIONS, value).map(|v| self.collision = v),
@@ -100,8 +123,15 @@ impl Everything {
             "store.collision" => out.write_str(word_of(&COLLISIONS, self.collision)),
             "store.incomplete" => out.write_str(word_of(&INCOMPLETES, self.incomplete)),
             "store.resume" => out.write_str(word_of(&RESUMES, self.resume)),
-            _ => self.kermit.show(name, out),
+            _ => self.protocol(name).show(name, out),
         }
+    }
+
+    /// Sets the longest wait of X/Y/ZMODEM for an answer, in seconds, as far as each allows.
+    pub(crate) fn set_timeouts(&mut self, seconds: u64) {
+        self.zmodem.timeout_s = seconds.clamp(1, 60) as u8;
+        self.xymodem.timeout_s = seconds.clamp(1, 600) as u16;
+        self.xymodem.answer_timeout_s = seconds.clamp(1, 600) as u16;
     }
 
     /// Sets many, and says which one was wrong.

@@ -1,22 +1,28 @@
-//! From what is known of a port to the facts of a Kermit configuration.
+//! From what is known of a port to the facts in the configurations of the protocols.
 
 use wetstring_drive::PortFacts;
-use wetstring_proto::kermit::{Config, LineFacts};
+use wetstring_drive::zone::offset_at;
+use wetstring_proto::LineFacts;
+use wetstring_proto::kermit::{Config, Zone};
+
+use crate::config::Everything;
 
 /// Bytes of a long packet beside those its length counts: header, header check and terminator.
 const BESIDE_LEN: usize = 8;
 
-/// Puts the facts of a port into a configuration. What a person has chosen stays.
-pub(crate) fn apply(facts: &PortFacts, config: &mut Config) {
-    config.line = LineFacts {
+/// Puts the facts of a port into the configurations. What a person has chosen stays.
+pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
+    let line = LineFacts {
         reliable: facts.reliable,
         clear: facts.clear,
         rate_bps: facts.rate_bps.unwrap_or(0),
         telnet: false,
     };
+    crate::protocol::know(all, line);
+    all.kermit.zone = Zone(offset_at);
     let untouched = Config::default().receive_length;
-    if let (Some(segment), true) = (facts.segment_len, config.receive_length == untouched) {
-        config.receive_length = fitted(segment, untouched);
+    if let (Some(segment), true) = (facts.segment_len, all.kermit.receive_length == untouched) {
+        all.kermit.receive_length = fitted(segment, untouched);
     }
 }
 
@@ -56,12 +62,15 @@ mod tests {
 
     #[test]
     fn a_persons_choice_stays() {
-        let mut config = Config { receive_length: 1000, ..Config::default() };
-        apply(&tcp(Some(1448)), &mut config);
-        assert_eq!(config.receive_length, 1000);
-        assert!(config.line.clear && config.is_reliable());
-        let mut config = Config::default();
-        apply(&PortFacts { rate_bps: Some(9600), ..tcp(None) }, &mut config);
-        assert_eq!((config.line.rate_bps, config.receive_length), (9600, 9024));
+        let mut all = Everything::default();
+        all.kermit.receive_length = 1000;
+        apply(&tcp(Some(1448)), &mut all);
+        assert_eq!(all.kermit.receive_length, 1000);
+        assert!(all.kermit.line.clear && all.kermit.is_reliable());
+        assert!(all.zmodem.line.clear && all.xymodem.line.reliable == Some(true));
+        let mut all = Everything::default();
+        apply(&PortFacts { rate_bps: Some(9600), ..tcp(None) }, &mut all);
+        assert_eq!((all.kermit.line.rate_bps, all.kermit.receive_length), (9600, 9024));
+        assert_eq!((all.zmodem.line.rate_bps, all.xymodem.line.rate_bps), (9600, 9600));
     }
 }

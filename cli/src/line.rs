@@ -51,7 +51,7 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
         "b_to_a": usage_json(&report.usage[1]),
     });
     // To be interrupted is how this verb ends.
-    Ok(Ending { exit: Exit::Done, message, fields })
+    Ok(Ending { fields, ..Ending::early(Exit::Done, message) })
 }
 
 fn open(

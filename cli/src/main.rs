@@ -2,17 +2,23 @@
 //!
 //! Verbs first, then files, then the line. [`args`] reads the command line, [`config`] the file
 //! and the profiles, [`voice`] says everything that is said, [`exit`] has the codes; each verb has
-//! a file of its own.
+//! a file of its own. Called `sz`, `rz` and so on, it is a [`personality`] instead.
 
 mod args;
+mod choice;
 mod config;
 mod demo;
 mod exit;
 mod facts;
+mod filter;
+mod limits;
 mod line;
+mod links;
 mod paper;
+mod personality;
 mod ports;
 mod progress;
+mod protocol;
 mod record;
 mod show;
 mod transfer;
@@ -27,11 +33,15 @@ use serde_json::Value;
 
 use args::{Parsed, Verb};
 use exit::Exit;
+use personality::Personality;
 use transfer::Ending;
 use voice::{Level, Voice};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(personality) = args.first().and_then(|name| Personality::of(name)) {
+        return personality.run(&args);
+    }
     match args::parse(&args) {
         Ok(parsed) => go(&parsed).into(),
         Err(error) if error.use_stderr() => {
@@ -68,6 +78,7 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Send(verb) => either(transfer::send(&voice, common, verb, settings)),
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
+        Verb::InstallLinks(verb) => links::install(&voice, verb),
         Verb::Ports => match ports::run(&voice) {
             Ok(exit) => Ending::early(exit, ""),
             Err((exit, message)) => Ending::early(exit, message),

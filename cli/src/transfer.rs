@@ -1,7 +1,7 @@
 //! `wst send` and `wst receive`.
 
 use std::ffi::OsStr;
-use std::io::Stdout;
+use std::io::{Sink, Stdout};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,17 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::port::{OpenError, PATIENCE};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, SinkStore, open, run};
-use wetstring_proto::{Engine, FileKind, Outcome, Store, kermit};
+use wetstring_proto::xymodem::Variant;
+use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::{Common, Receive, Send};
+use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
 use crate::config::{Everything, File};
 use crate::exit::{self, Exit};
 use crate::facts;
+use crate::filter::Filter;
+use crate::limits::Limits;
+use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way, stats_json};
@@ -30,12 +35,16 @@ pub(crate) struct Ending {
     pub(crate) message: String,
     /// For the last event.
     pub(crate) fields: Value,
+    /// Files that could not be read or written.
+    pub(crate) unread: usize,
+    /// Files that were sent whole.
+    pub(crate) sent: Vec<PathBuf>,
 }
 
 impl Ending {
     /// An end before anything has moved.
     pub(crate) fn early(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), fields: Value::Null }
+        Self { exit, message: message.into(), fields: Value::Null, unread: 0, sent: Vec::new() }
     }
 }
 
@@ -45,9 +54,13 @@ fn usage(message: String) -> Ending {
 }
 
 /// What a transfer stores into, or takes from.
-enum Keeper {
+pub(crate) enum Keeper {
+    /// Files.
     Disk(Box<DiskStore>),
+    /// Stdout.
     Stream(SinkStore<Stdout>),
+    /// Nobody keeps anything.
+    Nowhere(SinkStore<Sink>),
 }
 
 impl Keeper {
@@ -55,6 +68,7 @@ impl Keeper {
         match self {
             Self::Disk(disk) => &mut **disk,
             Self::Stream(sink) => sink,
+            Self::Nowhere(sink) => sink,
         }
     }
 
@@ -62,6 +76,7 @@ impl Keeper {
         match self {
             Self::Disk(disk) => disk.files(),
             Self::Stream(sink) => sink.files(),
+            Self::Nowhere(sink) => sink.files(),
         }
     }
 
@@ -69,9 +84,18 @@ impl Keeper {
         match self {
             Self::Disk(disk) => disk.last_error(),
             Self::Stream(sink) => sink.last_error(),
+            Self::Nowhere(sink) => sink.last_error(),
         }
     }
 }
+
+/// What XMODEM loses, said to the one who sends.
+const NAMELESS_SENT: &str = "XMODEM tells the other end neither name, length nor time; \
+     its last block is filled up with 1A";
+/// What XMODEM loses, said to the one who receives.
+const NAMELESS_COMES: &str = "XMODEM tells neither name, length nor time of the file";
+const NAMELESS_PADDED: &str =
+    "; the padding of its last block stays at its end (--truncate-pad on takes off every last 1A)";
 
 /// What the file and the flags set, and the line they name.
 fn prepare(
@@ -108,8 +132,22 @@ pub(crate) fn send(
         resume: verb.resume,
         ..SendOptions::default()
     };
+    let protocol = verb.transfer.protocol().unwrap_or_default();
+    if protocol.is_nameless() {
+        if sources.len() > 1 {
+            return Err(usage("expected one file with XMODEM, got several".to_owned()));
+        }
+        voice.say(Level::Note, NAMELESS_SENT);
+    }
     let keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
-    Job { voice, common, way: Way::Send, all, spec, keeper }.run()
+    let speaks = Speaks::One(protocol);
+    let filter = Filter {
+        expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
+        ..Filter::default()
+    };
+    let limits = Limits::default();
+    let (way, unnamed) = (Way::Send, Vec::new());
+    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed }.run()
 }
 
 /// The files to send. One that cannot be read is found out before the line is opened.
@@ -140,7 +178,7 @@ fn sources(verb: &Send, files: &[PathBuf], spec: &LineSpec) -> Result<Vec<Source
 }
 
 /// Whether a file can be read, as far as can be said without reading it.
-fn readable(path: &Path) -> Result<(), String> {
+pub(crate) fn readable(path: &Path) -> Result<(), String> {
     let name = escaped(path.as_os_str().as_bytes());
     let metadata = std::fs::metadata(path).map_err(|e| format!("could not read {name}: {e}"))?;
     if metadata.is_dir() {
@@ -157,6 +195,15 @@ pub(crate) fn receive(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let protocol = verb.transfer.protocol();
+    if protocol.is_some_and(Protocol::is_nameless) {
+        if verb.name.is_none() && verb.output != Path::new("-") {
+            let say = "expected --as NAME with XMODEM, which does not tell the name of its file";
+            return Err(usage(say.to_owned()));
+        }
+        let padding = if all.xymodem.truncate_pad { "" } else { NAMELESS_PADDED };
+        voice.say(Level::Note, &format!("{NAMELESS_COMES}{padding}"));
+    }
     let keeper = if verb.output == Path::new("-") {
         if spec == LineSpec::Stdio {
             return Err(usage("stdout cannot be both the output and the line".to_owned()));
@@ -180,21 +227,51 @@ pub(crate) fn receive(
         })?;
         Keeper::Disk(Box::new(disk))
     };
-    Job { voice, common, way: Way::Receive, all, spec, keeper }.run()
+    let speaks = protocol.map_or(Speaks::KermitOrZmodem, Speaks::One);
+    let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
+    // Kermit's engines convert text themselves.
+    let converts = !matches!(speaks, Speaks::One(Protocol::Kermit));
+    let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
+    let limits = Limits::default();
+    let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    let way = Way::Receive;
+    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed }.run()
 }
 
+/// What is spoken on the line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Speaks {
+    /// This.
+    One(Protocol),
+    /// A receiver: Kermit or ZMODEM, as the sender does.
+    KermitOrZmodem,
+    /// A sender: ZMODEM, or YMODEM to a receiver that asks for it.
+    ZmodemOrYmodem,
+    /// A receiver: ZMODEM, and YMODEM if nobody answers.
+    ZmodemThenYmodem,
+}
+
+/// How long a receiver offers ZMODEM before it tries YMODEM: five times, as lrzsz does.
+const OFFERS: std::time::Duration = std::time::Duration::from_secs(50);
+
 /// Everything a transfer needs.
-struct Job<'a> {
-    voice: &'a Voice,
-    common: &'a Common,
-    way: Way,
-    all: Everything,
-    spec: LineSpec,
-    keeper: Keeper,
+pub(crate) struct Job<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) common: &'a Common,
+    pub(crate) way: Way,
+    pub(crate) speaks: Speaks,
+    pub(crate) all: Everything,
+    pub(crate) spec: LineSpec,
+    pub(crate) keeper: Keeper,
+    pub(crate) filter: Filter,
+    pub(crate) limits: Limits,
+    /// The name of a file whose name the protocol does not tell.
+    pub(crate) unnamed: Vec<u8>,
 }
 
 impl Job<'_> {
-    fn run(mut self) -> Result<Ending, Ending> {
+    /// Opens the line, moves the files, and says how it went.
+    pub(crate) fn run(mut self) -> Result<Ending, Ending> {
         let voice = self.voice;
         if self.spec == LineSpec::Stdio {
             voice.line_is_stdio();
@@ -205,19 +282,22 @@ impl Job<'_> {
         let signals = Signals::install()
             .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
         let mut port = self.open(&signals)?;
-        facts::apply(port.facts(), &mut self.all.kermit);
+        facts::apply(port.facts(), &mut self.all);
         let mut engine = self.engine().map_err(usage)?;
-        let mut observer = Observer::new(voice, self.way, port.facts().rate_bps);
+        let rate_bps = port.facts().rate_bps;
+        let mut observer =
+            Observer::new(voice, self.way, rate_bps).limit(self.limits.clone()).call(&self.unnamed);
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(&signals);
-        let store = self.keeper.store();
-        let ended = run(&mut *engine, &mut *port, store, &mut observer, options);
+        let mut store = self.filter.before(self.keeper.store());
+        let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
         observer.finish();
         match port.finish(PATIENCE) {
             Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
             Ok(None) => {}
             Err(e) => voice.say(Level::Detail, &format!("the line did not close well: {e}")),
         }
+        voice.line_is_over();
         if let Some(error) = recorder.finish() {
             voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
         }
@@ -248,15 +328,23 @@ impl Job<'_> {
     }
 
     fn engine(&self) -> Result<Box<dyn Engine>, String> {
-        let config = self.all.kermit.clone();
-        Ok(match self.way {
-            Way::Send => {
-                let memory = vec![0; config.sender_memory()];
-                Box::new(kermit::Sender::new(config, memory).map_err(|e| e.to_string())?)
+        let (all, ymodem) = (&self.all, Protocol::Xymodem(Variant::Ymodem));
+        Ok(match self.speaks {
+            Speaks::One(protocol) if self.way == Way::Send => protocol.sender(all)?,
+            Speaks::One(protocol) => protocol.receiver(all)?,
+            Speaks::KermitOrZmodem => {
+                let kermit = Protocol::Kermit.receiver(all)?;
+                let zmodem = Protocol::Zmodem.receiver(all)?;
+                Box::new(Choice::new(kermit, zmodem, kermit_or_zmodem))
             }
-            Way::Receive => {
-                let memory = vec![0; config.receiver_memory()];
-                Box::new(kermit::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+            Speaks::ZmodemOrYmodem => {
+                let zmodem = Protocol::Zmodem.sender(all)?;
+                Box::new(Choice::new(zmodem, ymodem.sender(all)?, zmodem_or_ymodem))
+            }
+            Speaks::ZmodemThenYmodem => {
+                let zmodem = Protocol::Zmodem.receiver(all)?;
+                let choice = Choice::new(zmodem, ymodem.receiver(all)?, zmodem_or_time);
+                Box::new(choice.or_after(OFFERS))
             }
         })
     }
@@ -264,7 +352,8 @@ impl Job<'_> {
     /// What only the store knows: where files are, and which could not be read.
     fn tell_records(&self) {
         for record in self.keeper.files() {
-            let name = escaped(&record.wire_name);
+            let nameless = record.wire_name.is_empty();
+            let name = escaped(if nameless { &self.unnamed } else { &record.wire_name });
             let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
             match (&record.outcome, &path) {
                 (FileOutcome::Stored, Some(path)) => {
@@ -304,13 +393,25 @@ impl Job<'_> {
             "elapsed_s": ended.elapsed.as_secs_f64(),
             "stats": stats_json(&ended.stats),
         });
-        Ending { exit, message, fields }
+        let records = self.keeper.files();
+        let unread = |record: &&FileRecord| matches!(record.outcome, FileOutcome::Skipped(_));
+        let sent = records.iter().filter(|record| record.outcome == FileOutcome::Sent);
+        Ending {
+            exit,
+            message,
+            fields,
+            unread: records.iter().filter(unread).count(),
+            sent: sent.filter_map(|record| record.path.clone()).collect(),
+        }
     }
 
     fn verdict(&self, ended: &Ended, observer: &Observer<'_>) -> (Exit, String) {
         // A signal that came when all was done, such as the hang-up of a terminal, changes nothing.
         if let Some(signal) = ended.interrupted.filter(|_| ended.outcome != Outcome::Done) {
             return (Exit::Interrupted, format!("interrupted by signal {signal}"));
+        }
+        if let Some(limit) = observer.broken_limit.filter(|_| ended.outcome != Outcome::Done) {
+            return (Exit::Timeout, limit.to_owned());
         }
         let failure = match ended.outcome {
             Outcome::Failed(failure) => failure,

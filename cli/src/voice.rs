@@ -90,6 +90,11 @@ impl Voice {
         inner.silent = stderr.is_some() && line.contains(&stderr);
     }
 
+    /// The protocol is over, and terminals are as they were: everything may be said again.
+    pub(crate) fn line_is_over(&self) {
+        self.inner.borrow_mut().silent = false;
+    }
+
     /// Whether a message of this level would be heard by anybody.
     pub(crate) fn hears(&self, level: Level) -> bool {
         let inner = self.inner.borrow();

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use wetstring_drive::Watch;
-use wetstring_proto::{Event, FileInfo, FileKind, Refusal, Stats};
+use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
 
+use crate::limits::{Guard, Limits};
 use crate::progress::{Meter, Progress, Reading};
 use crate::voice::{Level, Voice};
 use crate::words::{self, escaped};
@@ -42,6 +43,11 @@ pub(crate) struct Observer<'a> {
     pub(crate) verified: u64,
     /// The last words of the partner, safe to show.
     pub(crate) partner_said: Option<String>,
+    guard: Guard,
+    /// What to call a file whose name the protocol does not tell.
+    unnamed: String,
+    /// The limit that was broken, once one was.
+    pub(crate) broken_limit: Option<&'static str>,
 }
 
 impl<'a> Observer<'a> {
@@ -57,7 +63,29 @@ impl<'a> Observer<'a> {
             unverified: 0,
             verified: 0,
             partner_said: None,
+            guard: Guard::new(Limits::default()),
+            unnamed: "(no name)".to_owned(),
+            broken_limit: None,
         }
+    }
+
+    /// Ends the transfer when one of these is broken.
+    pub(crate) fn limit(mut self, limits: Limits) -> Self {
+        self.guard = Guard::new(limits);
+        self
+    }
+
+    /// What a file is called here whose name the protocol does not tell.
+    pub(crate) fn call(mut self, name: &[u8]) -> Self {
+        if !name.is_empty() {
+            self.unnamed = escaped(name);
+        }
+        self
+    }
+
+    /// The name for a person.
+    fn title(&self, name: &[u8]) -> String {
+        if name.is_empty() { self.unnamed.clone() } else { escaped(name) }
     }
 
     /// Takes the bar away.
@@ -66,7 +94,7 @@ impl<'a> Observer<'a> {
     }
 
     fn started(&mut self, info: &FileInfo<'_>, offset: u64, stats: &Stats) {
-        let name = escaped(info.name);
+        let name = self.title(info.name);
         self.voice.event("file-started", started_json(info, offset));
         if offset > 0 {
             let say = format!("{name}: going on at {}", words::size(offset));
@@ -108,7 +136,7 @@ impl<'a> Observer<'a> {
         self.progress.clear();
         self.meter = None;
         self.missed += 1;
-        let name = escaped(name);
+        let name = self.title(name);
         let reason = why.map_or("no reason given", Refusal::as_str);
         let who = if by_peer { "refused by the peer" } else { "refused here" };
         self.voice.say(Level::Error, &format!("{name}: {who}: {reason}"));
@@ -147,7 +175,14 @@ impl Watch for Observer<'_> {
         }
     }
 
+    fn command(&mut self) -> Option<Command> {
+        self.broken_limit.map(|_| Command::Abort)
+    }
+
     fn progress(&mut self, stats: &Stats) {
+        if self.broken_limit.is_none() {
+            self.broken_limit = self.guard.verdict(stats.file_bytes);
+        }
         let Some(meter) = &mut self.meter else { return };
         let reading = meter.read(stats);
         self.progress.show(meter, &reading);

@@ -43,6 +43,20 @@ pub enum Collision {
     /// As `Replace` if the new file is dated later than the old one, else it is refused. A file
     /// that comes without a date is received as by `Rename`.
     Update,
+    /// As `Update`, and a longer file replaces a shorter one whatever its date (`sz -N`).
+    UpdateOrLonger,
+    /// As `Replace` if length or date differ, else it is refused (ZMODEM's ZMDIFF).
+    Differing,
+}
+
+/// How a file gets another name when its own is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Numbering {
+    /// `NAME.~N~`, N one above the highest there is, as C-Kermit and GNU programs do.
+    #[default]
+    Tildes,
+    /// `NAME.N`, the lowest N from 0 on that is free, as lrzsz does.
+    Dot,
 }
 
 /// What to do with a file that did not arrive whole.
@@ -124,6 +138,10 @@ impl Default for SendOptions {
 }
 
 /// How to receive.
+///
+/// A sender may wish something about a file that exists ([`FileInfo::wish`]). It is granted as far
+/// as it only narrows what [`ReceiveOptions::collision`] allows: to be left alone or to be renamed
+/// always, to be replaced under some condition or appended to only with [`Collision::Replace`].
 #[derive(Clone, Debug)]
 pub struct ReceiveOptions {
     /// What to do when the name exists.
@@ -134,8 +152,11 @@ pub struct ReceiveOptions {
     pub resume: Resume,
     /// Which part of a name counts.
     pub paths: PathRule,
-    /// Store the first file under this name, whatever the sender says.
+    /// Store the first file under this name, whatever the sender says. The person has typed it, so
+    /// it is taken as it is, unless it has directories: then it is confined like any other.
     pub name: Option<Vec<u8>>,
+    /// What another name looks like.
+    pub numbering: Numbering,
     /// Give the file the sender's date.
     pub dates: bool,
     /// Give the file the sender's permissions, masked by the umask.
@@ -154,6 +175,7 @@ impl Default for ReceiveOptions {
             resume: Resume::default(),
             paths: PathRule::default(),
             name: None,
+            numbering: Numbering::default(),
             dates: true,
             modes: true,
             sync: false,

@@ -33,7 +33,8 @@ fn page(tables: &[&[Setting]]) -> String {
 
 /// Every table of the house.
 fn tables() -> Vec<&'static [Setting]> {
-    vec![wetstring_proto::kermit::config::TABLE]
+    use wetstring_proto::{kermit, xymodem, zmodem};
+    vec![kermit::config::TABLE, xymodem::config::TABLE, zmodem::config::TABLE]
 }
 
 /// Checks the page, or writes it.

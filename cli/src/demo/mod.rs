@@ -279,7 +279,7 @@ fn conclude(voice: &Voice, plan: &Plan, run: &Run) -> Ending {
     fields["sha256_sent"] = json!(sums[0]);
     fields["sha256_received"] = json!(sums[1]);
     fields["equal"] = json!(equal);
-    let end = |exit, message: String, fields| Ending { exit, message, fields };
+    let end = |exit, message: String, fields| Ending { fields, ..Ending::early(exit, message) };
     if run.interrupted {
         return end(Exit::Interrupted, "interrupted".to_owned(), fields);
     }

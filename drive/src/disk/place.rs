@@ -148,3 +148,20 @@ pub(super) fn rename_free(
     }
     Err(Errno::EXIST.into())
 }
+
+/// Renames to `NAME` if that is free, else to the first free `NAME.0`, `NAME.1`...; says which.
+pub(super) fn rename_dot(directory: impl AsFd, from: &[u8], name: &[u8]) -> io::Result<Vec<u8>> {
+    let dotted = |number: u64| {
+        let suffix = format!(".{number}");
+        [&cut(name, NAME_MAX - suffix.len())[..], suffix.as_bytes()].concat()
+    };
+    let candidates = std::iter::once(name.to_vec()).chain((0..ATTEMPTS).map(dotted));
+    for candidate in candidates {
+        match rename_new(&directory, from, &candidate) {
+            Ok(()) => return Ok(candidate),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Errno::EXIST.into())
+}

@@ -9,9 +9,9 @@
 
 use super::digest::{self, Running};
 use super::error::{Failed, show};
-use super::names::{NameRule, confine};
+use super::names::{NameRule, SafeName, confine};
 use super::place;
-use super::{Collision, FileOutcome, FileRecord, Incomplete, ReceiveOptions, Resume};
+use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Resume};
 use rustix::fs::{
     FallocateFlags, FileType, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT,
     fallocate, fchmod, flock, fstat, fstatvfs, ftruncate, futimens,
@@ -21,7 +21,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal};
+use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
 
 /// Files larger than this get their blocks before their data: the disk is full at once or not
 /// at all.
@@ -54,6 +54,7 @@ struct Incoming {
     part: Vec<u8>,
     file: OwnedFd,
     placing: Placing,
+    numbering: Numbering,
     modified: Option<i64>,
     mode: Option<u32>,
     /// End of what was written, the gathered bytes included.
@@ -107,14 +108,20 @@ impl Receiving {
         info: &FileInfo<'_>,
         record: &mut FileRecord,
     ) -> Result<u64, No> {
-        let told = self.options.name.take();
-        let safe = confine(told.as_deref().unwrap_or(info.name), self.options.paths)
-            .map_err(|bad| No::Refused(Refusal::Name, Some(bad.0)))?;
+        let safe = match self.options.name.take() {
+            Some(told) if !told.contains(&b'/') => one_component(told),
+            Some(told) => confine(&told, self.options.paths).map_err(|bad| bad.0),
+            None => confine(info.name, self.options.paths).map_err(|bad| bad.0),
+        };
+        let safe = safe.map_err(|rule| No::Refused(Refusal::Name, Some(rule)))?;
         record.name_rule = safe.rule;
         let (directory, path) = self.descend(&safe.directories)?;
         let full = path.join(place::os(&safe.name));
         let failed = |error: io::Error| No::Failed(Failed::new(&full, error));
         let existing = place::look(&directory, &safe.name).map_err(failed)?;
+        if existing.is_none() && info.only_if_present {
+            return Err(No::Refused(Refusal::Declined, None));
+        }
 
         let kept = self.resumable(&directory, &safe.name, info).map_err(failed)?;
         let placing = match &kept {
@@ -145,6 +152,7 @@ impl Receiving {
             part,
             file,
             placing,
+            numbering: self.options.numbering,
             modified: info.modified.filter(|_| self.options.dates),
             mode: info.mode.filter(|_| self.options.modes),
             reached: have,
@@ -185,7 +193,7 @@ impl Receiving {
         let kind = place::kind(existing);
         let plain = kind == FileType::RegularFile;
         let replaceable = plain || kind == FileType::Symlink;
-        match self.options.collision {
+        match granted(self.options.collision, info.wish) {
             Collision::Rename => Ok(Placing::Rename),
             Collision::Replace if replaceable => Ok(Placing::Replace),
             Collision::Backup if replaceable => Ok(Placing::Backup),
@@ -195,6 +203,16 @@ impl Receiving {
                 Some(modified) if modified > existing.st_mtime => Ok(Placing::Replace),
                 Some(_) => refuse(Refusal::NotNewer),
             },
+            Collision::UpdateOrLonger if plain => {
+                let newer = info.modified.is_some_and(|modified| modified > existing.st_mtime);
+                let longer = info.size.is_some_and(|size| size > existing.st_size as u64);
+                if newer || longer { Ok(Placing::Replace) } else { refuse(Refusal::NotNewer) }
+            }
+            Collision::Differing if plain => {
+                let same_size = info.size == Some(existing.st_size as u64);
+                let same_date = info.modified == Some(existing.st_mtime);
+                if same_size && same_date { refuse(Refusal::Exists) } else { Ok(Placing::Replace) }
+            }
             _ => refuse(Refusal::Exists),
         }
     }
@@ -385,7 +403,7 @@ impl Incoming {
         let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
         match self.placing {
             Placing::InPlace => Ok(name.to_vec()),
-            Placing::Rename => place::rename_free(directory, part, name, true),
+            Placing::Rename => self.other_name(),
             Placing::Replace => match place::rename_over(directory, part, name) {
                 Ok(()) => Ok(name.to_vec()),
                 // A directory has taken the name since.
@@ -404,6 +422,14 @@ impl Incoming {
                 }
             },
             Placing::Append => self.append(),
+        }
+    }
+
+    /// Gives the file its name, or the next in its style if that is taken.
+    fn other_name(&self) -> io::Result<Vec<u8>> {
+        match self.numbering {
+            Numbering::Tildes => place::rename_free(&self.directory, &self.part, &self.name, true),
+            Numbering::Dot => place::rename_dot(&self.directory, &self.part, &self.name),
         }
     }
 
@@ -429,6 +455,30 @@ impl Incoming {
         }
         place::remove(&self.directory, &self.part)?;
         Ok(self.name.clone())
+    }
+}
+
+/// A name that a person has typed: what it means is the person's affair, as long as it is one.
+fn one_component(name: Vec<u8>) -> Result<SafeName, NameRule> {
+    match &name[..] {
+        b"" => Err(NameRule::Empty),
+        b"." | b".." => Err(NameRule::Dots),
+        long if long.len() > super::names::MAX_LEN => Err(NameRule::TooLong),
+        whole if whole.contains(&0) => Err(NameRule::Control),
+        _ => Ok(SafeName { directories: Vec::new(), name, rule: None }),
+    }
+}
+
+/// The policy after the sender's wish, which may only narrow it.
+fn granted(policy: Collision, wish: Wish) -> Collision {
+    match (wish, policy) {
+        (Wish::Protect, _) => Collision::Reject,
+        (Wish::Rename, _) => Collision::Rename,
+        (Wish::Newer, Collision::Replace) => Collision::Update,
+        (Wish::NewerOrLonger, Collision::Replace) => Collision::UpdateOrLonger,
+        (Wish::Different, Collision::Replace) => Collision::Differing,
+        (Wish::Append, Collision::Replace) => Collision::Append,
+        _ => policy,
     }
 }
 

@@ -1,0 +1,264 @@
+//! Which protocol the partner speaks, found out while one engine is already at work.
+//!
+//! A receiver that does not know what is coming must not only listen: a Kermit sender may wait for
+//! the first NAK, an `sz` for ZRINIT. So [`Choice`] is an engine around two. Until it has decided,
+//! the first engine has the line for its own words, and what arrives is kept; then all of it goes
+//! to the one that was chosen. Nothing is lost, and the store is asked nothing before.
+
+use std::time::Duration;
+
+use wetstring_proto::zmodem::{self, Speaker};
+use wetstring_proto::{
+    Command, Cx, Engine, Event, FailureKind, Instant, Outcome, Reply, Request, Stats, Status, Wants,
+};
+
+/// What the bytes so far say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Nothing yet.
+    Unclear,
+    /// The engine that has begun.
+    First,
+    /// The other one.
+    Second,
+}
+
+/// Bytes kept before a decision; a longer prelude is the banner of a host, and forgotten from its
+/// beginning on.
+const MOST_KEPT: usize = 4096;
+
+/// Two engines of which one will be used.
+pub(crate) struct Choice {
+    engine: Box<dyn Engine>,
+    second: Option<Box<dyn Engine>>,
+    rule: fn(&[u8]) -> Verdict,
+    /// Turn to the second after this much time without a decision.
+    patience: Option<Duration>,
+    began: Option<Instant>,
+    kept: Vec<u8>,
+    decided: bool,
+}
+
+impl Choice {
+    /// `first` begins; `rule` looks at what arrives, and decides.
+    pub(crate) fn new(
+        first: Box<dyn Engine>,
+        second: Box<dyn Engine>,
+        rule: fn(&[u8]) -> Verdict,
+    ) -> Self {
+        Self {
+            engine: first,
+            second: Some(second),
+            rule,
+            patience: None,
+            began: None,
+            kept: Vec::with_capacity(MOST_KEPT),
+            decided: false,
+        }
+    }
+
+    /// Turns to the second engine after so much time without a word that decides.
+    pub(crate) fn or_after(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
+    }
+
+    fn turn_at(&self) -> Option<Instant> {
+        let wait = self.patience.filter(|_| !self.decided)?;
+        Some(self.began? + wait)
+    }
+
+    fn decide(&mut self, cx: &mut Cx<'_>, second: bool) {
+        self.decided = true;
+        if second && let Some(engine) = self.second.take() {
+            self.engine = engine;
+        }
+        self.second = None;
+        self.feed(cx);
+    }
+
+    /// Gives the engine what was kept, as far as it takes it.
+    fn feed(&mut self, cx: &mut Cx<'_>) {
+        while self.decided && !self.kept.is_empty() {
+            let taken = self.engine.receive(cx, &self.kept).min(self.kept.len());
+            self.kept.drain(..taken);
+            if taken == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Whether the clock has run out for the first engine, or it has given up by itself.
+    fn look_at_clock(&mut self, cx: &mut Cx<'_>) {
+        if self.decided {
+            return self.feed(cx);
+        }
+        self.began.get_or_insert(cx.now);
+        let silent =
+            |outcome| matches!(outcome, Outcome::Failed(f) if f.kind == FailureKind::Silence);
+        let late = self.turn_at().is_some_and(|at| cx.now >= at);
+        let given_up =
+            self.patience.is_some() && self.engine.status().outcome().is_some_and(silent);
+        if late || given_up {
+            self.kept.clear();
+            self.decide(cx, true);
+        }
+    }
+}
+
+impl Engine for Choice {
+    fn receive(&mut self, cx: &mut Cx<'_>, bytes: &[u8]) -> usize {
+        self.look_at_clock(cx);
+        if self.decided {
+            return if self.kept.is_empty() { self.engine.receive(cx, bytes) } else { 0 };
+        }
+        self.kept.extend_from_slice(bytes);
+        match (self.rule)(&self.kept) {
+            Verdict::First => self.decide(cx, false),
+            Verdict::Second => self.decide(cx, true),
+            Verdict::Unclear => {
+                let surplus = self.kept.len().saturating_sub(MOST_KEPT);
+                self.kept.drain(..surplus);
+            }
+        }
+        bytes.len()
+    }
+
+    fn transmit(&mut self, cx: &mut Cx<'_>) -> &[u8] {
+        self.look_at_clock(cx);
+        self.engine.transmit(cx)
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize) {
+        self.engine.transmitted(cx, len);
+        self.feed(cx);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        [self.engine.deadline(), self.turn_at()].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>) {
+        self.look_at_clock(cx);
+        self.engine.tick(cx);
+        self.look_at_clock(cx);
+    }
+
+    fn request(&mut self) -> Option<Request<'_>> {
+        if self.decided { self.engine.request() } else { None }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, reply: Reply<'_>) {
+        self.engine.reply(cx, reply);
+        self.feed(cx);
+    }
+
+    fn event(&mut self) -> Option<Event<'_>> {
+        self.engine.event()
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, command: Command) {
+        // A person who ends it has decided that there will be nothing to decide.
+        self.decided = true;
+        self.kept.clear();
+        self.engine.command(cx, command);
+    }
+
+    fn wants(&self) -> Wants {
+        if self.decided { self.engine.wants() } else { Wants::INPUT.with(Wants::OUTPUT, true) }
+    }
+
+    fn status(&self) -> Status {
+        self.engine.status()
+    }
+
+    fn stats(&self) -> &Stats {
+        self.engine.stats()
+    }
+}
+
+/// ZPAD and ZDLE, with which every header of ZMODEM begins.
+const HEADER: [u8; 2] = [b'*', 0x18];
+
+/// A receiver's question: Kermit (first) or ZMODEM (second)?
+pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
+    if matches!(zmodem::recognise(bytes), Some((_, Speaker::Sender))) {
+        return Verdict::Second;
+    }
+    let plain = |byte: &u8| byte & 0x7F;
+    // MARK, length, sequence number 0, and a Send-Init or an Error.
+    for (at, byte) in bytes.iter().enumerate() {
+        if byte & 0x7F != 1 {
+            continue;
+        }
+        let rest: Vec<u8> = bytes[at + 1..].iter().take(3).map(plain).collect();
+        let fits = [
+            rest.first().is_none_or(|len| (b'#'..=b'~').contains(len) || *len == b' '),
+            rest.get(1).is_none_or(|number| *number == b' '),
+            rest.get(2).is_none_or(|kind| b"SIEN".contains(kind)),
+        ];
+        if fits.iter().all(|fits| *fits) {
+            return if rest.len() == 3 { Verdict::First } else { Verdict::Unclear };
+        }
+    }
+    Verdict::Unclear
+}
+
+/// A sender's question: does the receiver speak ZMODEM (first), or does it ask for YMODEM's or
+/// XMODEM's first block (second)?
+pub(crate) fn zmodem_or_ymodem(bytes: &[u8]) -> Verdict {
+    if bytes.windows(2).any(|window| window.iter().map(|byte| byte & 0x7F).eq(HEADER)) {
+        return Verdict::First;
+    }
+    // Start characters come alone; in a sentence they are letters. The echo of what was typed to
+    // start the receiver may stand before them, on lines of its own.
+    let last = bytes.rsplit(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    match last {
+        [] => Verdict::Unclear,
+        _ if last.iter().all(|byte| *byte == 0x15) => Verdict::Second,
+        _ if last.iter().all(|byte| *byte == b'C') => Verdict::Second,
+        _ if last.iter().all(|byte| *byte == b'G') => Verdict::Second,
+        _ => Verdict::Unclear,
+    }
+}
+
+/// A receiver's question while it offers ZMODEM: does ZMODEM come (first)? YMODEM's sender says
+/// nothing unasked, so only time can tell.
+pub(crate) fn zmodem_or_time(bytes: &[u8]) -> Verdict {
+    let header = bytes.windows(2).any(|window| window.iter().map(|byte| byte & 0x7F).eq(HEADER));
+    if header { Verdict::First } else { Verdict::Unclear }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ZRQINIT: &[u8] = b"rz\r**\x18B00000000000000\r\x8a\x11";
+
+    #[test]
+    fn kermit_and_zmodem_are_told_apart_however_they_are_cut() {
+        let kermit: &[u8] = b"login banner\r\n\x01, S~/ @-#Y1~\r";
+        for (bytes, verdict) in [(ZRQINIT, Verdict::Second), (kermit, Verdict::First)] {
+            let decided = (0..=bytes.len())
+                .map(|len| kermit_or_zmodem(&bytes[..len]))
+                .find(|verdict| *verdict != Verdict::Unclear);
+            assert_eq!(decided, Some(verdict));
+        }
+        // With even parity.
+        let even = |byte: &u8| if byte.count_ones() % 2 == 1 { byte | 0x80 } else { *byte };
+        let parity: Vec<u8> = kermit.iter().map(even).collect();
+        assert_eq!(kermit_or_zmodem(&parity), Verdict::First);
+        assert_eq!(kermit_or_zmodem(b"**\x18B0100000000"), Verdict::Unclear);
+        assert_eq!(kermit_or_zmodem(b"\x01\x01\x01hello"), Verdict::Unclear);
+    }
+
+    #[test]
+    fn a_start_character_is_not_a_letter_of_a_sentence() {
+        assert_eq!(zmodem_or_ymodem(b"C"), Verdict::Second);
+        assert_eq!(zmodem_or_ymodem(b"\x15"), Verdict::Second);
+        assert_eq!(zmodem_or_ymodem(b"rz\r\nG"), Verdict::Second);
+        assert_eq!(zmodem_or_ymodem(b"rz: Command not found"), Verdict::Unclear);
+        assert_eq!(zmodem_or_ymodem(b"sh: C"), Verdict::Unclear);
+        assert_eq!(zmodem_or_ymodem(b"C**\x18B01"), Verdict::First);
+    }
+}

@@ -1,0 +1,254 @@
+//! Between an engine and a store: text of protocols that leave line ends to the store, and names
+//! that a careful receiver does not want.
+
+use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
+
+/// End of file of CP/M and of old text files.
+const SUB: u8 = 0x1A;
+
+/// What to do with names and text. The default changes nothing but text that its sender calls text.
+#[derive(Clone, Debug)]
+pub(crate) struct Filter {
+    /// Whether what comes is text; `None` leaves it to the sender.
+    pub(crate) text: Option<bool>,
+    /// Sending: line ends become CR and LF on their way out.
+    pub(crate) expand: bool,
+    /// Names all in capitals that come without a length become small, as from CP/M.
+    pub(crate) lower_case: bool,
+    /// Refuse names that begin with a dot.
+    pub(crate) no_hidden: bool,
+    /// Refuse names with directories.
+    pub(crate) no_directories: bool,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            text: None,
+            expand: false,
+            lower_case: true,
+            no_hidden: false,
+            no_directories: false,
+        }
+    }
+}
+
+impl Filter {
+    /// A store that filters for another.
+    pub(crate) fn before<'a>(&'a self, store: &'a mut dyn Store) -> Filtered<'a> {
+        Filtered { filter: self, store, text: None, reading: None, buffer: Vec::new() }
+    }
+
+    fn refuses(&self, name: &[u8]) -> bool {
+        let mut parts = name.split(|byte| matches!(byte, b'/' | b'\\'));
+        (self.no_directories && name.contains(&b'/'))
+            || (self.no_hidden && parts.any(|part| part.first() == Some(&b'.')))
+    }
+}
+
+/// A store with a filter before it.
+pub(crate) struct Filtered<'a> {
+    filter: &'a Filter,
+    store: &'a mut dyn Store,
+    /// The file that comes is text.
+    text: Option<Incoming>,
+    /// The file that goes is text.
+    reading: Option<Outgoing>,
+    buffer: Vec<u8>,
+}
+
+/// Text on its way in.
+#[derive(Default)]
+struct Incoming {
+    /// Bytes stored so far.
+    stored: u64,
+    /// The file has said that it ends.
+    ended: bool,
+}
+
+/// Text on its way out.
+#[derive(Default)]
+struct Outgoing {
+    /// Bytes of the file, and of the wire, that have passed.
+    from: u64,
+    to: u64,
+}
+
+impl Filtered<'_> {
+    fn offer(&mut self, info: FileInfo<'_>) -> Reply<'_> {
+        if self.filter.refuses(info.name) {
+            return Reply::Refuse(Refusal::Name);
+        }
+        let lower = info.name.to_ascii_lowercase();
+        let small = self.filter.lower_case
+            && info.size.is_none()
+            && !info.name.iter().any(u8::is_ascii_lowercase);
+        let name = if small { &lower[..] } else { info.name };
+        let text = self.filter.text.unwrap_or(info.kind == FileKind::Text);
+        self.text = text.then(Incoming::default);
+        // The store must know: positions in text cannot be continued, nor its length foretold.
+        let kind = if text { FileKind::Text } else { FileKind::Binary };
+        let size = info.size.filter(|_| !text);
+        self.store.answer(Request::Offer { info: FileInfo { name, kind, size, ..info } })
+    }
+
+    /// Without carriage returns, up to the end that the file itself has.
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Reply<'_> {
+        let Some(text) = &mut self.text else {
+            return self.store.answer(Request::Write { offset, bytes });
+        };
+        self.buffer.clear();
+        let end = bytes.iter().position(|byte| *byte == SUB);
+        if !text.ended {
+            let bytes = &bytes[..end.unwrap_or(bytes.len())];
+            self.buffer.extend(bytes.iter().filter(|byte| **byte != b'\r'));
+        }
+        text.ended |= end.is_some();
+        let offset = text.stored;
+        text.stored += self.buffer.len() as u64;
+        self.store.answer(Request::Write { offset, bytes: &self.buffer })
+    }
+
+    fn next(&mut self) -> Reply<'_> {
+        let expand = self.filter.expand;
+        self.reading = expand.then(Outgoing::default);
+        match self.store.answer(Request::Next) {
+            // Nobody knows how long it will be.
+            Reply::File(info) if expand => Reply::File(FileInfo { size: None, ..info }),
+            reply => reply,
+        }
+    }
+
+    /// With a carriage return before every line feed.
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Reply<'_> {
+        let Some(text) = &mut self.reading else {
+            return self.store.answer(Request::Read { offset, into });
+        };
+        if offset != text.to {
+            return Reply::Failed(StoreError::Unsupported);
+        }
+        self.buffer.resize(into.len().div_ceil(2), 0);
+        let raw = Request::Read { offset: text.from, into: &mut self.buffer };
+        let len = match self.store.answer(raw) {
+            Reply::Read(len) => len,
+            Reply::Failed(error) => return Reply::Failed(error),
+            _ => return Reply::Failed(StoreError::Io),
+        };
+        let (mut put, mut took) = (0, 0);
+        for byte in &self.buffer[..len] {
+            let pair: &[u8] = if *byte == b'\n' { b"\r\n" } else { std::slice::from_ref(byte) };
+            if put + pair.len() > into.len() {
+                break;
+            }
+            into[put..put + pair.len()].copy_from_slice(pair);
+            put += pair.len();
+            took += 1;
+        }
+        text.from += took;
+        text.to += put as u64;
+        Reply::Read(put)
+    }
+}
+
+impl Store for Filtered<'_> {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Offer { info } => self.offer(info),
+            Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Next => self.next(),
+            Request::Read { offset, into } => self.read(offset, into),
+            other => self.store.answer(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what it is told, and sends what it has.
+    #[derive(Default)]
+    struct Memory {
+        offered: Vec<u8>,
+        bytes: Vec<u8>,
+    }
+
+    impl Store for Memory {
+        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+            match request {
+                Request::Offer { info } => {
+                    self.offered = info.name.to_vec();
+                    Reply::Accept { offset: 0 }
+                }
+                Request::Write { offset, bytes } => {
+                    assert_eq!(offset, self.bytes.len() as u64);
+                    self.bytes.extend_from_slice(bytes);
+                    Reply::Done
+                }
+                Request::Next => Reply::File(FileInfo { size: Some(4), ..FileInfo::default() }),
+                Request::Read { offset, into } => {
+                    let rest = &self.bytes[(offset as usize).min(self.bytes.len())..];
+                    let len = rest.len().min(into.len());
+                    into[..len].copy_from_slice(&rest[..len]);
+                    Reply::Read(len)
+                }
+                _ => Reply::Done,
+            }
+        }
+    }
+
+    #[test]
+    fn text_loses_its_carriage_returns_and_what_follows_its_end() {
+        let mut memory = Memory::default();
+        let filter = Filter::default();
+        let mut store = filter.before(&mut memory);
+        let info = FileInfo { name: b"a", kind: FileKind::Text, ..FileInfo::default() };
+        assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+        for (offset, bytes) in [(0, &b"one\r"[..]), (4, b"\ntwo\r\n\x1a\x1arest"), (16, b"more")] {
+            assert_eq!(store.answer(Request::Write { offset, bytes }), Reply::Done);
+        }
+        assert_eq!(memory.bytes, b"one\ntwo\n");
+    }
+
+    #[test]
+    fn text_gets_carriage_returns_whatever_the_room() {
+        for room in 2..9 {
+            let mut memory = Memory { bytes: b"a\n\n\nbc\n".to_vec(), ..Memory::default() };
+            let filter = Filter { expand: true, ..Filter::default() };
+            let mut store = filter.before(&mut memory);
+            assert!(
+                matches!(store.answer(Request::Next), Reply::File(info) if info.size.is_none())
+            );
+            let mut out = Vec::new();
+            loop {
+                let mut into = vec![0; room];
+                let offset = out.len() as u64;
+                let reply = store.answer(Request::Read { offset, into: &mut into });
+                let Reply::Read(len) = reply else { panic!("{reply:?}") };
+                if len == 0 {
+                    break;
+                }
+                out.extend_from_slice(&into[..len]);
+            }
+            assert_eq!(out, b"a\r\n\r\n\r\nbc\r\n", "{room}");
+        }
+    }
+
+    #[test]
+    fn names_are_refused_or_made_small() {
+        let mut memory = Memory::default();
+        let filter = Filter { no_hidden: true, no_directories: true, ..Filter::default() };
+        let mut store = filter.before(&mut memory);
+        for name in [&b".profile"[..], b"a/b", b"a\\.b"] {
+            let info = FileInfo { name, ..FileInfo::default() };
+            assert_eq!(store.answer(Request::Offer { info }), Reply::Refuse(Refusal::Name));
+        }
+        let info = FileInfo { name: b"README.TXT", ..FileInfo::default() };
+        let _ = store.answer(Request::Offer { info });
+        assert_eq!(memory.offered, b"readme.txt");
+        let mut store = filter.before(&mut memory);
+        let info = FileInfo { name: b"README.TXT", size: Some(1), ..FileInfo::default() };
+        let _ = store.answer(Request::Offer { info });
+        assert_eq!(memory.offered, b"README.TXT");
+    }
+}
