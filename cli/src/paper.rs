@@ -1,5 +1,6 @@
 //! The manual page, completions, and writing to stdout.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use clap_complete::Shell;
@@ -52,7 +53,8 @@ fn settings() -> String {
     for row in Everything::rows() {
         let range = plain(&row.range.to_string());
         let (name, doc, default) = (plain(row.name), plain(row.doc), plain(row.default));
-        section += &format!(".TP\n\\fB{name}\\fR={range}\n{doc} [default: {default}]\n");
+        // Writing to a string cannot fail.
+        let _ = writeln!(section, ".TP\n\\fB{name}\\fR={range}\n{doc} [default: {default}]");
     }
     section
 }

@@ -35,6 +35,13 @@ pub(crate) struct Ending {
     pub(crate) message: String,
     /// For the last event.
     pub(crate) fields: Value,
+    /// What became of the files.
+    pub(crate) tally: Box<Tally>,
+}
+
+/// What became of the files, for those who act on it.
+#[derive(Default)]
+pub(crate) struct Tally {
     /// Files that could not be read or written.
     pub(crate) unread: usize,
     /// Files that were sent whole.
@@ -44,7 +51,7 @@ pub(crate) struct Ending {
 impl Ending {
     /// An end before anything has moved.
     pub(crate) fn early(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), fields: Value::Null, unread: 0, sent: Vec::new() }
+        Self { exit, message: message.into(), fields: Value::Null, tally: Box::default() }
     }
 }
 
@@ -400,8 +407,10 @@ impl Job<'_> {
             exit,
             message,
             fields,
-            unread: records.iter().filter(unread).count(),
-            sent: sent.filter_map(|record| record.path.clone()).collect(),
+            tally: Box::new(Tally {
+                unread: records.iter().filter(unread).count(),
+                sent: sent.filter_map(|record| record.path.clone()).collect(),
+            }),
         }
     }
 

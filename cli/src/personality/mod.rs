@@ -108,7 +108,7 @@ impl Personality {
             voice.say(level, &format!("{}: {}", self.name, ending.message));
         }
         if unlink {
-            for path in &ending.sent {
+            for path in &ending.tally.sent {
                 if let Err(e) = std::fs::remove_file(path) {
                     let name = crate::words::escaped(path.as_os_str().as_bytes());
                     voice
@@ -125,7 +125,7 @@ impl Personality {
 fn code_of(ending: &Ending, forgiving: bool) -> u8 {
     match ending.exit {
         Exit::Done => code::DONE,
-        Exit::Skipped if forgiving && ending.unread == 0 => code::DONE,
+        Exit::Skipped if forgiving && ending.tally.unread == 0 => code::DONE,
         Exit::Skipped => code::SKIPPED,
         Exit::Usage => code::USAGE,
         Exit::Interrupted => {

@@ -131,6 +131,9 @@ mod tests {
         Spec { short, long, takes, help: "" }
     }
 
+    /// Options with their values, and operands.
+    type Lines = (Vec<(&'static str, String)>, Vec<String>);
+
     const SPECS: &[Spec] = &[
         spec(b'v', "verbose", Takes::Nothing),
         spec(b'w', "windowsize", Takes::Value),
@@ -141,7 +144,7 @@ mod tests {
         spec(0, "version", Takes::Nothing),
     ];
 
-    fn read_line(line: &str) -> Result<(Vec<(&'static str, String)>, Vec<String>), String> {
+    fn read_line(line: &str) -> Result<Lines, String> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
         let (given, operands) = read(SPECS, &words)?;
         let plain = |text: OsString| text.into_string().unwrap();

@@ -74,7 +74,7 @@ impl Plan {
             plan.take_both(one)?;
             match who.way {
                 Way::Send => plan.take_send(one)?,
-                Way::Receive => plan.take_receive(one)?,
+                Way::Receive => plan.take_receive(one),
             }
         }
         plan.complete()?;
@@ -228,7 +228,7 @@ impl Plan {
     }
 
     /// Flags of `rz`.
-    fn take_receive(&mut self, given: &Given) -> Result<(), Stop> {
+    fn take_receive(&mut self, given: &Given) {
         let receive = &mut self.receive;
         match given.name {
             "append" => receive.collision = Collision::Append,
@@ -257,7 +257,6 @@ impl Plan {
         if given.name == "with-crc" {
             self.all.xymodem.variant = Variant::XmodemCrc;
         }
-        Ok(())
     }
 
     /// What follows from all flags together.
@@ -406,7 +405,7 @@ impl Plan {
             })?;
             self.receive.name = Some(name.to_owned().into_vec());
             if let Some(parent) = path.parent().filter(|parent| *parent != Path::new("")) {
-                directory = parent.to_owned();
+                parent.clone_into(&mut directory);
             }
             if self.receive.collision == Collision::Reject && !self.forgiving {
                 // The name was typed by the person, so it is meant; but nothing is lost: what is
