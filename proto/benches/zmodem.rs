@@ -11,9 +11,7 @@ use wetstring_proto::zmodem::escape::{Dropping, Escaper, Escaping};
 use wetstring_proto::zmodem::frame::{Found, FrameReader};
 use wetstring_proto::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
 use wetstring_proto::zmodem::{Config, Receiver, Sender};
-use wetstring_proto::{
-    Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Status,
-};
+use wetstring_proto::{Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Status};
 
 /// Bytes of a source. The codec is measured, not the memory.
 const LEN: usize = 256 * 1024;
@@ -63,7 +61,13 @@ fn checks(c: &mut Criterion) {
 }
 
 /// All of `source` in subpackets of this length, as they stand on the wire.
-fn encode(source: &[u8], length: usize, escaping: Escaping, form: Form, out: &mut Vec<u8>) -> usize {
+fn encode(
+    source: &[u8],
+    length: usize,
+    escaping: Escaping,
+    form: Form,
+    out: &mut Vec<u8>,
+) -> usize {
     let mut escaper = Escaper::new(escaping);
     out.resize(subpacket_room(length) + 64, 0);
     let mut total = 0;

@@ -240,6 +240,8 @@ impl Core {
         let waits = matches!(self.state, Sending::File | Sending::Attention | Sending::Eof);
         if waits && !self.link.too_soon(cx.now) {
             self.repeat(cx, mem);
+        } else if self.state == Sending::Data {
+            self.ask_again(cx, mem);
         }
     }
 

@@ -11,9 +11,8 @@ pub(crate) struct RoundTrip {
     ceiling: Duration,
 }
 
-/// The shortest wait. Partners stop to write to disks, and an answer that is asked for twice costs
-/// more than a second of patience.
-const FLOOR: Duration = Duration::from_secs(2);
+/// The shortest wait: partners stop to write to disks.
+const FLOOR: Duration = Duration::from_secs(1);
 
 impl RoundTrip {
     /// `first` is the wait while nothing was measured.
@@ -41,7 +40,7 @@ impl RoundTrip {
 
     /// The wait ran out: the next one is longer.
     pub(crate) fn timed_out(&mut self) {
-        self.wait = (self.wait * 2).min(self.ceiling);
+        self.wait = (self.wait * 3 / 2).min(self.ceiling);
     }
 
     /// How long to wait for an answer.

@@ -49,6 +49,21 @@ impl Flow {
 }
 
 impl Core {
+    /// Something was said in the middle of the stream, and it was damaged. Receivers only speak up
+    /// there to change the position, and are looking for a header by then: asked with one, they
+    /// say it again. It saves the wait until they do by themselves.
+    pub(super) fn ask_again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.is_stale(cx) {
+            return;
+        }
+        self.link.output.drop_unsent();
+        self.link.say_bytes(cx, mem.out, AFTER_CUT);
+        self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
+        // Whatever the receiver makes of it, the frame is broken now: nothing follows in it.
+        self.flow.waiting = self.flow.waiting.or(Some(self.flow.high));
+        self.link.expect_answer(cx.now, false);
+    }
+
     /// The receiver says where to start, or to go on.
     pub(super) fn position(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, position: u64) {
         if self.state == Sending::File {

@@ -1,0 +1,105 @@
+//! ZMODEM on the laboratory's lines: efficiency, adaptation, and the same trace twice.
+
+use wetstring_lab::element::End;
+use wetstring_lab::pair::{Pair, PairReport};
+use wetstring_lab::serial::{LineModel, Serial};
+use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
+use wetstring_lab::trace::{Recorder, twice};
+use wetstring_proto::settings::Settings;
+use wetstring_proto::zmodem::{Config, Receiver, Sender};
+use wetstring_proto::{Engine, LineFacts};
+
+/// What a serial port knows of a line of this rate.
+fn config(rate_bps: u32, settings: &[(&str, &str)]) -> Config {
+    let line = LineFacts { reliable: Some(false), clear: false, rate_bps, telnet: false };
+    let mut config = Config { line, ..Config::default() };
+    for (name, value) in settings {
+        config.set(&format!("zmodem.{name}"), value).unwrap();
+    }
+    config
+}
+
+struct Run {
+    report: PairReport,
+    /// Encoded data as a share of what the line can carry, in tenths of a percent.
+    efficiency: u64,
+}
+
+fn run(line: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorder) -> Run {
+    let model: LineModel = line.parse().unwrap();
+    let rate = u32::try_from(model.rate_bps).unwrap();
+    let config = config(rate, settings);
+    let file = MemoryFile::made("random.bin", Content::Random(1), len);
+    let bytes = file.bytes.clone();
+    let (mut source, mut sink) = (MemorySource::one(file), MemorySink::new());
+    let mut sender = Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap();
+    let mut receiver = Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap();
+    let mut element = Serial::new(&model);
+    let report = Pair::new(&mut element).run(
+        (&mut sender, &mut source),
+        (&mut receiver, &mut sink),
+        recorder,
+    );
+    if !report.is_done() {
+        return Run { report, efficiency: 0 };
+    }
+    assert_eq!(&*sink.received()[0].bytes, &*bytes);
+    let capacity_bytes = report.elapsed.as_nanos() * u128::from(model.rate_bps) / 10_000_000_000;
+    let efficiency = u128::from(sender.stats().encoded_bytes) * 1000 / capacity_bytes;
+    println!(
+        "{line} {settings:?}: {} tenths of a percent in {:?}; {:?}",
+        efficiency,
+        report.elapsed,
+        report.sides[End::A.index()].stats
+    );
+    Run { report, efficiency: efficiency as u64 }
+}
+
+const HALF_MIB: usize = 512 * 1024;
+const CLEAN: &str = "9600,delay=250ms";
+const NOISY: &str = "9600,delay=250ms,burst=8@2s";
+
+#[test]
+fn a_clean_long_line_is_used_to_95_percent() {
+    let run = run(CLEAN, HALF_MIB, &[], &mut Recorder::off());
+    assert!(run.efficiency >= 950, "{}", run.efficiency);
+    assert_eq!(run.report.sides[0].stats.retransmissions, 0);
+}
+
+#[test]
+fn a_line_hit_every_two_seconds_is_used_to_60_percent() {
+    for seed in 1..=3 {
+        let run = run(&format!("{NOISY},seed={seed}"), HALF_MIB, &[], &mut Recorder::off());
+        assert!(run.efficiency >= 600, "{}", run.efficiency);
+    }
+}
+
+/// The adapted length is near the best that any fixed length reaches, without being told.
+#[test]
+fn adaptation_comes_close_to_the_best_fixed_length() {
+    let len = 128 * 1024;
+    for line in [CLEAN, NOISY, "9600,delay=250ms,burst=8@20s", "2400,delay=100ms,ber=5e-5"] {
+        let adapted = run(line, len, &[], &mut Recorder::off()).efficiency;
+        let best = ["32", "64", "96", "128", "256", "512", "1024"]
+            .map(|length| {
+                let fixed = [("adapt-length", "off"), ("send-length", length)];
+                run(line, len, &fixed, &mut Recorder::off()).efficiency
+            })
+            .into_iter()
+            .max()
+            .unwrap();
+        println!("{line}: adapted {adapted}, best fixed {best}");
+        assert!(adapted * 100 >= best * 94, "{line}: adapted {adapted}, best fixed {best}");
+    }
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_trace() {
+    for line in [CLEAN, NOISY, "1200,bits=10,drop=1e-4,dup=1e-4"] {
+        // A transfer that fails is no scenario.
+        assert!(run(line, 20_000, &[], &mut Recorder::off()).report.is_done(), "{line}");
+        let result = twice(|recorder| run(line, 20_000, &[], recorder).report);
+        let (_, trace) = result.unwrap_or_else(|difference| panic!("{line}: {difference}"));
+        assert!(trace.count() > 60, "{line}: a trace was recorded");
+    }
+}
