@@ -14,6 +14,11 @@ use std::time::{Duration, Instant};
 /// How long one address may take to answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Bytes that may wait in the system before the connection takes them (`TCP_NOTSENT_LOWAT`). With
+/// no limit it takes megabytes at once, which on a slow path are minutes: a person is told that a
+/// file is over, a cancel waits behind it, and the protocol's timers run out.
+const UNSENT: u32 = 128 * 1024;
+
 /// A TCP connection.
 #[derive(Debug)]
 pub(super) struct TcpLine {
@@ -71,6 +76,9 @@ impl TcpLine {
         set(stream.set_nonblocking(true))?;
         // Acknowledgements are short and must not wait for company.
         set(stream.set_nodelay(true))?;
+        // Where a system has no such limit, only the figures that a person sees are too early.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let _ = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT);
         let name = stream.peer_addr().map_or_else(|_| "tcp".into(), |peer| peer.to_string());
         let segment_len = SockRef::from(&stream).tcp_mss().ok().map(|mss| mss as usize);
         let facts = PortFacts {
@@ -80,6 +88,8 @@ impl TcpLine {
             local: true,
             rate_bps: None,
             segment_len,
+            seven_bit: false,
+            xon_xoff: false,
         };
         Ok(Self { stream, facts, finished: false })
     }
