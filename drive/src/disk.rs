@@ -251,8 +251,12 @@ pub struct DiskStore {
     sending: Option<Sending>,
     receiving: Option<Receiving>,
     files: Vec<FileRecord>,
+    unlisted: u64,
     last_error: Option<String>,
 }
+
+/// Records that are kept of received files. A peer may offer names for ever.
+const MOST_RECORDS: usize = 10_000;
 
 impl DiskStore {
     /// A store that sends these files, in this order. A file that cannot be read is skipped and
@@ -262,6 +266,7 @@ impl DiskStore {
             sending: Some(Sending::new(sources, options)),
             receiving: None,
             files: Vec::new(),
+            unlisted: 0,
             last_error: None,
         }
     }
@@ -272,13 +277,32 @@ impl DiskStore {
             sending: None,
             receiving: Some(Receiving::new(directory, options)?),
             files: Vec::new(),
+            unlisted: 0,
             last_error: None,
         })
     }
 
-    /// What became of each file, in order.
+    /// What became of each file, in order. At a receiver the first 9,999 and the last, and
+    /// [`DiskStore::unlisted`] counts the others.
     pub fn files(&self) -> &[FileRecord] {
         &self.files
+    }
+
+    /// How many files have no record, because there were too many.
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
+    }
+
+    /// Removes the `.part` of the last file, for one whose bytes turned out to be wrong: what is
+    /// wrong must not be continued. Its record then has no path. A file that was continued under
+    /// its own name stays. Returns whether anything was removed.
+    pub fn discard_partial(&mut self) -> bool {
+        self.close(false, false);
+        let gone = self.receiving.as_mut().is_some_and(Receiving::discard);
+        if let Some(record) = self.files.last_mut().filter(|_| gone) {
+            record.path = None;
+        }
+        gone
     }
 
     /// The last error with path and the system's words, for a person.
@@ -303,6 +327,10 @@ impl DiskStore {
                 self.fail(failed)
             }
         };
+        if self.files.len() >= MOST_RECORDS {
+            self.files.pop();
+            self.unlisted += 1;
+        }
         self.files.push(record);
         reply
     }

@@ -276,6 +276,42 @@ fn what_is_not_whole_is_kept_or_discarded_as_asked() {
 }
 
 #[test]
+fn what_is_wrong_can_be_discarded_after_the_file_was_closed() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    assert!(!inbox.store.discard_partial(), "nothing came yet");
+    for close_first in [true, false] {
+        assert_eq!(inbox.offer(named("f")), TAKEN);
+        assert!(inbox.write(0, b"wrong"));
+        assert!(!close_first || inbox.close(false));
+        assert_eq!(inbox.names(), ["f.part"]);
+        assert!(inbox.store.discard_partial());
+        assert!(inbox.names().is_empty());
+        assert_eq!(
+            (inbox.last().outcome.clone(), inbox.last().path.as_deref()),
+            (FileOutcome::Partial, None)
+        );
+    }
+    // A whole file is none of its business.
+    assert_eq!(inbox.receive("g", "good"), TAKEN);
+    assert!(!inbox.store.discard_partial());
+    assert_eq!(inbox.names(), ["g"]);
+}
+
+#[test]
+fn the_records_of_a_peer_that_never_stops_are_bounded() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    assert_eq!(inbox.receive("f", "x"), TAKEN);
+    for _ in 0..20_000 {
+        assert_eq!(inbox.offer(named("..")), Reply::Refuse(Refusal::Name));
+    }
+    assert_eq!(inbox.receive("g", "y"), TAKEN);
+    let files = inbox.store.files();
+    assert_eq!((files.len(), inbox.store.unlisted()), (10_000, 10_002));
+    assert_eq!((&files[0].wire_name[..], &inbox.last().wire_name[..]), (&b"f"[..], &b"g"[..]));
+    assert_eq!(inbox.last().outcome, FileOutcome::Stored);
+}
+
+#[test]
 fn dropping_the_store_keeps_what_came() {
     let mut inbox = inbox(ReceiveOptions::default());
     assert_eq!(inbox.offer(named("f")), TAKEN);

@@ -40,6 +40,8 @@ pub(super) struct Receiving {
     options: ReceiveOptions,
     umask: u32,
     current: Option<Incoming>,
+    /// The `.part` that was kept of the last file, if one was.
+    kept: Option<(OwnedFd, Vec<u8>)>,
     /// Small writes wait here, so that short packets do not cost a system call each.
     gathered: Vec<u8>,
 }
@@ -94,6 +96,7 @@ impl Receiving {
             options,
             umask: umask(),
             current: None,
+            kept: None,
             gathered: Vec::with_capacity(GATHER_LEN),
         })
     }
@@ -145,6 +148,7 @@ impl Receiving {
         record.size = have;
         let digest = if have == 0 { self.options.digest } else { None };
         self.gathered.clear();
+        self.kept = None;
         self.current = Some(Incoming {
             directory,
             path,
@@ -319,11 +323,20 @@ impl Receiving {
                 record.size = gap;
             }
             open.release();
+            if open.placing != Placing::InPlace {
+                self.kept = Some((open.directory, open.part));
+            }
         } else {
             record.path = None;
             let _ = place::remove(&open.directory, &open.part);
         }
         result
+    }
+
+    /// Removes the `.part` that was kept of the last file; false if there is none.
+    pub(super) fn discard(&mut self) -> bool {
+        let Some((directory, part)) = self.kept.take() else { return false };
+        place::remove(&directory, &part).is_ok()
     }
 
     /// Dates, permissions, durability, name: in this order, so that nobody sees the name before

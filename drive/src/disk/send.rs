@@ -3,11 +3,12 @@
 use super::digest::{self, Running};
 use super::error::{Failed, show};
 use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::signals::Signals;
+use rustix::event::PollFlags;
 use rustix::fs::{Advice, FileType, Mode, OFlags, Stat, fadvise, fstat};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use wetstring_proto::file::{DigestKind, FileInfo};
@@ -192,9 +193,10 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
 /// ended, which only poll can tell. A signal ends the wait, so that Ctrl-C is not lost on a
 /// source that stays silent.
 fn wait(stream: &OwnedFd) -> io::Result<()> {
-    let mut fds = [PollFd::new(stream, PollFlags::IN)];
-    poll(&mut fds, None)?;
-    Ok(())
+    let signals = Signals::installed();
+    Signals::wait(signals.as_ref(), stream.as_fd(), PollFlags::IN, None)
+        .map_err(|_| io::Error::from(io::ErrorKind::Interrupted))?
+        .map(drop)
 }
 
 fn wrong_kind(path: &Path, kind: &str) -> Failed {
