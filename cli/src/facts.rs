@@ -49,6 +49,8 @@ mod tests {
             local: true,
             rate_bps: None,
             segment_len,
+            seven_bit: false,
+            xon_xoff: false,
         }
     }
 

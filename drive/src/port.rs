@@ -43,8 +43,8 @@ pub trait Port: Send {
     fn facts(&self) -> &PortFacts;
     /// Ends the use of the port: what was written is given time to leave (at most `patience`),
     /// line settings come back, a child process is reaped. Returns the child's exit status if
-    /// there was a child and it has ended. A second call does nothing. Dropping a port does the
-    /// same with [`PATIENCE`].
+    /// there was a child and it has ended. A child that will not end is ended, which takes as long
+    /// again at most. A second call does nothing. Dropping a port does the same with [`PATIENCE`].
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>>;
 }
 
@@ -69,6 +69,11 @@ pub struct PortFacts {
     /// Data bytes in a segment of the transport (TCP's MSS). A packet that is a multiple of it
     /// leaves no runt.
     pub segment_len: Option<usize>,
+    /// Characters have seven bits of data (or fewer): the eighth is not carried. The device looks
+    /// after parity.
+    pub seven_bit: bool,
+    /// XON and XOFF are taken out of the stream by the driver or by what is on the way.
+    pub xon_xoff: bool,
 }
 
 /// Why a port could not be opened.

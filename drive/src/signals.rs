@@ -10,8 +10,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
@@ -24,13 +24,22 @@ pub struct Signals(Arc<Shared>);
 struct Shared {
     count: AtomicUsize,
     last: AtomicI32,
+    first: Mutex<Option<Instant>>,
     reader: UnixStream,
     writer: UnixStream,
+}
+
+impl Shared {
+    fn first(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The one that [`Signals::install`] made.
 static INSTALLED: Mutex<Option<Signals>> = Mutex::new(None);
 
+/// How long after the first signal a program may take to end in good order.
+const END_WITHIN: Duration = Duration::from_secs(1);
 /// How long a program may take to end by itself after the second signal.
 const HARD_AFTER: Duration = Duration::from_millis(500);
 
@@ -76,6 +85,7 @@ impl Signals {
         Ok(Self(Arc::new(Shared {
             count: AtomicUsize::new(0),
             last: AtomicI32::new(0),
+            first: Mutex::new(None),
             reader,
             writer,
         })))
@@ -83,6 +93,7 @@ impl Signals {
 
     /// As if this signal had come.
     pub fn raise(&self, signal: i32) {
+        self.0.first().get_or_insert_with(Instant::now);
         self.0.last.store(signal, Ordering::SeqCst);
         self.0.count.fetch_add(1, Ordering::SeqCst);
         // A full pipe is as good as one more byte in it: whoever waits wakes up.
@@ -99,6 +110,22 @@ impl Signals {
         (self.count() > 0).then(|| self.0.last.load(Ordering::SeqCst))
     }
 
+    /// How long ago the first one came.
+    pub fn since_first(&self) -> Option<Duration> {
+        self.0.first().map(|first| first.elapsed())
+    }
+
+    /// How long [`Port::finish`](crate::Port::finish) may take, which ends within twice its
+    /// patience: `usual`, or once a signal has come what is left of one second since then.
+    pub fn patience(&self, usual: Duration) -> Duration {
+        self.since_first().map_or(usual, |past| usual.min(END_WITHIN.saturating_sub(past) / 2))
+    }
+
+    /// The signals that [`Signals::install`] has taken over, if it has.
+    pub fn installed() -> Option<Self> {
+        INSTALLED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Readable when one has come that nobody has noticed yet.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.0.reader.as_fd()
@@ -113,6 +140,7 @@ impl Signals {
     /// Forgets what came: the next signal counts as the first again.
     pub fn reset(&self) {
         self.noticed();
+        *self.0.first() = None;
         self.0.count.store(0, Ordering::SeqCst);
     }
 
@@ -127,12 +155,11 @@ impl Signals {
         if let Some(signal) = signals.and_then(Self::last) {
             return Err(signal);
         }
-        let until = timeout.map(|timeout| std::time::Instant::now() + timeout);
+        let until = timeout.map(|timeout| Instant::now() + timeout);
         let wake = signals.map_or(fd, Self::fd);
         loop {
-            let left = until.map(|until| {
-                until.saturating_duration_since(std::time::Instant::now()).try_into().ok()
-            });
+            let left =
+                until.map(|until| until.saturating_duration_since(Instant::now()).try_into().ok());
             let mut fds = [
                 PollFd::from_borrowed_fd(fd, events),
                 PollFd::from_borrowed_fd(wake, PollFlags::IN),

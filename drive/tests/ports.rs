@@ -113,6 +113,24 @@ fn a_read_of_nothing_and_a_write_that_does_not_fit_return_at_once() {
 }
 
 #[test]
+fn tcp_does_not_swallow_a_file_that_the_path_cannot_carry() {
+    let (listener, address) = listen();
+    let (mut near, _) = open_noting(&format!("tcp://{address}"));
+    let far = listener.join().unwrap();
+    let bytes = vec![0; 256 * 1024];
+    let (mut taken, began) = (0, Instant::now());
+    // Nobody reads: what is taken now lies in this system's queues, and in the window.
+    while began.elapsed() < Duration::from_millis(500) && taken < 1 << 26 {
+        match near.write(&bytes).unwrap() {
+            Some(len) => taken += len,
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    assert!((1..600_000).contains(&taken), "{taken} bytes were taken");
+    drop((near, far));
+}
+
+#[test]
 fn tcp_says_who_did_not_answer() {
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let said = open_error(&format!("tcp://{unused}")).to_string();
@@ -166,6 +184,23 @@ fn a_command_that_does_not_end_is_ended() {
         let status = port.finish(Duration::from_millis(100)).unwrap().unwrap();
         assert_eq!(status.signal(), Some(signal), "{spec}");
         assert!(start.elapsed() < Duration::from_secs(3), "{spec}");
+    }
+}
+
+#[test]
+fn an_end_takes_twice_its_patience_at_most() {
+    for spec in
+        ["exec:trap '' TERM; while :; do sleep 0.1; done", "exec-pty:exec sleep 1000", "pty:"]
+    {
+        for patience in [0, 400].map(Duration::from_millis) {
+            let (mut port, _) = open_noting(spec);
+            // The partner reads nothing of this.
+            while port.write(&[0; 4096]).unwrap().is_some() {}
+            let start = Instant::now();
+            port.finish(patience).unwrap();
+            let took = start.elapsed();
+            assert!(took <= 2 * patience + Duration::from_millis(200), "{spec}: {took:?}");
+        }
     }
 }
 
@@ -254,8 +289,12 @@ fn a_serial_port_is_raw_exclusive_and_set_back() {
     cooked.local_modes |= rustix::termios::LocalModes::ECHO | rustix::termios::LocalModes::ICANON;
     rustix::termios::tcsetattr(&terminal, rustix::termios::OptionalActions::Now, &cooked).unwrap();
 
+    let (stopped, _) = open_noting(&format!("serial:{device}?flow=xonxoff"));
+    assert!(stopped.facts().xon_xoff);
+    drop(stopped);
     let (mut near, _) = open_noting(&format!("serial:{device}?baud=9600&flow=rtscts"));
     let facts = near.facts();
+    assert_eq!((facts.seven_bit, facts.xon_xoff), (false, false));
     assert_eq!((facts.reliable, facts.rate_bps), (Some(false), Some(9600)));
     assert_eq!(facts.name, device);
     let settings = rustix::termios::tcgetattr(&terminal).unwrap();

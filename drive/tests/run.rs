@@ -36,6 +36,8 @@ fn facts(reliable: Option<bool>) -> PortFacts {
         local: true,
         rate_bps: None,
         segment_len: None,
+        seven_bit: false,
+        xon_xoff: false,
     }
 }
 

@@ -84,6 +84,64 @@ fn the_second_signal_ends_hard_and_the_terminal_comes_back() {
 }
 
 #[test]
+fn a_signal_shortens_the_patience_to_what_is_left_of_a_second() {
+    let usual = Duration::from_secs(2);
+    let signals = Signals::detached().unwrap();
+    assert_eq!((signals.since_first(), signals.patience(usual)), (None, usual));
+    signals.raise(2);
+    std::thread::sleep(Duration::from_millis(100));
+    // The second does not begin the second anew.
+    signals.raise(2);
+    assert!(signals.since_first().unwrap() >= Duration::from_millis(100));
+    let left = signals.patience(usual);
+    assert!(left <= Duration::from_millis(450) && !left.is_zero(), "{left:?}");
+    std::thread::sleep(Duration::from_millis(1000));
+    assert_eq!(signals.patience(usual), Duration::ZERO);
+    signals.reset();
+    assert_eq!(signals.patience(usual), usual);
+}
+
+#[test]
+fn a_source_that_stays_silent_does_not_hold_up_the_end() {
+    use wetstring_drive::disk::{DiskStore, SendOptions, Source};
+    use wetstring_proto::file::{Reply, Request, Store};
+    let test = "a_source_that_stays_silent_does_not_hold_up_the_end";
+    if role().is_some() {
+        Signals::install().unwrap();
+        let mut store = DiskStore::sending(vec![Source::stdin(b"x")], SendOptions::default());
+        assert!(matches!(store.answer(Request::Next), Reply::File(_)));
+        let mut byte = [0];
+        for _ in 0..2 {
+            // The second is asked for when the signal has come already.
+            eprintln!("waits");
+            let read = store.answer(Request::Read { offset: 0, into: &mut byte });
+            assert!(matches!(read, Reply::Failed(_)), "{read:?}");
+        }
+        return;
+    }
+    let (mut child, mut said) = again(test, "wait", Stdio::piped());
+    let _silent = child.stdin.take();
+    wait_for(&mut said, "waits");
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    signal(&child, Signal::INT);
+    let ended = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(10));
+        child.try_wait().unwrap()
+    });
+    let status = ended.take(300).flatten().next();
+    if status.is_none() {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(
+        status.is_some_and(|status| status.success()),
+        "{status:?} after {:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
 fn a_panic_brings_the_terminal_back() {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();

@@ -57,6 +57,8 @@ fn facts(name: String) -> PortFacts {
         local: true,
         rate_bps: None,
         segment_len: None,
+        seven_bit: false,
+        xon_xoff: false,
     }
 }
 

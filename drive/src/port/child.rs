@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at a child.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long a child may take after each of hang-up and SIGTERM.
-const NOTICE: Duration = Duration::from_millis(500);
+/// The longest that a child may take after each of hang-up and SIGTERM.
+const LONGEST_NOTICE: Duration = Duration::from_millis(500);
+/// The shortest: a program that does end when it is told shall not be killed.
+const SHORTEST_NOTICE: Duration = Duration::from_millis(20);
 
 /// Waits until the child has ended; `None` if it has not by then. `meanwhile` is called between
 /// looks, to keep its output moving.
@@ -34,13 +36,18 @@ pub(super) fn wait(
 }
 
 /// Ends a child that has already lost its line: waits a little, then SIGTERM, then SIGKILL, each
-/// to its own id. Always reaps it.
-pub(super) fn end(child: &mut Child, mut meanwhile: impl FnMut()) -> Option<ExitStatus> {
-    if let Some(status) = wait(child, NOTICE, &mut meanwhile) {
+/// to its own id. Always reaps it. With little `patience` each wait is a quarter of it.
+pub(super) fn end(
+    child: &mut Child,
+    patience: Duration,
+    mut meanwhile: impl FnMut(),
+) -> Option<ExitStatus> {
+    let notice = (patience / 4).clamp(SHORTEST_NOTICE, LONGEST_NOTICE);
+    if let Some(status) = wait(child, notice, &mut meanwhile) {
         return Some(status);
     }
     let _ = kill_process(Pid::from_child(child), Signal::TERM);
-    if let Some(status) = wait(child, NOTICE, &mut meanwhile) {
+    if let Some(status) = wait(child, notice, &mut meanwhile) {
         return Some(status);
     }
     let _ = child.kill();

@@ -53,6 +53,8 @@ impl ExecLine {
             local: true,
             rate_bps: None,
             segment_len: None,
+            seven_bit: false,
+            xon_xoff: false,
         };
         Ok(Self { child, to: Some(to), from, facts, status: None, finished: false })
     }
@@ -93,7 +95,7 @@ impl Port for ExecLine {
         let mut rest = [0; 4096];
         let mut drain = || while matches!(super::read(from, &mut rest), Ok(Some(1..))) {};
         self.status = child::wait(&mut self.child, patience, &mut drain)
-            .or_else(|| child::end(&mut self.child, drain));
+            .or_else(|| child::end(&mut self.child, patience, drain));
         Ok(self.status)
     }
 }

@@ -45,6 +45,8 @@ impl ExecPtyLine {
             local: true,
             rate_bps: None,
             segment_len: None,
+            seven_bit: false,
+            xon_xoff: false,
         };
         Ok(Self { child, master: Some(master), facts, status: None, finished: false })
     }
@@ -103,12 +105,12 @@ impl Port for ExecPtyLine {
             self.status = child::wait(&mut self.child, look, &mut drain);
         }
         if self.status.is_none() {
-            let goodbye = GOODBYE.min(patience);
+            let goodbye = GOODBYE.min(patience / 2);
             self.status = child::wait(&mut self.child, goodbye, &mut drain);
         }
         drop(master);
         if self.status.is_none() {
-            self.status = child::end(&mut self.child, || {});
+            self.status = child::end(&mut self.child, patience, || {});
         }
         Ok(self.status)
     }

@@ -64,6 +64,8 @@ impl PtyLine {
             local: true,
             rate_bps: None,
             segment_len: None,
+            seven_bit: false,
+            xon_xoff: false,
         };
         let link = link.map(Path::to_owned);
         Ok(Self { master, slave, slave_path, link, facts, written: false, finished: false })

@@ -62,16 +62,23 @@ impl SerialLine {
         no_hangup(&port).map_err(failed)?;
         let restore = Some(Restore::settings(&port).map_err(failed)?);
         set_up(&mut port, spec)?;
-        let facts = PortFacts {
-            name: device,
-            reliable: Some(false),
-            clear: false,
-            local: true,
-            rate_bps: Some(spec.baud),
-            segment_len: None,
-        };
+        let facts = facts(device, spec);
         let pace = port.read_cts().is_ok().then(|| Pace::new(spec.baud, bits(spec)));
         Ok(Self { port, facts, restore, written: false, pace })
+    }
+}
+
+/// What is known of the line.
+fn facts(device: String, spec: &SerialSpec) -> PortFacts {
+    PortFacts {
+        name: device,
+        reliable: Some(false),
+        clear: false,
+        local: true,
+        rate_bps: Some(spec.baud),
+        segment_len: None,
+        seven_bit: spec.data_bits < 8,
+        xon_xoff: spec.flow == Flow::XonXoff,
     }
 }
 
@@ -222,5 +229,26 @@ fn drained(port: &SerialPort, patience: Duration) -> bool {
 impl Drop for SerialLine {
     fn drop(&mut self) {
         let _ = self.finish(PATIENCE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LineSpec;
+
+    #[test]
+    fn the_format_of_characters_is_a_fact_of_the_line() {
+        for (query, seven_bit, xon_xoff) in [
+            ("", false, false),
+            ("?parity=even&flow=rtscts", false, false),
+            ("?databits=7&parity=even", true, false),
+            ("?databits=7&flow=xonxoff", true, true),
+        ] {
+            let spec = format!("serial:/dev/ttyS0{query}");
+            let Ok(LineSpec::Serial(spec)) = spec.parse() else { panic!("{spec}") };
+            let facts = facts("ttyS0".to_owned(), &spec);
+            assert_eq!((facts.seven_bit, facts.xon_xoff), (seven_bit, xon_xoff), "{query}");
+        }
     }
 }

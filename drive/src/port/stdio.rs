@@ -38,6 +38,8 @@ impl StdioLine {
             local: false,
             rate_bps: None,
             segment_len: None,
+            seven_bit: false,
+            xon_xoff: false,
         };
         Ok(Self { from, to, facts, restore })
     }
