@@ -84,6 +84,8 @@ pub(super) struct Core {
     other_protocol: u32,
     /// A CRC of the file was asked for so often.
     digests: u32,
+    /// The file before may be skipped a second time: it was offered twice, or skipped in its data.
+    skip_may_come_again: bool,
 }
 
 impl Core {
@@ -110,6 +112,7 @@ impl Core {
             faults: 0,
             other_protocol: 0,
             digests: 0,
+            skip_may_come_again: false,
             link: Link::new(config, first),
         }
     }

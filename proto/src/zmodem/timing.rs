@@ -6,6 +6,8 @@ use crate::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
+    /// The shortest there was.
+    shortest: Option<Duration>,
     wait: Duration,
     first: Duration,
     ceiling: Duration,
@@ -18,7 +20,7 @@ impl RoundTrip {
     /// `first` is the wait while nothing was measured.
     pub(crate) fn new(first: Duration, ceiling: Duration) -> Self {
         let first = first.min(ceiling);
-        Self { smoothed: None, wait: first, first, ceiling }
+        Self { smoothed: None, shortest: None, wait: first, first, ceiling }
     }
 
     /// A question that was asked once was answered after `rtt`.
@@ -27,6 +29,7 @@ impl RoundTrip {
             None => rtt,
             Some(smoothed) => (smoothed * 3 + rtt) / 4,
         });
+        self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
         self.answered();
     }
 
@@ -48,9 +51,10 @@ impl RoundTrip {
         self.wait
     }
 
-    /// Shorter than any answer takes: what comes sooner is not about what was said last.
+    /// Shorter than any answer takes: what comes sooner is not about what was said last. By the
+    /// shortest, because the first answer of all may have waited for a program to start.
     pub(crate) fn soonest(&self) -> Duration {
-        self.smoothed.map_or(Duration::ZERO, |smoothed| smoothed / 4 * 3)
+        self.shortest.map_or(Duration::ZERO, |shortest| shortest / 4 * 3)
     }
 }
 

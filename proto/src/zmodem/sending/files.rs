@@ -140,10 +140,13 @@ impl Core {
 
     /// The receiver does not want the file, or no more of it.
     pub(super) fn skipped(&mut self, cx: &mut Cx<'_>) {
-        if self.state == Sending::File && self.link.too_soon(cx.now) {
+        let offered_once = self.link.question.is_some_and(|question| question.copies == 1);
+        let doubted = self.state == Sending::File && offered_once && self.skip_may_come_again;
+        if doubted && self.link.too_soon(cx.now) {
             // It cannot know of this file yet: a second word on the one before.
             return;
         }
+        self.skip_may_come_again = self.state != Sending::File || !offered_once;
         self.link.answered(cx.now);
         self.link.output.drop_unsent();
         if self.state == Sending::File {
