@@ -190,6 +190,10 @@ impl Core {
 
     pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let mut used = 0;
+        if self.link.ending == Ending::No && self.state == Sending::Start {
+            // A receiver that has been waiting speaks first.
+            self.start(cx, mem);
+        }
         if self.state == Sending::Init && !bytes.is_empty() {
             let asks = |byte: &u8| matches!(byte, b'C' | b'G' | 0x15);
             self.other_protocol += u32::from(bytes.iter().all(asks));
@@ -452,7 +456,9 @@ impl Core {
             return self.fail(cx, mem, Blame::Peer, kind);
         }
         if question.copies > u32::from(self.link.config.retries) {
-            return self.fail(cx, mem, Blame::Peer, FailureKind::TooManyRetries);
+            let heard = self.link.spoke > question.since;
+            let kind = if heard { FailureKind::TooManyRetries } else { FailureKind::Silence };
+            return self.fail(cx, mem, Blame::Peer, kind);
         }
         self.link.timing.timed_out();
         self.repeat(cx, mem);

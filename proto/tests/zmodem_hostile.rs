@@ -1,0 +1,667 @@
+//! Any bytes at any moment: no panic, no endless loop, no false success.
+
+mod common;
+
+use common::{Dice, File, Pair, Sink, Source};
+use wetstring_proto::settings::Settings;
+use wetstring_proto::zmodem::escape::{Dropping, Escaper, Escaping};
+use wetstring_proto::zmodem::frame::{Found, FrameReader};
+use wetstring_proto::zmodem::packet::{
+    Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room,
+};
+use wetstring_proto::zmodem::{Config, Receiver, Sender};
+use wetstring_proto::{
+    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Status, Store,
+};
+
+fn config(settings: &[(&str, &str)]) -> Config {
+    let mut config = Config { buffer_len: 2048, ..Config::default() };
+    for (name, value) in settings {
+        config.set(&format!("zmodem.{name}"), value).unwrap();
+    }
+    config
+}
+
+fn sender(config: &Config) -> Sender<Vec<u8>> {
+    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
+}
+
+fn receiver(config: &Config) -> Receiver<Vec<u8>> {
+    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
+}
+
+fn header(form: Form, kind: u8, number: u32) -> Vec<u8> {
+    flags(form, kind, number.to_le_bytes())
+}
+
+fn flags(form: Form, kind: u8, data: [u8; 4]) -> Vec<u8> {
+    let mut out = [0; MAX_HEADER];
+    let header = Header { kind, data, form, variable: false };
+    let len = header.put(&mut Escaper::new(Escaping::Normal), &mut out);
+    out[..len].to_vec()
+}
+
+fn data(form: Form, data: &[u8], end: u8) -> Vec<u8> {
+    let mut out = vec![0; subpacket_room(data.len())];
+    let (_, len) = put_subpacket(&mut Escaper::new(Escaping::Normal), form, data, end, &mut out);
+    out.truncate(len);
+    out
+}
+
+fn file(info: &[u8]) -> Vec<u8> {
+    [header(Form::Bin32, kind::ZFILE, 0), data(Form::Bin32, info, end::ZCRCW)].concat()
+}
+
+/// What an engine did with scripted input.
+struct Talk {
+    sent: Vec<u8>,
+    events: Vec<String>,
+    took: Duration,
+}
+
+impl Talk {
+    fn headers(&self) -> Vec<(u8, u32)> {
+        let mut reader = FrameReader::new(Dropping::FlowControl);
+        let (mut rest, mut all) = (&self.sent[..], Vec::new());
+        while !rest.is_empty() {
+            let (used, found) = reader.next(&mut [], rest);
+            rest = &rest[used..];
+            if let Some(Found::Header(header)) = found {
+                all.push((header.kind, header.number()));
+            }
+        }
+        all
+    }
+
+    fn count(&self, kind: u8) -> usize {
+        self.headers().iter().filter(|(k, _)| *k == kind).count()
+    }
+}
+
+/// Turns one engine against bytes that `make` gives, until it is over.
+fn turn_against(
+    engine: &mut dyn Engine,
+    store: &mut dyn Store,
+    mut make: impl FnMut(Duration) -> Vec<u8>,
+) -> Talk {
+    let mut now = Instant::ZERO;
+    let mut input = Vec::new();
+    let mut talk = Talk { sent: Vec::new(), events: Vec::new(), took: Duration::ZERO };
+    for _ in 0..200_000 {
+        let cx = &mut Cx { now, trace: &mut NoTrace };
+        input.extend(make(now - Instant::ZERO));
+        for _ in 0..50 {
+            let used = engine.receive(cx, &input);
+            input.drain(..used);
+            while let Some(request) = engine.request() {
+                let reply = store.answer(request);
+                engine.reply(cx, reply);
+            }
+            let bytes = engine.transmit(cx).to_vec();
+            engine.transmitted(cx, bytes.len());
+            if talk.sent.len() < 1_000_000 {
+                talk.sent.extend_from_slice(&bytes);
+            }
+            while let Some(event) = engine.event() {
+                talk.events.push(format!("{event:?}"));
+            }
+            if input.is_empty() && bytes.is_empty() {
+                break;
+            }
+        }
+        engine.tick(cx);
+        talk.took = now - Instant::ZERO;
+        if matches!(engine.status(), Status::Over(_)) {
+            return talk;
+        }
+        assert!(input.len() < 100_000, "an engine that is not over takes its input");
+        now = now + Duration::from_millis(20);
+    }
+    panic!("no end after {:?}: {:?}", now - Instant::ZERO, engine.status());
+}
+
+/// Plays the script, one entry each 20 ms, then is silent.
+fn script(parts: Vec<Vec<u8>>) -> impl FnMut(Duration) -> Vec<u8> {
+    let mut parts = parts.into_iter();
+    move |_| parts.next().unwrap_or_default()
+}
+
+fn failure(engine: &dyn Engine) -> (Blame, FailureKind) {
+    match engine.status().outcome() {
+        Some(Outcome::Failed(Failure { blame, kind })) => (blame, kind),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Frames with the looks of a session: right and wrong positions, sometimes damaged.
+fn frames(dice: &mut Dice, count: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for _ in 0..count {
+        let form = [Form::Hex, Form::Bin16, Form::Bin32, Form::Rle][dice.roll(4)];
+        let number = [0, 1, 3000, 1 << 20, u32::MAX, dice.roll(4000) as u32][dice.roll(6)];
+        let mut frame = header(form, dice.roll(22) as u8, number);
+        if dice.roll(2) == 0 {
+            let longest = if dice.roll(8) == 0 { 3000 } else { 60 };
+            let len = dice.roll(longest);
+            let body: Vec<u8> = (0..len).map(|_| dice.roll(256) as u8).collect();
+            frame.extend(data(form, &body, b'h' + dice.roll(4) as u8));
+        }
+        if dice.roll(4) == 0 {
+            let at = dice.roll(frame.len());
+            frame[at] = dice.roll(256) as u8;
+        }
+        bytes.extend_from_slice(&frame);
+    }
+    bytes
+}
+
+#[test]
+fn random_bytes_and_random_frames_end_without_false_success() {
+    for seed in 0..300 {
+        let mut dice = Dice(seed);
+        let set = config(&[
+            ("patience", "3"),
+            ("timeout", "1"),
+            ("retries", "5"),
+            ("rle", ["on", "off"][dice.roll(2)]),
+            ("window", ["0", "700"][dice.roll(2)]),
+        ]);
+        let bytes = vec![b'x'; 3000];
+        let mut source = Source::new(vec![File::new("f", &bytes)]);
+        let mut sink = Sink::new();
+        let mut s = sender(&set);
+        let mut r = receiver(&set);
+        let well_formed = seed % 3 > 0;
+        let noise = |dice: &mut Dice| {
+            if well_formed {
+                frames(dice, 2)
+            } else {
+                (0..dice.roll(300)).map(|_| dice.roll(256) as u8).collect()
+            }
+        };
+        let mut other = dice.clone();
+        turn_against(&mut s, &mut source, |at| {
+            if at < Duration::from_secs(20) { noise(&mut dice) } else { Vec::new() }
+        });
+        turn_against(&mut r, &mut sink, |at| {
+            if at < Duration::from_secs(20) { noise(&mut other) } else { Vec::new() }
+        });
+    }
+}
+
+/// A good session in which bytes are changed, lost and doubled. CRC-32 guards the data, so success
+/// must be the truth.
+#[test]
+fn a_meddled_session_never_lies() {
+    let mut finished = 0;
+    for seed in 0..400 {
+        let mut dice = Dice(seed + 1000);
+        let set = config(&[
+            ("window", ["0", "0", "2000"][dice.roll(3)]),
+            ("send-length", ["0", "100", "1024"][dice.roll(3)]),
+            ("receive-buffer", ["0", "0", "700"][dice.roll(3)]),
+            ("timeout", "3"),
+        ]);
+        let bytes: Vec<u8> = (0..6000).map(|_| dice.roll(256) as u8).collect();
+        let mut source = Source::new(vec![File::new("f", &bytes), File::new("g", &bytes[..10])]);
+        let mut sink = Sink::new();
+        let (mut s, mut r) = (sender(&set), receiver(&set));
+        let one_in = 200 + dice.roll(20_000);
+        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+        pair.chunk = 300;
+        pair.meddle = Box::new(move |_, wire| {
+            let mut out = Vec::new();
+            for byte in wire.iter() {
+                match dice.roll(one_in) {
+                    0 => out.push(dice.roll(256) as u8),
+                    1 => {}
+                    2 => out.extend([*byte, *byte]),
+                    3 => {
+                        out.push(*byte);
+                        out.extend(header(Form::Hex, dice.roll(20) as u8 % 15, 0));
+                    }
+                    _ => out.push(*byte),
+                }
+            }
+            *wire = out;
+        });
+        let ends = pair.run();
+        for file in &sink.files {
+            let want: &[u8] = if file.name == b"f" { &bytes } else { &bytes[..10] };
+            assert!(!file.complete || file.bytes == want, "seed {seed}: a complete file is whole");
+        }
+        finished += u32::from(ends.sender == Outcome::Done && ends.receiver == Outcome::Done);
+    }
+    assert!(finished > 200, "{finished} of 400 transfers came through");
+}
+
+#[test]
+fn a_silent_partner_ends_within_the_set_time() {
+    let set = config(&[("patience", "8"), ("timeout", "2")]);
+    let silence = (Blame::Peer, FailureKind::Silence);
+    let mut s = sender(&set);
+    let mut source = Source::new(vec![File::new("f", b"x")]);
+    let talk = turn_against(&mut s, &mut source, |_| Vec::new());
+    assert_eq!(failure(&s), silence);
+    assert!(talk.took < Duration::from_secs(12), "{:?}", talk.took);
+    // Omen's receivers stop at the fifth.
+    assert!(talk.count(kind::ZRQINIT) <= 4);
+    let mut r = receiver(&set);
+    let talk = turn_against(&mut r, &mut Sink::new(), |_| Vec::new());
+    assert_eq!(failure(&r), silence);
+    assert!(talk.took < Duration::from_secs(12), "{:?}", talk.took);
+    // In the middle of a file.
+    let mut r = receiver(&set);
+    let begin = [
+        file(b"f\x009999 0 0\0"),
+        header(Form::Bin32, kind::ZDATA, 0),
+        data(Form::Bin32, b"some", end::ZCRCG),
+    ];
+    let mut sink = Sink::new();
+    turn_against(&mut r, &mut sink, script(vec![begin.concat()]));
+    assert_eq!(failure(&r), silence);
+    assert!(!sink.files[0].complete && sink.files[0].bytes == b"some", "the part is kept");
+}
+
+#[test]
+fn an_xmodem_receiver_is_named() {
+    let mut s = sender(&config(&[("patience", "15"), ("timeout", "3")]));
+    let mut source = Source::new(vec![File::new("f", b"x")]);
+    turn_against(
+        &mut s,
+        &mut source,
+        |at| if at.as_millis() % 3000 == 0 { vec![b'C'] } else { vec![] },
+    );
+    assert_eq!(failure(&s), (Blame::Peer, FailureKind::Unsupported));
+}
+
+#[test]
+fn an_echoing_line_is_no_partner() {
+    for is_sender in [true, false] {
+        let set = config(&[("patience", "20"), ("timeout", "2")]);
+        let (mut s, mut r) = (sender(&set), receiver(&set));
+        let engine: &mut dyn Engine = if is_sender { &mut s } else { &mut r };
+        let mut source = Source::new(vec![File::new("f", b"x")]);
+        let mut now = Instant::ZERO;
+        while !matches!(engine.status(), Status::Over(_)) {
+            let cx = &mut Cx { now, trace: &mut NoTrace };
+            let echo = engine.transmit(cx).to_vec();
+            engine.transmitted(cx, echo.len());
+            assert_eq!(engine.receive(cx, &echo), echo.len());
+            while let Some(request) = engine.request() {
+                let reply = source.answer(request);
+                engine.reply(cx, reply);
+            }
+            engine.tick(cx);
+            now = now + Duration::from_millis(50);
+            assert!(now < Instant::ZERO + Duration::from_secs(100));
+        }
+        assert_ne!(engine.status().outcome(), Some(Outcome::Done));
+    }
+}
+
+#[test]
+fn a_cancel_ends_either_end_at_any_moment() {
+    let can = vec![0x18; 5];
+    let begin = vec![header(Form::Hex, kind::ZRINIT, 0x2300_0000)];
+    let position = header(Form::Hex, kind::ZRPOS, 0);
+    for parts in [
+        vec![can.clone()],
+        [begin.clone(), vec![can.clone()]].concat(),
+        [begin, vec![position, can.clone()]].concat(),
+    ] {
+        let mut s = sender(&config(&[]));
+        let mut source = Source::new(vec![File::new("f", &[b'x'; 9000])]);
+        let talk = turn_against(&mut s, &mut source, script(parts));
+        assert_eq!(failure(&s), (Blame::Peer, FailureKind::PeerError));
+        assert!(talk.took < Duration::from_secs(1));
+        assert!(talk.events.iter().any(|event| event.starts_with("Message")));
+    }
+    let data = [header(Form::Bin32, kind::ZDATA, 0), b"half a sub".to_vec()].concat();
+    for parts in [
+        vec![can.clone()],
+        vec![file(b"f\x009 0 0\0"), can.clone()],
+        vec![file(b"f\x009 0 0\0"), data, can],
+    ] {
+        let mut r = receiver(&config(&[]));
+        let talk = turn_against(&mut r, &mut Sink::new(), script(parts));
+        assert_eq!(failure(&r), (Blame::Peer, FailureKind::PeerError));
+        assert!(talk.took < Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn abort_and_error_headers_end_the_sender() {
+    for kind in [kind::ZABORT, kind::ZFERR] {
+        let mut s = sender(&config(&[]));
+        let mut source = Source::new(vec![File::new("f", &[b'x'; 9000])]);
+        let parts = vec![header(Form::Hex, kind::ZRINIT, 0x2300_0000), header(Form::Hex, kind, 0)];
+        let talk = turn_against(&mut s, &mut source, script(parts));
+        assert_eq!(failure(&s), (Blame::Peer, FailureKind::PeerError));
+        assert_eq!(talk.headers().last().unwrap().0, kind::ZFIN, "ZFIN answers it");
+        assert_eq!(source.closed, [(false, false)]);
+    }
+}
+
+#[test]
+fn a_position_beyond_the_file_is_no_position() {
+    let mut s = sender(&config(&[("retries", "4")]));
+    let mut source = Source::new(vec![File::new("f", b"hello")]);
+    let begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
+    let beyond = header(Form::Hex, kind::ZRPOS, 6);
+    let parts = [vec![begin.clone()], vec![beyond; 9]].concat();
+    let talk = turn_against(&mut s, &mut source, script(parts));
+    assert_eq!(failure(&s), (Blame::Peer, FailureKind::Violation));
+    assert_eq!(talk.count(kind::ZDATA), 0);
+    // In the middle of the data, where one may be an error of the line.
+    let mut s = sender(&config(&[]));
+    let mut source = Source::new(vec![File::new("f", b"hello")]);
+    let parts = vec![
+        begin.clone(),
+        header(Form::Hex, kind::ZRPOS, 0),
+        header(Form::Hex, kind::ZRPOS, 1000),
+        begin,
+        header(Form::Hex, kind::ZFIN, 0),
+    ];
+    turn_against(&mut s, &mut source, script(parts));
+    assert_eq!(s.status().outcome(), Some(Outcome::Done));
+}
+
+#[test]
+fn an_end_of_file_at_the_wrong_position_is_none() {
+    for wrong in [0, 3, 5, u32::MAX] {
+        let mut r = receiver(&config(&[("patience", "5"), ("retries", "3")]));
+        let mut sink = Sink::new();
+        let parts = vec![
+            file(b"f\x009 0 0\0"),
+            header(Form::Bin32, kind::ZDATA, 0),
+            data(Form::Bin32, b"some", end::ZCRCE),
+            header(Form::Bin32, kind::ZEOF, wrong),
+            header(Form::Hex, kind::ZFIN, 0),
+        ];
+        let talk = turn_against(&mut r, &mut sink, script(parts));
+        assert_eq!(failure(&r), (Blame::Peer, FailureKind::PeerError));
+        assert!(!sink.files[0].complete && sink.files[0].bytes == b"some");
+        let asks = talk.headers().iter().filter(|h| **h == (kind::ZRPOS, 4)).count();
+        assert_eq!(asks, usize::from(wrong > 4), "what is missing is asked for");
+    }
+    // A damaged one is asked for again, and a stray 0x04 is only a byte.
+    let mut r = receiver(&config(&[]));
+    let mut sink = Sink::new();
+    let mut damaged = header(Form::Bin32, kind::ZEOF, 5);
+    damaged[5] ^= 1;
+    let parts = vec![
+        file(b"f\x009 0 0\0"),
+        header(Form::Bin32, kind::ZDATA, 0),
+        data(Form::Bin32, b"so\x04me", end::ZCRCE),
+        vec![4, 4],
+        damaged,
+        [header(Form::Bin32, kind::ZDATA, 5), data(Form::Bin32, b"", end::ZCRCE)].concat(),
+        header(Form::Bin32, kind::ZEOF, 5),
+        header(Form::Hex, kind::ZFIN, 0),
+        b"OO".to_vec(),
+    ];
+    turn_against(&mut r, &mut sink, script(parts));
+    assert_eq!(r.status().outcome(), Some(Outcome::Done));
+    assert!(sink.files[0].complete && sink.files[0].bytes == b"so\x04me");
+}
+
+#[test]
+fn a_subpacket_that_never_ends() {
+    let mut r = receiver(&config(&[("retries", "5"), ("patience", "20")]));
+    let mut sink = Sink::new();
+    let begin = [file(b"f\x009 0 0\0"), header(Form::Bin32, kind::ZDATA, 0)].concat();
+    let mut first = Some(begin);
+    // Each answer is followed by the same again.
+    let talk = turn_against(&mut r, &mut sink, |at| {
+        let more = [header(Form::Bin32, kind::ZDATA, 0), vec![b'x'; 9000]].concat();
+        first
+            .take()
+            .unwrap_or_else(|| if at.as_millis() % 500 == 0 { more } else { vec![b'x'; 500] })
+    });
+    assert_eq!(failure(&r).1, FailureKind::TooManyRetries);
+    assert!(talk.took < Duration::from_secs(20), "{:?}", talk.took);
+    assert!(sink.files[0].bytes.is_empty());
+    assert!(talk.sent.ends_with(b"\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08"));
+}
+
+#[test]
+fn a_file_name_of_60_kilobytes() {
+    // Longer than a subpacket may be.
+    let mut r = receiver(&config(&[]));
+    let mut sink = Sink::new();
+    let mut long = vec![b'n'; 60_000];
+    long.extend_from_slice(b"\0005 0 0\0");
+    let mut out = vec![0; subpacket_room(long.len())];
+    let mut escaper = Escaper::new(Escaping::Normal);
+    let (_, len) = put_subpacket(&mut escaper, Form::Bin32, &long, end::ZCRCW, &mut out);
+    let wire = [header(Form::Bin32, kind::ZFILE, 0), out[..len].to_vec()].concat();
+    turn_against(&mut r, &mut sink, script(vec![wire]));
+    assert_eq!(failure(&r), (Blame::Peer, FailureKind::Violation));
+    // As long as a subpacket may be: refused, and the next file is welcome.
+    let mut r = receiver(&config(&[]));
+    let name = [vec![b'n'; 8000], b"\0005 0 0\0".to_vec()].concat();
+    let parts = vec![
+        file(&name),
+        file(b"g\0000 0 0\0"),
+        [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"", end::ZCRCE)].concat(),
+        header(Form::Bin32, kind::ZEOF, 0),
+        header(Form::Hex, kind::ZFIN, 0),
+        b"OO".to_vec(),
+    ];
+    let talk = turn_against(&mut r, &mut sink, script(parts));
+    assert_eq!(r.status().outcome(), Some(Outcome::Done));
+    assert_eq!(talk.count(kind::ZSKIP), 1);
+    assert!(talk.events.iter().any(|event| event.contains("why: Some(Name)")), "{:?}", talk.events);
+    assert!(sink.files.len() == 1 && sink.files[0].complete);
+    // A sender that is given such a name does not send it.
+    let mut s = sender(&config(&[]));
+    let mut source = Source::new(vec![File { name: vec![b'n'; 60_000], ..File::default() }]);
+    let parts =
+        vec![header(Form::Hex, kind::ZRINIT, 0x2300_0000), header(Form::Hex, kind::ZFIN, 0)];
+    let talk = turn_against(&mut s, &mut source, script(parts));
+    assert_eq!(s.status().outcome(), Some(Outcome::Done));
+    assert_eq!(talk.count(kind::ZFILE), 0);
+}
+
+#[test]
+fn an_announced_size_of_10_gigabytes() {
+    let mut r = receiver(&config(&[]));
+    let mut sink = Sink::new();
+    let parts =
+        vec![file(b"big\x0010737418240 0 0\0"), header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()];
+    let talk = turn_against(&mut r, &mut sink, script(parts));
+    assert_eq!(r.status().outcome(), Some(Outcome::Done));
+    assert!(talk.events.iter().any(|event| event.contains("why: Some(TooLong)")));
+    assert!(sink.files.is_empty(), "the store is not even asked");
+}
+
+#[test]
+fn a_million_files() {
+    // Announced: only an estimate.
+    let mut r = receiver(&config(&[]));
+    let parts = vec![
+        file(b"f\x000 0 0 0 1000000 99999999999999\0"),
+        [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"", end::ZCRCE)].concat(),
+        header(Form::Bin32, kind::ZEOF, 0),
+        header(Form::Hex, kind::ZFIN, 0),
+        b"OO".to_vec(),
+    ];
+    turn_against(&mut r, &mut Sink::new(), script(parts));
+    assert_eq!(r.status().outcome(), Some(Outcome::Done));
+    // Sent: there is a bound.
+    let mut r = receiver(&config(&[("max-files", "50")]));
+    let mut sink = Sink { refuse: Some(wetstring_proto::Refusal::Exists), ..Sink::new() };
+    let mut number = 0;
+    turn_against(&mut r, &mut sink, |_| {
+        number += 1;
+        file(format!("f{number}\x000 0 0\0").as_bytes())
+    });
+    assert_eq!(failure(&r), (Blame::Peer, FailureKind::Violation));
+    assert_eq!(r.stats().files_skipped, 50);
+}
+
+#[test]
+fn commands_are_refused() {
+    for (setting, status) in [("refuse", 1), ("announce", 0)] {
+        let mut r = receiver(&config(&[("commands", setting)]));
+        let command =
+            [header(Form::Bin32, kind::ZCOMMAND, 0), data(Form::Bin32, b"rm -rf /\0", end::ZCRCW)];
+        let parts = vec![
+            flags(Form::Hex, kind::ZRQINIT, [0, 0, 0, kind::ZCOMMAND]),
+            command.concat(),
+            header(Form::Hex, kind::ZFIN, 0),
+            b"OO".to_vec(),
+        ];
+        let talk = turn_against(&mut r, &mut Sink::new(), script(parts));
+        assert_eq!(r.status().outcome(), Some(Outcome::Done));
+        assert!(talk.headers().contains(&(kind::ZCOMPL, status)), "{:?}", talk.headers());
+        assert!(talk.events.iter().any(|event| event.starts_with("Message")));
+    }
+}
+
+#[test]
+fn questions_are_answered() {
+    let mut r = receiver(&config(&[("free", "123456"), ("challenge", "77")]));
+    let parts = vec![
+        header(Form::Hex, kind::ZRQINIT, 0),
+        // Before the number comes back, no file.
+        file(b"f\x000 0 0\0"),
+        header(Form::Hex, kind::ZACK, 76),
+        header(Form::Hex, kind::ZACK, 77),
+        header(Form::Hex, kind::ZFREECNT, 0),
+        header(Form::Hex, kind::ZFIN, 0),
+        b"OO".to_vec(),
+    ];
+    let mut sink = Sink::new();
+    let talk = turn_against(&mut r, &mut sink, script(parts));
+    assert_eq!(r.status().outcome(), Some(Outcome::Done));
+    assert!(talk.headers().contains(&(kind::ZACK, 123_456)));
+    assert_eq!(talk.count(kind::ZRINIT), 1);
+    assert!(sink.files.is_empty());
+    // A sender gives a number back, and tells the CRC of its file.
+    let mut s = sender(&config(&[]));
+    let mut source = Source::new(vec![File::new("f", b"hello")]);
+    let begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
+    let parts = vec![
+        header(Form::Hex, kind::ZCHALLENGE, 0xDEAD_BEEF),
+        begin.clone(),
+        header(Form::Hex, kind::ZCRC, 0),
+        header(Form::Hex, kind::ZRPOS, 0),
+        begin,
+        header(Form::Hex, kind::ZFIN, 0),
+    ];
+    let talk = turn_against(&mut s, &mut source, script(parts));
+    assert_eq!(s.status().outcome(), Some(Outcome::Done));
+    let digest = common::digest(b"hello");
+    let crc = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
+    assert!(talk.headers().contains(&(kind::ZACK, 0xDEAD_BEEF)));
+    assert!(talk.headers().contains(&(kind::ZCRC, crc)), "{:?}", talk.headers());
+}
+
+/// The sender asks to be interrupted with its own words; only harmless ones are said, and pauses
+/// are bounded.
+#[test]
+fn attention_is_bounded() {
+    let mut r = receiver(&config(&[]));
+    let attention = b"\x03stop\r\n\x1b[2J\xde\xde\xde\xde\xde\xde\xde\xdd\0";
+    let parts = vec![
+        [header(Form::Bin32, kind::ZSINIT, 0), data(Form::Bin32, attention, end::ZCRCW)].concat(),
+        file(b"f\x009 0 0\0"),
+        [header(Form::Bin32, kind::ZDATA, 0), b"bad\x18\x01".to_vec()].concat(),
+    ];
+    let mut parts = parts.into_iter();
+    let mut can = false;
+    let talk = turn_against(&mut r, &mut Sink::new(), |at| {
+        if at > Duration::from_secs(8) && !can {
+            can = true;
+            return vec![0x18; 5];
+        }
+        parts.next().unwrap_or_default()
+    });
+    let at = talk.sent.windows(5).position(|five| five == b"\x03stop").unwrap();
+    let after = &talk.sent[at + 5..];
+    assert!(after.starts_with(b"[2J**\x18B09"), "{:?}", after.escape_ascii().to_string());
+    assert!(!talk.sent[at..].contains(&0x1B));
+    assert!(talk.headers().contains(&(kind::ZACK, 1)));
+}
+
+/// The prompt that follows the end is left alone, with and without the last word.
+#[test]
+fn what_follows_the_end_is_not_eaten() {
+    for (last, left) in [
+        (&b"OO$ "[..], &b"$ "[..]),
+        (b"$ OO", b"$ OO"),
+        (b"O$ ", b"O$ "),
+        (b"**\x18B00000000000000\r\x8a\x11", b"**\x18B00000000000000\r\x8a\x11"),
+        (b"**bold**", b"**bold**"),
+        (b"**\x18B0800000000022d\r\x8aOO\r\n$ ", b"\r\n$ "),
+    ] {
+        for chunk in [1, 2, 100] {
+            let mut r = receiver(&config(&[]));
+            let mut now = Instant(1);
+            let mut feed = header(Form::Hex, kind::ZFIN, 0);
+            feed.extend_from_slice(last);
+            let (mut given, mut at) = (0, 0);
+            while at < feed.len() {
+                let cx = &mut Cx { now, trace: &mut NoTrace };
+                given = (given + chunk).min(feed.len());
+                at += r.receive(cx, &feed[at..given]);
+                let len = r.transmit(cx).len();
+                r.transmitted(cx, len);
+                if matches!(r.status(), Status::Over(_)) {
+                    break;
+                }
+                now = now + Duration::from_millis(1);
+            }
+            assert_eq!(r.status(), Status::Over(Outcome::Done), "{last:?}");
+            assert_eq!(&feed[at..], left, "{last:?} by {chunk}");
+            let cx = &mut Cx { now, trace: &mut NoTrace };
+            assert_eq!(r.receive(cx, b"$ "), 0);
+        }
+    }
+    // The sender's side: the line end of ZFIN is its own, the prompt is not.
+    for chunk in [1, 3, 100] {
+        let mut s = sender(&config(&[]));
+        let mut source = Source::new(vec![]);
+        let mut now = Instant(1);
+        let mut begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
+        let feed = [header(Form::Hex, kind::ZFIN, 0), b"$ ".to_vec()].concat();
+        let mut at = 0;
+        for _ in 0..1000 {
+            let cx = &mut Cx { now, trace: &mut NoTrace };
+            if begin.is_empty() {
+                at += s.receive(cx, &feed[at..(at + chunk).min(feed.len())]);
+            } else {
+                let used = s.receive(cx, &begin);
+                begin.drain(..used);
+            }
+            while let Some(request) = s.request() {
+                let reply = source.answer(request);
+                s.reply(cx, reply);
+            }
+            let len = s.transmit(cx).len();
+            s.transmitted(cx, len);
+            s.tick(cx);
+            now = now + Duration::from_millis(5);
+        }
+        assert_eq!(s.status(), Status::Over(Outcome::Done));
+        assert_eq!(&feed[at..], b"$ ", "by {chunk}");
+    }
+}
+
+#[test]
+fn a_sender_that_left_without_a_word_keeps_nobody_waiting() {
+    let mut r = receiver(&config(&[]));
+    let talk =
+        turn_against(&mut r, &mut Sink::new(), script(vec![header(Form::Hex, kind::ZFIN, 0)]));
+    assert_eq!(r.status(), Status::Over(Outcome::Done));
+    assert!(talk.took <= Duration::from_millis(1200), "{:?}", talk.took);
+    // And a receiver that never answers ZFIN: every file is closed there.
+    let mut s = sender(&config(&[("timeout", "2")]));
+    let begin = header(Form::Hex, kind::ZRINIT, 0x2300_0000);
+    let talk = turn_against(&mut s, &mut Source::new(vec![]), script(vec![begin]));
+    assert_eq!(s.status(), Status::Over(Outcome::Done));
+    assert_eq!(talk.count(kind::ZFIN), 3);
+    assert!(talk.took <= Duration::from_secs(8), "{:?}", talk.took);
+}
