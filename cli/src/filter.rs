@@ -6,10 +6,11 @@ use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreE
 /// End of file of CP/M and of old text files.
 const SUB: u8 = 0x1A;
 
-/// What to do with names and text. The default changes nothing but text that its sender calls text.
-#[derive(Clone, Debug)]
+/// What to do with names and text. The default changes nothing: the engines of protocols that tell
+/// text from binary convert it themselves, and a file's bytes are not ours to change.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
-    /// Whether what comes is text; `None` leaves it to the sender.
+    /// Whether what comes is text, by the person's word; `None` leaves it to the protocol.
     pub(crate) text: Option<bool>,
     /// Sending: line ends become CR and LF on their way out.
     pub(crate) expand: bool,
@@ -19,18 +20,6 @@ pub(crate) struct Filter {
     pub(crate) no_hidden: bool,
     /// Refuse names with directories.
     pub(crate) no_directories: bool,
-}
-
-impl Default for Filter {
-    fn default() -> Self {
-        Self {
-            text: None,
-            expand: false,
-            lower_case: true,
-            no_hidden: false,
-            no_directories: false,
-        }
-    }
 }
 
 impl Filter {
@@ -84,10 +73,14 @@ impl Filtered<'_> {
             && info.size.is_none()
             && !info.name.iter().any(u8::is_ascii_lowercase);
         let name = if small { &lower[..] } else { info.name };
-        let text = self.filter.text.unwrap_or(info.kind == FileKind::Text);
+        let text = self.filter.text == Some(true);
         self.text = text.then(Incoming::default);
         // The store must know: positions in text cannot be continued, nor its length foretold.
-        let kind = if text { FileKind::Text } else { FileKind::Binary };
+        let kind = match self.filter.text {
+            Some(true) => FileKind::Text,
+            Some(false) => FileKind::Binary,
+            None => info.kind,
+        };
         let size = info.size.filter(|_| !text);
         self.store.answer(Request::Offer { info: FileInfo { name, kind, size, ..info } })
     }
@@ -200,7 +193,7 @@ mod tests {
     #[test]
     fn text_loses_its_carriage_returns_and_what_follows_its_end() {
         let mut memory = Memory::default();
-        let filter = Filter::default();
+        let filter = Filter { text: Some(true), ..Filter::default() };
         let mut store = filter.before(&mut memory);
         let info = FileInfo { name: b"a", kind: FileKind::Text, ..FileInfo::default() };
         assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
@@ -208,6 +201,19 @@ mod tests {
             assert_eq!(store.answer(Request::Write { offset, bytes }), Reply::Done);
         }
         assert_eq!(memory.bytes, b"one\ntwo\n");
+    }
+
+    /// What an engine calls text it has converted itself; nothing of it may be lost.
+    #[test]
+    fn the_default_changes_nothing() {
+        let mut memory = Memory::default();
+        let filter = Filter::default();
+        let mut store = filter.before(&mut memory);
+        let info = FileInfo { name: b"README", kind: FileKind::Text, ..FileInfo::default() };
+        assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+        let bytes = b"one\r\ntwo\n\x1arest\r";
+        assert_eq!(store.answer(Request::Write { offset: 0, bytes }), Reply::Done);
+        assert_eq!((&memory.offered[..], &memory.bytes[..]), (&b"README"[..], &bytes[..]));
     }
 
     #[test]
@@ -237,7 +243,8 @@ mod tests {
     #[test]
     fn names_are_refused_or_made_small() {
         let mut memory = Memory::default();
-        let filter = Filter { no_hidden: true, no_directories: true, ..Filter::default() };
+        let filter =
+            Filter { lower_case: true, no_hidden: true, no_directories: true, ..Filter::default() };
         let mut store = filter.before(&mut memory);
         for name in [&b".profile"[..], b"a/b", b"a\\.b"] {
             let info = FileInfo { name, ..FileInfo::default() };

@@ -101,7 +101,7 @@ impl Plan {
             files,
             line: LineSpec::Stdio,
             limits: Limits::default(),
-            filter: Filter::default(),
+            filter: Filter { lower_case: true, ..Filter::default() },
             send: SendOptions::default(),
             receive,
             full_path: false,
