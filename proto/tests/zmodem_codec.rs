@@ -53,11 +53,11 @@ fn vectors(of: &str) -> impl Iterator<Item = (Vec<&'static str>, Vec<u8>)> {
     })
 }
 
-fn put_header(header: &Header) -> Vec<u8> {
+fn put_header(header: Header) -> Vec<u8> {
     put_header_with(Escaping::Normal, header)
 }
 
-fn put_header_with(escaping: Escaping, header: &Header) -> Vec<u8> {
+fn put_header_with(escaping: Escaping, header: Header) -> Vec<u8> {
     let mut out = [0; MAX_HEADER];
     let len = header.put(&mut Escaper::new(escaping), &mut out);
     out[..len].to_vec()
@@ -102,7 +102,7 @@ fn golden_headers() {
         let kind = KINDS.iter().position(|name| *name == words[1]).unwrap() as u8;
         let data = hex(words[2]).try_into().unwrap();
         let header = Header { kind, data, form, variable: false };
-        assert_eq!(put_header(&header), wire, "{words:?}");
+        assert_eq!(put_header(header), wire, "{words:?}");
         let (found, _) = read(&wire, Dropping::FlowControl, &mut Dice(count));
         assert_eq!(found[0], Found::Header(header), "{words:?}");
         count += 1;
@@ -131,7 +131,7 @@ fn golden_subpackets() {
         // The vectors for DirZap have the XON after ZCRCW as the others.
         assert_eq!(subpacket(escaping, form, &plain, end), wire, "{words:?}");
         let header = Header { kind: kind::ZDATA, data: [0; 4], form, variable: false };
-        let wire = [put_header_with(escaping, &header), wire].concat();
+        let wire = [put_header_with(escaping, header), wire].concat();
         let (found, data) = read(&wire, dropping, &mut Dice(count));
         assert_eq!(found[1], Found::Data { end, len: plain.len() }, "{words:?}");
         assert_eq!(data[0], plain, "{words:?}");
@@ -197,7 +197,7 @@ fn variable_headers_are_read_in_every_length() {
 #[test]
 fn headers_are_found_in_dirt() {
     let header = Header::hex(kind::ZRPOS, 0x1234_5678);
-    let plain = put_header(&header);
+    let plain = put_header(header);
     let parity: Vec<u8> = plain.iter().map(|b| if *b == 0x18 { *b } else { b | 0x80 }).collect();
     let flow: Vec<u8> = [&plain[..2], &[0x13, 0x91], &plain[2..]].concat();
     for dirty in [
@@ -215,7 +215,7 @@ fn headers_are_found_in_dirt() {
         }
     }
     let upper = plain.to_ascii_uppercase();
-    let upper = [&upper[..], &put_header(&Header::hex(kind::ZCRC, 0xABCD))].concat();
+    let upper = [&upper[..], &put_header(Header::hex(kind::ZCRC, 0xABCD))].concat();
     let mut reader = FrameReader::new(Dropping::FlowControl);
     assert!(matches!(reader.next(&mut [], &upper).1, Some(Found::Header(_))), "digits only");
     let bad = b"**\x18B0A0000000046ae";
@@ -232,7 +232,7 @@ fn five_can_cancel_anywhere() {
         let (found, _) = read(&wire, Dropping::FlowControl, &mut Dice(3));
         assert!(found.contains(&Found::Cancel), "{prefix:?}: {found:?}");
     }
-    let header = put_header(&Header { form: Form::Bin32, ..Header::hex(kind::ZDATA, 0) });
+    let header = put_header(Header { form: Form::Bin32, ..Header::hex(kind::ZDATA, 0) });
     let wire = [&header[..], b"some data", &[0x18; 5]].concat();
     let (found, _) = read(&wire, Dropping::FlowControl, &mut Dice(4));
     assert_eq!(found.last(), Some(&Found::Cancel));
@@ -283,9 +283,9 @@ fn file_information_both_ways() {
 
 #[test]
 fn the_first_bytes_tell_who_speaks() {
-    let start = [b"\r\nrz\r", &put_header(&Header::hex(kind::ZRQINIT, 0))[..]].concat();
+    let start = [b"\r\nrz\r", &put_header(Header::hex(kind::ZRQINIT, 0))[..]].concat();
     assert_eq!(recognise(&start), Some((5, Speaker::Sender)));
-    let waiting = put_header(&Header::hex(kind::ZRINIT, 0x2300_0000));
+    let waiting = put_header(Header::hex(kind::ZRINIT, 0x2300_0000));
     assert_eq!(recognise(&waiting), Some((0, Speaker::Receiver)));
     for cut in 0..waiting.len() - 3 {
         assert_eq!(recognise(&waiting[..cut]), None, "{cut}");
@@ -295,7 +295,7 @@ fn the_first_bytes_tell_who_speaks() {
     let mut damaged = start.clone();
     damaged[12] = b'1';
     assert_eq!(recognise(&damaged), None);
-    assert_eq!(recognise(&put_header(&Header::hex(kind::ZFIN, 0))), None);
+    assert_eq!(recognise(&put_header(Header::hex(kind::ZFIN, 0))), None);
 }
 
 fn escapings() -> impl Strategy<Value = (Escaping, Dropping)> {
@@ -357,7 +357,7 @@ proptest! {
         let header = Header { kind: kind::ZDATA, data: [0x11; 4], form, variable: seed % 2 == 0 };
         let wire = [
             b"dirt*".to_vec(),
-            put_header_with(escaping, &header),
+            put_header_with(escaping, header),
             subpacket(escaping, form, &data, end::ZCRCG),
             subpacket(escaping, form, &more, end::ZCRCE),
         ].concat();
@@ -389,7 +389,7 @@ proptest! {
         let at = at.index(wire.len());
         wire[at] ^= 1 << bit;
         let mut reader = FrameReader::new(Dropping::FlowControl);
-        reader.next(&mut [], &put_header(&Header { form: Form::Bin32, ..Header::hex(kind::ZDATA, 0) }));
+        reader.next(&mut [], &put_header(Header { form: Form::Bin32, ..Header::hex(kind::ZDATA, 0) }));
         reader.expect_data();
         let mut room = vec![0; 8192];
         if let (_, Some(Found::Data { len, .. })) = reader.next(&mut room, &wire) {
@@ -420,7 +420,7 @@ proptest! {
 
     #[test]
     fn any_bytes_do_no_harm(data in prop::collection::vec(any::<u8>(), 0..3000), seed in any::<u64>()) {
-        let wire = [put_header(&Header { form: Form::Bin32, ..Header::hex(kind::ZDATA, 0) }), data].concat();
+        let wire = [put_header(Header { form: Form::Bin32, ..Header::hex(kind::ZDATA, 0) }), data].concat();
         read(&wire, Dropping::FlowControl, &mut Dice(seed));
         let _ = recognise(&wire);
         let mut out = [0; 500];

@@ -431,7 +431,7 @@ fn a_file_name_of_60_kilobytes() {
     let mut r = receiver(&config(&[]));
     let mut sink = Sink::new();
     let mut long = vec![b'n'; 60_000];
-    long.extend_from_slice(b"\0005 0 0\0");
+    long.extend_from_slice(b"\x005 0 0\0");
     let mut out = vec![0; subpacket_room(long.len())];
     let mut escaper = Escaper::new(Escaping::Normal);
     let (_, len) = put_subpacket(&mut escaper, Form::Bin32, &long, end::ZCRCW, &mut out);
@@ -440,10 +440,10 @@ fn a_file_name_of_60_kilobytes() {
     assert_eq!(failure(&r), (Blame::Peer, FailureKind::Violation));
     // As long as a subpacket may be: refused, and the next file is welcome.
     let mut r = receiver(&config(&[]));
-    let name = [vec![b'n'; 8000], b"\0005 0 0\0".to_vec()].concat();
+    let name = [vec![b'n'; 8000], b"\x005 0 0\0".to_vec()].concat();
     let parts = vec![
         file(&name),
-        file(b"g\0000 0 0\0"),
+        file(b"g\x000 0 0\0"),
         [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"", end::ZCRCE)].concat(),
         header(Form::Bin32, kind::ZEOF, 0),
         header(Form::Hex, kind::ZFIN, 0),

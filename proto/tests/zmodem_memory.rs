@@ -65,7 +65,7 @@ fn turn(sender: &mut dyn Engine, receiver: &mut dyn Engine, file: &[u8]) -> u64 
 fn zero_allocations_in_a_transfer() {
     let mut dice = Dice(5);
     let mut file: Vec<u8> = (0..300_000).map(|_| dice.roll(256) as u8).collect();
-    file.extend_from_slice(&[b'x'; 100_000]);
+    file.resize(400_000, b'x');
     for settings in [
         &[][..],
         &[("zmodem.window", "4096"), ("zmodem.escape", "controls")],

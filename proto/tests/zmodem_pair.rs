@@ -240,30 +240,28 @@ fn refusals_skip_the_file() {
     assert!(source.closed.iter().all(|closed| *closed == (false, false)));
 }
 
+/// A store with one file that is too long.
+struct Huge(bool);
+impl wetstring_proto::Store for Huge {
+    fn answer<'s>(
+        &'s mut self,
+        request: wetstring_proto::Request<'_>,
+    ) -> wetstring_proto::Reply<'s> {
+        use wetstring_proto::{FileInfo, Reply, Request};
+        match request {
+            Request::Next if self.0 => Reply::NoMoreFiles,
+            Request::Next => {
+                self.0 = true;
+                Reply::File(FileInfo { name: b"huge", size: Some(1 << 32), ..FileInfo::default() })
+            }
+            _ => Reply::Done,
+        }
+    }
+}
+
 #[test]
 fn a_file_of_4_gib_is_refused_by_either_end() {
     let set = config(&[]);
-    struct Huge(bool);
-    impl wetstring_proto::Store for Huge {
-        fn answer<'s>(
-            &'s mut self,
-            request: wetstring_proto::Request<'_>,
-        ) -> wetstring_proto::Reply<'s> {
-            use wetstring_proto::{FileInfo, Reply, Request};
-            match request {
-                Request::Next if self.0 => Reply::NoMoreFiles,
-                Request::Next => {
-                    self.0 = true;
-                    Reply::File(FileInfo {
-                        name: b"huge",
-                        size: Some(1 << 32),
-                        ..FileInfo::default()
-                    })
-                }
-                _ => Reply::Done,
-            }
-        }
-    }
     let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut sink = Sink::new();
     let ends = Pair::new(&mut s, &mut r, &mut Huge(false), &mut sink).run();

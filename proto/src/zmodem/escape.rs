@@ -7,6 +7,10 @@
 //! ZDLE ZDLE     never sent; five in a row are the cancel of the whole session
 //! ```
 
+// The tests for special bytes become vector instructions only without branches, and only where the
+// loops around them are inlined.
+#![allow(clippy::needless_bitwise_bool, clippy::inline_always)]
+
 use super::scan::{BLOCK, block, mask};
 
 /// CAN, the escape of ZMODEM.

@@ -42,13 +42,11 @@ impl LengthPolicy {
         if !self.enabled {
             return longest;
         }
-        let between = if self.losses == 0 {
-            since * 10 + TRUST[0]
-        } else {
+        let between = match self.good.checked_div(self.losses) {
+            None => since * 10 + TRUST[0],
             // The hit that will end the present stretch is counted, so that a stretch which has
             // only just begun does not look like a short one.
-            let expected = self.good / self.losses;
-            (self.good + since.max(expected) + TRUST[1]) / (self.losses + 1)
+            Some(expected) => (self.good + since.max(expected) + TRUST[1]) / (self.losses + 1),
         };
         let best = usize::try_from((OVERHEAD * between).isqrt()).unwrap_or(usize::MAX);
         // Multiples of 16: a length that wanders does nobody good.

@@ -18,6 +18,9 @@
 //! Not here: LZW and encryption (files so coded are refused), sparse files, the 8th-bit escape
 //! (defined nowhere), the receiver's window of variable headers (ZRRQWN), TIMESYNC.
 
+// Headers and options are handed on by reference as the frames they came from are.
+#![allow(clippy::trivially_copy_pass_by_ref)]
+
 pub mod config;
 pub mod escape;
 pub mod frame;

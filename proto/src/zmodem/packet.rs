@@ -189,9 +189,9 @@ impl Header {
             2 => whole[6..8].copy_from_slice(&crc16(covered).to_be_bytes()),
             _ => whole[6..10].copy_from_slice(&crc32(covered).to_le_bytes()),
         }
-        let mut escaped = [0u8; 20 + SLACK];
-        let len = escaper.put(&whole[from..6 + check], &mut escaped);
-        out[3..3 + len].copy_from_slice(&escaped[..len]);
+        let mut wire = [0u8; 20 + SLACK];
+        let len = escaper.put(&whole[from..6 + check], &mut wire);
+        out[3..3 + len].copy_from_slice(&wire[..len]);
         3 + len
     }
 
@@ -247,6 +247,6 @@ pub fn put_subpacket(
     (coded, made)
 }
 
-/// The cancel of a session: CANs, and backspaces that rub out what they left at a prompt ([Z88]).
+/// The cancel of a session: CANs, and backspaces that rub out what they left at a prompt.
 pub const CANCEL: &[u8; 18] =
     b"\x18\x18\x18\x18\x18\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08";

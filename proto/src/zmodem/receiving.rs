@@ -382,22 +382,12 @@ impl Core {
             None => {}
             Some(ReceiverStep::Announce) => self.say_ready(cx, mem, true),
             Some(ReceiverStep::Attention) => self.begin_attention(cx, mem, header),
-            Some(ReceiverStep::Challenged) => {
-                if !self.proved && header.number() == self.link.config.challenge {
-                    self.proved = true;
-                    self.say_ready(cx, mem, false);
-                }
-            }
+            Some(ReceiverStep::Challenged) => self.challenged(cx, mem, header.number()),
             Some(ReceiverStep::File) if !self.proved => self.say_ready(cx, mem, true),
             Some(ReceiverStep::File) => self.expect(Expecting::File(FileOptions::parse(header))),
             Some(ReceiverStep::Data) => self.begin_data(cx, mem, header),
             Some(ReceiverStep::Eof) => self.on_eof(cx, mem, header),
-            Some(ReceiverStep::Again) => {
-                if self.closed_at == Some(u64::from(header.number())) {
-                    self.link.stats.duplicates += 1;
-                    self.say_ready(cx, mem, true);
-                }
-            }
+            Some(ReceiverStep::Again) => self.eof_again(cx, mem, u64::from(header.number())),
             Some(ReceiverStep::Compare) => self.compare(cx, mem, header.number()),
             // Much of the file may still be under way behind a ZSKIP, and a second one would skip the
             // next file.
@@ -419,6 +409,21 @@ impl Core {
                     self.fail(cx, mem, Blame::Line, FailureKind::Violation);
                 }
             }
+        }
+    }
+
+    fn challenged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u32) {
+        if !self.proved && number == self.link.config.challenge {
+            self.proved = true;
+            self.say_ready(cx, mem, false);
+        }
+    }
+
+    /// ZEOF of a file that is closed: our ZRINIT was lost.
+    fn eof_again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) {
+        if self.closed_at == Some(number) {
+            self.link.stats.duplicates += 1;
+            self.say_ready(cx, mem, true);
         }
     }
 

@@ -3,6 +3,9 @@
 //! Plain loops over arrays, in the form that compilers turn into vector instructions: of random
 //! data one byte in 37 is special, of text hardly one, and the others are only copied.
 
+// Each caller has its own test, which must be inlined to become vector instructions.
+#![allow(clippy::inline_always)]
+
 /// Bytes looked at together; one bit of a mask each.
 pub(super) const BLOCK: usize = 64;
 

@@ -2,7 +2,10 @@
 //!
 //! The engines look their next step up here; the documentation draws it from here.
 
-use super::packet::kind::*;
+use super::packet::kind::{
+    ZABORT, ZACK, ZCHALLENGE, ZCOMMAND, ZCRC, ZDATA, ZEOF, ZFERR, ZFILE, ZFIN, ZFREECNT, ZNAK,
+    ZRINIT, ZRPOS, ZRQINIT, ZSINIT, ZSKIP, ZSTDERR,
+};
 
 /// States of a sender, named by what it has sent or waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
