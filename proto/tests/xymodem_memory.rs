@@ -11,7 +11,7 @@ use wetstring_proto::{Cx, Duration, Engine, FileInfo, Instant, NoTrace, Outcome,
 /// that arrived.
 fn turn(sender: &mut dyn Engine, receiver: &mut dyn Engine, file: &[u8]) -> u64 {
     let (mut given, mut arrived) = (false, 0);
-    let mut pipes = [[0u8; 20_000]; 2];
+    let mut pipes = [[0u8; 4000]; 2];
     let mut held = [0usize; 2];
     let mut now = Instant(1);
     for _ in 0..1_000_000 {

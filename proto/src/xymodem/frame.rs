@@ -172,10 +172,8 @@ impl BlockReader {
                 other => return Some(Found::Byte(other)),
             };
             if self.len > self.longest {
-                return Some(Found::Damaged {
-                    why: "a longer block than there is room for",
-                    len: 1,
-                });
+                self.have = 1;
+                return Some(self.damaged("a longer block than there is room for"));
             }
         }
         self.head[self.have] = byte;

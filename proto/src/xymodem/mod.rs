@@ -25,6 +25,7 @@
 
 pub mod config;
 pub mod frame;
+mod length;
 mod link;
 mod pace;
 pub mod packet;

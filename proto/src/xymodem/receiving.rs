@@ -163,7 +163,13 @@ impl Core {
             return;
         }
         self.enter(cx, Receiving::End);
-        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        let unwritten = self.sink.pending() > 0 && !matches!(kind, FailureKind::Store(_));
+        self.ask = match self.file.open {
+            // What has come is kept, as far as the store keeps parts of files.
+            true if unwritten => Ask::Write,
+            true => Ask::Close { complete: false },
+            false => Ask::Nothing,
+        };
         if self.file.open && kind == FailureKind::Aborted {
             self.link.notes.push(Note::Cancelled { by_peer: blame == Blame::Peer });
         }
@@ -260,6 +266,8 @@ impl Core {
     fn progress(&mut self, cx: &Cx<'_>) {
         let gap = cx.now - self.answered;
         self.gap = if self.gap.is_zero() { gap } else { (self.gap * 3 + gap) / 4 };
+        // A stream is not answered, but not silent either.
+        self.base = cx.now;
         (self.begun, self.starts, self.tries, self.repeats) = (true, 0, 0, 0);
     }
 
@@ -361,6 +369,10 @@ impl Core {
     fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         trace_got(cx, 'Z', u64::from(self.expected), 1);
         if self.state == Receiving::Header {
+            if self.owed {
+                // A block 0 was damaged: this is the end of a file that we know nothing of.
+                return self.ask_again(cx, true);
+            }
             // The acknowledgement of the last EOT was lost.
             self.repeats += 1;
             if self.repeats > self.link.config.retries {
@@ -453,12 +465,18 @@ impl Core {
             }
             (Ask::Write, Reply::Done) => {
                 self.sink.taken(!self.reader.mid_block());
-                if self.state == Receiving::Close {
-                    self.close_on();
+                match self.state {
+                    Receiving::Close => self.close_on(),
+                    Receiving::End if self.sink.pending() > 0 => self.ask = Ask::Write,
+                    Receiving::End => self.ask = Ask::Close { complete: false },
+                    _ => {}
                 }
             }
             (Ask::Close { complete: true }, Reply::Done) => self.closed(cx),
             (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (Ask::Write, _) if self.link.ending != Ending::No => {
+                self.ask = Ask::Close { complete: false };
+            }
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
             // An answer to something else: a host's mistake.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),

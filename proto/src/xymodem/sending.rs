@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_CRC, WANT_STREAM, finish};
+use super::length::LengthPolicy;
 use super::link::{Ending, Link, Note, letter, trace_got, trace_sent};
 use super::sender::Mem;
 use super::source::Source;
@@ -21,10 +22,10 @@ pub(super) use queue::Queue;
 const STALE: Duration = Duration::from_millis(500);
 /// An answer that was read before the port had told that the last byte left.
 const AT_ONCE: Duration = Duration::from_millis(20);
-/// Two blocks of 1K cost more line time than sixteen short ones save, so a shy sender stays shy
-/// for a while.
-const SHY: u8 = 16;
-
+/// Quiet after which no answer to a repeated block is expected any more, at least.
+const UNSURE: Duration = Duration::from_millis(500);
+/// Quiet after which no second copy of a character is expected any more, at least.
+const ALONE: Duration = Duration::from_millis(30);
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ask {
@@ -55,6 +56,8 @@ struct Flight {
     data: usize,
     /// A block of 1024 bytes.
     long: bool,
+    /// When it was made.
+    began: Instant,
     copies: u8,
     /// Answers heard since the first copy; what is missing may still come.
     answers: u8,
@@ -83,14 +86,19 @@ pub(super) struct Core {
     number: u8,
     /// Blocks were sent more than once: answers may be out of step until the line was quiet.
     unsure: bool,
-    /// Input is passed over until the line has been quiet this long.
+    /// Input is passed over until then, and until the line has been quiet for so long.
     settle: Option<Instant>,
+    quiet: Duration,
     settle_latest: Instant,
-    /// Short blocks to send before a long one is tried again.
-    shy: u8,
-    shyness: u8,
+    /// The last file's end was settled.
+    settled: bool,
+    lengths: LengthPolicy,
     /// The longest time an answer took.
     slowest: Duration,
+    /// When the line has carried all that the port took, as far as its rate is known.
+    busy_until: Instant,
+    /// All that is queued was lent, and nothing was told since.
+    pub(super) lent: bool,
     /// An answer that came while the port had not told yet that all has left.
     early: Option<(u8, Instant)>,
     /// When we began to wait for the partner to begin.
@@ -113,10 +121,13 @@ impl Core {
             number: 1,
             unsure: false,
             settle: None,
+            quiet: Duration::ZERO,
             settle_latest: Instant::ZERO,
-            shy: 0,
-            shyness: SHY,
+            settled: false,
+            lengths: LengthPolicy::new(config.adapt_block),
             slowest: Duration::ZERO,
+            busy_until: Instant::ZERO,
+            lent: false,
             early: None,
             base: None,
             link: Link::new(config),
@@ -132,7 +143,17 @@ impl Core {
     }
 
     pub(super) fn takes_input(&self) -> bool {
-        !matches!(self.link.ending, Ending::Over(_) | Ending::Words(Outcome::Done))
+        // XMODEM is over with the acknowledgement of EOT, whatever the store still has to do.
+        let acknowledged = match self.state {
+            Sending::Close => true,
+            Sending::Next => self.link.stats.files_done > 0,
+            _ => false,
+        };
+        match self.link.ending {
+            Ending::Over(_) | Ending::Words(Outcome::Done) => false,
+            Ending::No => self.is_batch() || !acknowledged,
+            _ => true,
+        }
     }
 
     fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {
@@ -238,7 +259,8 @@ impl Core {
             self.number = self.number.wrapping_add(1);
             return true;
         }
-        self.launch(cx, Flight::new(data, len == LONG));
+        let flight = Flight::new(cx, data, len == LONG);
+        self.launch(cx, flight);
         false
     }
 
@@ -247,14 +269,9 @@ impl Core {
         // One long block against several short ones, each with a round trip. XMODEM keeps the
         // padding, so the fewer the better there.
         let least = if self.is_batch() { 4 * SHORT } else { 7 * SHORT };
-        let shy = self.shy > 0 && !self.streaming;
-        self.shy = self.shy.saturating_sub(1);
         // Receivers that ask for checksums are older than long blocks.
-        if longest == SHORT || shy || ready <= least || self.check == Check::Sum {
-            SHORT
-        } else {
-            LONG
-        }
+        let possible = longest == LONG && ready > least && self.check == Check::Crc;
+        if possible && (self.streaming || self.lengths.is_long()) { LONG } else { SHORT }
     }
 
     /// All blocks are out: EOT, when the answers are surely in step.
@@ -263,28 +280,32 @@ impl Core {
             return false;
         }
         if self.unsure {
-            self.settle(cx);
+            self.settle(cx, UNSURE);
+            return false;
+        }
+        if !self.settled && !self.is_batch() && self.link.config.line.reliable != Some(true) {
+            // An acknowledgement too many would be taken for that of EOT, and XMODEM's receiver
+            // has nothing to confirm it with.
+            self.settle(cx, ALONE);
             return false;
         }
         self.enter(cx, Sending::Eof);
         let at = self.queue.restart();
         mem.out[at] = EOT;
         self.queue.push(1);
-        self.launch(cx, Flight::new(0, false));
+        let flight = Flight::new(cx, 0, false);
+        self.launch(cx, flight);
         false
     }
 
     /// Passes over input until the line has been quiet: an answer too many would be taken for that
     /// to the next block.
-    fn settle(&mut self, cx: &Cx<'_>) {
-        self.unsure = false;
-        let quiet = self.quiet();
-        self.settle = Some(cx.now + quiet);
-        self.settle_latest = cx.now + quiet * 4;
-    }
-
-    fn quiet(&self) -> Duration {
-        (self.slowest * 2).clamp(Duration::from_millis(500), Duration::from_secs(5))
+    fn settle(&mut self, cx: &Cx<'_>, least: Duration) {
+        (self.unsure, self.settled) = (false, true);
+        let longest = Duration::from_secs(5);
+        self.quiet = (self.slowest + self.slowest / 4).clamp(least, longest);
+        self.settle = Some(cx.now + self.quiet);
+        self.settle_latest = cx.now + self.quiet * 4;
     }
 
     /// Puts what stands in the queue on its way, for the first time.
@@ -312,6 +333,7 @@ impl Core {
         let Some(flight) = &mut self.flight else { return };
         let again = u32::from(flight.copies);
         flight.copies += 1;
+        self.lent = false;
         self.early = None;
         if again > 0 {
             self.link.stats.retransmissions += 1;
@@ -347,9 +369,8 @@ impl Core {
         }
         // A first EOT is refused as a rule; that is no sign of trouble.
         self.unsure |= self.state == Sending::Data;
-        if flight.long && self.link.config.adapt_block && self.shy == 0 {
-            self.shy = self.shyness;
-            self.shyness = self.shyness.saturating_mul(2);
+        if flight.long {
+            self.lengths.damaged();
         }
         self.queue.rewind();
         let pause = self.link.pace.block();
@@ -380,10 +401,13 @@ impl Core {
             return;
         }
         self.link.moved = cx.now;
+        self.busy_until = self.busy_until.max(cx.now) + self.link.config.line_time(len);
+        self.lent = false;
         if self.queue.pending() == 0
             && let Some(flight) = &mut self.flight
         {
-            flight.left = Some(cx.now);
+            // A port that took it may have it in a buffer; on a line of known rate it leaves then.
+            flight.left = Some(self.busy_until.max(cx.now));
             if let Some((byte, at)) = self.early.take()
                 && cx.now - at < AT_ONCE
             {
@@ -396,8 +420,8 @@ impl Core {
         let mut used = 0;
         while used < bytes.len() {
             match self.link.ending {
+                _ if !self.takes_input() => break,
                 Ending::No => {}
-                Ending::Words(Outcome::Done) => break,
                 _ => {
                     used += self.link.pass_over(cx, bytes.len() - used);
                     break;
@@ -430,7 +454,7 @@ impl Core {
         }
         if self.settle.is_some() {
             self.link.stats.noise_bytes += 1;
-            self.settle = Some((cx.now + self.quiet()).min(self.settle_latest));
+            self.settle = Some((cx.now + self.quiet).min(self.settle_latest));
             return;
         }
         if self.streaming && self.state == Sending::Data && self.flight.is_none() {
@@ -451,7 +475,9 @@ impl Core {
                 self.queue.restart();
                 return self.word(cx, mem, byte);
             }
-            self.early = Some((byte, cx.now));
+            if self.lent {
+                self.early = Some((byte, cx.now));
+            }
             return;
         }
         self.word(cx, mem, byte);
@@ -459,7 +485,11 @@ impl Core {
 
     /// A character from the receiver.
     fn word(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
-        let Some(step) = on_word(self.state, byte) else {
+        // C and G differ in one bit. YMODEM says it twice, XMODEM does not.
+        let doubtful = byte == WANT_STREAM
+            && !self.is_batch()
+            && self.link.config.line.reliable == Some(false);
+        let Some(step) = on_word(self.state, byte).filter(|_| !doubtful) else {
             self.link.stats.noise_bytes += 1;
             return;
         };
@@ -550,16 +580,18 @@ impl Core {
     /// The receiver has what is out.
     fn advance(&mut self, cx: &mut Cx<'_>, byte: u8, age: Duration) {
         if let Some(flight) = self.flight {
-            if flight.copies == 1 && byte == ACK {
+            if byte == ACK {
                 self.slowest = self.slowest.max(age);
             }
             if self.is_start() && flight.copies == 1 {
                 let first = Duration::from_millis(u64::from(self.link.config.start_pause_ms));
                 self.link.pace.start_heard(first);
             }
-            if flight.answers < flight.copies && self.state == Sending::Data {
+            if flight.answers < flight.copies
+                && matches!(self.state, Sending::Data | Sending::Confirm)
+            {
                 // More answers than one may be on their way.
-                self.settle(cx);
+                self.settle(cx, UNSURE);
             }
         }
         match self.state {
@@ -570,6 +602,8 @@ impl Core {
             }
             Sending::Data => {
                 if let Some(flight) = self.flight.take() {
+                    let cost = cx.now - flight.began;
+                    self.lengths.taken(flight.long, flight.copies, cost);
                     self.counted(flight.data);
                 }
                 self.file.taken = true;
@@ -593,7 +627,7 @@ impl Core {
     fn answer_timeout(&self) -> Duration {
         let long = Duration::from_secs(u64::from(self.link.config.answer_timeout_s));
         match self.state {
-            Sending::Eof | Sending::Goodbye => {
+            Sending::Eof | Sending::Goodbye if !self.streaming => {
                 // Receivers do not stay for long after the end; lrzsz takes a second to answer.
                 let usual = self.slowest * 2 + Duration::from_millis(1500);
                 usual.clamp(Duration::from_secs(3), long.max(Duration::from_secs(3)))
@@ -662,8 +696,8 @@ impl Core {
 }
 
 impl Flight {
-    fn new(data: usize, long: bool) -> Self {
-        Self { data, long, copies: 0, answers: 0, silent: 0, left: None }
+    fn new(cx: &Cx<'_>, data: usize, long: bool) -> Self {
+        Self { data, long, began: cx.now, copies: 0, answers: 0, silent: 0, left: None }
     }
 }
 

@@ -70,7 +70,10 @@ impl Sink {
 
     /// What to show the store: position, and where the bytes stand.
     pub(crate) fn lend(&mut self) -> (u64, Range<usize>) {
-        self.lent = self.pending();
+        if self.lent == 0 {
+            // A request stays as it is until it is answered.
+            self.lent = self.pending();
+        }
         (self.offset, self.from..self.from + self.lent)
     }
 

@@ -145,7 +145,7 @@ impl Core {
 
     /// Passes over what comes until the line is silent. `cans` have come already.
     fn purge(&mut self, cx: &mut Cx<'_>, len: usize, cans: usize) {
-        if cans == 0 && self.streaming && self.state == Receiving::Data {
+        if cans == 0 && self.is_lost() {
             // A stream does not fall silent, and nothing can be had again.
             return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
         }
@@ -264,10 +264,15 @@ impl Core {
 
     /// A damaged block is over.
     fn ask_for_more(&mut self, cx: &mut Cx<'_>) {
-        if self.streaming && self.state == Receiving::Data {
+        if self.is_lost() {
             return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
         }
         self.ask_again(cx, true);
+    }
+
+    /// Something of a stream was damaged, block 0 included: `G` said again would mean to go on.
+    fn is_lost(&self) -> bool {
+        self.streaming && (self.owed || self.state == Receiving::Data)
     }
 
     fn nothing_came(&mut self, cx: &mut Cx<'_>) {

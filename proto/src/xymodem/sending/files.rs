@@ -39,6 +39,7 @@ impl Core {
             // XMODEM carries one file.
             return self.refuse(Refusal::Kind);
         }
+        self.settled = false;
         self.source = Source::new(self.file.info.size.filter(|_| self.is_batch()));
         self.link.stats.current_file_bytes = 0;
         self.enter(cx, Sending::Invite);
@@ -75,7 +76,8 @@ impl Core {
         let wire = finish(out, 0, len, self.check);
         self.queue.push(wire);
         self.enter(cx, if self.exhausted { Sending::Goodbye } else { Sending::Header });
-        self.launch(cx, Flight::new(0, false));
+        let flight = Flight::new(cx, 0, false);
+        self.launch(cx, flight);
     }
 
     /// The receiver is ready for block 1.

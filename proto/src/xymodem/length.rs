@@ -1,0 +1,72 @@
+//! How long the next block is (docs/decisions/020).
+//!
+//! A long block costs fewer round trips, a short one less when it is damaged. What blocks of either
+//! length really cost is measured, from the first byte to the acknowledgement, repetitions and all.
+
+use super::frame::{LONG, SHORT};
+use crate::time::Duration;
+
+/// Short blocks that are tried when the first long one was damaged: a kilobyte.
+const TRIAL: u8 = (LONG / SHORT) as u8;
+/// Short blocks after which a long one is tried again.
+const AGAIN: u8 = 40;
+/// A long block that needed more copies than this is not tried again: the next may not come
+/// through at all, and it may not be cut (\[XY88\]: a block that is repeated keeps its size).
+const MOST_COPIES: u8 = 4;
+
+/// Chooses between long and short blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LengthPolicy {
+    adapt: bool,
+    /// Smoothed time for one block of each length.
+    long: Option<Duration>,
+    short: Option<Duration>,
+    /// Short blocks still to try.
+    trial: u8,
+    /// Short blocks in a row.
+    shorts: u8,
+    /// Long blocks are given up.
+    hopeless: bool,
+}
+
+impl LengthPolicy {
+    pub(crate) fn new(adapt: bool) -> Self {
+        Self { adapt, long: None, short: None, trial: 0, shorts: 0, hopeless: false }
+    }
+
+    /// Whether the next block should be a long one.
+    pub(crate) fn is_long(&mut self) -> bool {
+        if self.trial > 0 {
+            self.trial -= 1;
+            return false;
+        }
+        if self.hopeless {
+            return false;
+        }
+        let dear = matches!((self.long, self.short), (Some(long), Some(short))
+            if long > short * u32::from(TRIAL));
+        self.shorts = if dear { self.shorts + 1 } else { 0 };
+        if self.shorts > AGAIN {
+            self.shorts = 0;
+            return true;
+        }
+        !dear
+    }
+
+    /// A long block was asked for again.
+    pub(crate) fn damaged(&mut self) {
+        if self.adapt && self.short.is_none() {
+            self.trial = TRIAL;
+        }
+    }
+
+    /// A block was acknowledged so long after it was first sent, and after so many copies.
+    pub(crate) fn taken(&mut self, long: bool, copies: u8, cost: Duration) {
+        if !self.adapt {
+            return;
+        }
+        self.hopeless |= long && copies > MOST_COPIES && self.short.is_some();
+        let smoothed = if long { &mut self.long } else { &mut self.short };
+        *smoothed = Some(smoothed.map_or(cost, |usual| (usual * 7 + cost) / 8));
+    }
+}

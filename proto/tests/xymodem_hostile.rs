@@ -1,0 +1,461 @@
+//! Any bytes at any moment: no panic, no endless loop, no false success.
+
+mod common;
+
+use common::{Dice, File, Pair, Sink, Source};
+use wetstring_proto::settings::Settings;
+use wetstring_proto::xymodem::frame::{Check, HEADER, finish};
+use wetstring_proto::xymodem::{Config, Receiver, Sender};
+use wetstring_proto::{
+    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Refusal, Status,
+    Store,
+};
+
+const VARIANTS: [&str; 5] = ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"];
+
+fn config(settings: &[(&str, &str)]) -> Config {
+    let mut config = Config { buffer_len: 2048, ..Config::default() };
+    for (name, value) in settings {
+        config.set(&format!("xymodem.{name}"), value).unwrap();
+    }
+    config
+}
+
+fn sender(config: &Config) -> Sender<Vec<u8>> {
+    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
+}
+
+fn receiver(config: &Config) -> Receiver<Vec<u8>> {
+    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
+}
+
+fn failed(blame: Blame, kind: FailureKind) -> Outcome {
+    Outcome::Failed(Failure { blame, kind })
+}
+
+/// One engine, its store and its time.
+struct Bench<'a> {
+    engine: &'a mut dyn Engine,
+    store: &'a mut dyn Store,
+    now: Instant,
+}
+
+impl<'a> Bench<'a> {
+    fn new(engine: &'a mut dyn Engine, store: &'a mut dyn Store) -> Self {
+        Self { engine, store, now: Instant(1) }
+    }
+
+    /// Gives bytes; returns how many were taken and what was said.
+    fn give(&mut self, bytes: &[u8]) -> (usize, Vec<u8>) {
+        let mut said = self.turn();
+        let mut used = 0;
+        loop {
+            let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+            let took = self.engine.receive(cx, &bytes[used..]);
+            used += took;
+            said.extend(self.turn());
+            if took == 0 || used == bytes.len() {
+                return (used, said);
+            }
+        }
+    }
+
+    /// Lets time pass; returns what was said.
+    fn wait(&mut self, time: Duration) -> Vec<u8> {
+        let (until, mut said) = (self.now + time, self.turn());
+        while let Some(next) = self.engine.deadline().filter(|next| *next <= until) {
+            assert!(next >= self.now || next.0 + 1_000_000 > self.now.0, "a deadline in the past");
+            self.now = self.now.max(next);
+            said.extend(self.turn());
+            if matches!(self.engine.status(), Status::Over(_)) {
+                break;
+            }
+        }
+        self.now = until;
+        said.extend(self.turn());
+        said
+    }
+
+    fn turn(&mut self) -> Vec<u8> {
+        let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+        let mut said = Vec::new();
+        for _ in 0..4 {
+            self.engine.tick(cx);
+            while let Some(request) = self.engine.request() {
+                let reply = self.store.answer(request);
+                self.engine.reply(cx, reply);
+            }
+            let bytes = self.engine.transmit(cx).to_vec();
+            self.engine.transmitted(cx, bytes.len());
+            said.extend(bytes);
+            while self.engine.event().is_some() {}
+        }
+        said
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        self.engine.status().outcome()
+    }
+}
+
+fn block(number: u8, data: &[u8], check: Check) -> Vec<u8> {
+    let mut block = vec![0; HEADER + data.len() + 2];
+    block[HEADER..HEADER + data.len()].copy_from_slice(data);
+    let len = finish(&mut block, number, data.len(), check);
+    block.truncate(len);
+    block
+}
+
+fn crc(number: u8, fill: u8) -> Vec<u8> {
+    block(number, &[fill; 128], Check::Crc)
+}
+
+fn header(text: &[u8]) -> Vec<u8> {
+    let mut data = vec![0; if text.len() < 128 { 128 } else { 1024 }];
+    data[..text.len()].copy_from_slice(text);
+    block(0, &data, Check::Crc)
+}
+
+#[test]
+fn random_bytes_and_random_blocks_come_to_an_end() {
+    for seed in 0..300u64 {
+        let mut dice = Dice(seed);
+        let variant = VARIANTS[dice.roll(5)];
+        let set = config(&[("variant", variant), ("answer-timeout", "5"), ("retries", "3")]);
+        let well_formed = seed % 3 > 0;
+        for is_sender in [true, false] {
+            let mut source = Source::new(vec![File::new("f", &[b'x'; 3000])]);
+            let mut sink = Sink::new();
+            let (mut s, mut r) = (sender(&set), receiver(&set));
+            let mut bench = if is_sender {
+                Bench::new(&mut s, &mut source)
+            } else {
+                Bench::new(&mut r, &mut sink)
+            };
+            for _ in 0..400 {
+                let bytes: Vec<u8> = if !well_formed {
+                    (0..dice.roll(300)).map(|_| dice.roll(256) as u8).collect()
+                } else if is_sender {
+                    vec![b"\x06\x15CG\x18\x04x"[dice.roll(7)]; 1 + dice.roll(2)]
+                } else {
+                    let data =
+                        vec![dice.roll(256) as u8; if dice.roll(3) == 0 { 1024 } else { 128 }];
+                    let check = if dice.roll(2) == 0 { Check::Crc } else { Check::Sum };
+                    let mut block = block(dice.roll(4) as u8, &data, check);
+                    if dice.roll(5) == 0 {
+                        let at = dice.roll(block.len());
+                        block[at] ^= 1 << dice.roll(8);
+                    }
+                    block
+                };
+                bench.give(&bytes);
+                bench.wait(Duration::from_millis(dice.roll(900) as u64));
+            }
+            bench.wait(Duration::from_secs(2000));
+            let over = matches!(bench.engine.status(), Status::Over(_));
+            assert!(over, "seed {seed} {variant}: {:?}", bench.engine.status());
+            assert!(bench.now < Instant::ZERO + Duration::from_secs(3000));
+        }
+    }
+}
+
+/// Bytes changed, lost and doubled in a good session with CRCs: success must be the truth.
+#[test]
+fn noise_never_makes_a_false_success() {
+    let mut through = 0;
+    for seed in 0..600u64 {
+        let mut dice = Dice(seed);
+        let variant = ["xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"][seed as usize % 4];
+        let set = config(&[("variant", variant), ("starts", "0"), ("answer-timeout", "5")]);
+        let bytes: Vec<u8> = (0..4000).map(|_| dice.roll(256) as u8).collect();
+        let (mut s, mut r) = (sender(&set), receiver(&set));
+        let mut source = Source::new(vec![File::new("f", &bytes)]);
+        let mut sink = Sink::new();
+        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+        pair.chunk = 50;
+        let one_in = 3000;
+        pair.meddle = Box::new(move |_, bytes| {
+            let mut at = 0;
+            while at < bytes.len() {
+                match dice.roll(one_in) {
+                    0 => bytes[at] = dice.roll(256) as u8,
+                    1 => drop(bytes.remove(at)),
+                    2 => bytes.insert(at, bytes[at]),
+                    _ => {}
+                }
+                at += 1;
+            }
+        });
+        let ends = pair.run();
+        let whole = sink.files.iter().filter(|file| file.complete).count();
+        for file in sink.files.iter().filter(|file| file.complete) {
+            let same = file.bytes.starts_with(&bytes);
+            assert!(same && file.bytes.len() < bytes.len() + 1024, "{variant} seed {seed}");
+        }
+        if ends.sender == Outcome::Done || ends.receiver == Outcome::Done {
+            assert_eq!(whole, 1, "{variant} seed {seed}: {ends:?}");
+        }
+        through += u32::from(ends.sender == Outcome::Done);
+    }
+    assert!(through > 300, "{through} came through");
+}
+
+/// 0x04 where no EOT belongs: at rest, before the first block, before the rest of a block.
+#[test]
+fn a_stray_eot_is_no_end_of_file() {
+    let set = config(&[("variant", "xmodem-crc")]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    assert_eq!(bench.wait(Duration::from_millis(100)), b"C");
+    // Before the first block.
+    let said = [bench.give(&[4]).1, bench.wait(Duration::from_millis(200))].concat();
+    assert_eq!(said, [0x15], "refused once");
+    assert_eq!(bench.give(&crc(1, b'a')).1, [6]);
+    // While the line is at rest: the sender, asked, sends its block again.
+    bench.give(&[4]);
+    assert_eq!(bench.wait(Duration::from_millis(200)), [0x15]);
+    assert_eq!(bench.give(&crc(1, b'a')).1, [6]);
+    // In front of a block, as a damaged SOH would be.
+    let mut bad = crc(2, b'b');
+    bad[0] = 4;
+    assert_eq!(bench.give(&bad).1, []);
+    assert_eq!(bench.wait(Duration::from_millis(1500)), [0x15]);
+    // An end behind a block that is owed is not taken, however often it comes.
+    for _ in 0..3 {
+        bench.give(&[4]);
+        assert_eq!(bench.wait(Duration::from_millis(200)), [0x15]);
+    }
+    assert_eq!(bench.give(&crc(2, b'b')).1, [6]);
+    // Now it is one.
+    bench.give(&[4]);
+    assert_eq!(bench.wait(Duration::from_millis(200)), [0x15]);
+    let said = [bench.give(&[4]).1, bench.wait(Duration::from_millis(200))].concat();
+    assert_eq!(said, [6]);
+    assert_eq!(bench.outcome(), Some(Outcome::Done));
+    assert_eq!(sink.files[0].bytes, [[b'a'; 128], [b'b'; 128]].concat());
+}
+
+/// An EOT before the announced length is refused, and then fatal.
+#[test]
+fn ymodem_does_not_end_before_its_length() {
+    for eot_rule in ["auto", "nak", "wait"] {
+        let set = config(&[("variant", "ymodem"), ("first-eot", eot_rule)]);
+        let (mut r, mut sink) = (receiver(&set), Sink::new());
+        let mut bench = Bench::new(&mut r, &mut sink);
+        assert_eq!(bench.give(&header(b"f\x00200 0 0")).1, b"C\x06C");
+        assert_eq!(bench.give(&crc(1, b'a')).1, [6]);
+        for _ in 0..5 {
+            bench.give(&[4]);
+            let said = bench.wait(Duration::from_millis(1500));
+            assert!(said.first().is_none_or(|byte| *byte != 6), "{eot_rule}: {said:?}");
+        }
+        assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Violation)));
+        assert!(!sink.files[0].complete);
+    }
+}
+
+#[test]
+fn announced_nonsense() {
+    let begin = |text: &[u8], refuse: Option<Refusal>| {
+        let set = config(&[("variant", "ymodem")]);
+        let (mut r, mut sink) = (receiver(&set), Sink { refuse, ..Sink::new() });
+        let mut bench = Bench::new(&mut r, &mut sink);
+        bench.give(&header(text));
+        (bench.outcome(), sink)
+    };
+    // 10 GB, a million files: it is for the store to say no.
+    let (outcome, sink) = begin(b"f\x0010000000000 0 0 0 1000000 99999999999999", None);
+    assert!(outcome.is_none() && sink.files.len() == 1);
+    let (outcome, _) = begin(b"f\x0010000000000", Some(Refusal::NoSpace));
+    assert_eq!(outcome, Some(failed(Blame::Local, FailureKind::Aborted)));
+    // A name without an end.
+    let (outcome, sink) = begin(&[b'n'; 1024], None);
+    assert_eq!(outcome, Some(failed(Blame::Peer, FailureKind::Violation)));
+    assert!(sink.files.is_empty());
+    // The longest name there can be.
+    let mut name = vec![b'n'; 1023];
+    name.push(0);
+    let (outcome, sink) = begin(&name, None);
+    assert!(outcome.is_none());
+    assert_eq!(sink.files[0].name.len(), 1023);
+}
+
+/// A name of 60 kB cannot be told: the file is refused here, the others go.
+#[test]
+fn a_name_of_60_kilobytes() {
+    let set = config(&[("variant", "ymodem")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
+    let long = "n".repeat(60_000);
+    let mut source = Source::new(vec![File::new(&long, b"x"), File::new("short", b"y")]);
+    let mut sink = Sink::new();
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
+    assert_eq!(sink.files.len(), 1);
+    assert_eq!((s.stats().files_done, s.stats().files_skipped), (1, 1));
+}
+
+#[test]
+fn a_file_that_never_ends() {
+    let set = config(&[("variant", "ymodem")]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    bench.give(&header(b"f\x00100"));
+    let mut blocks = 0u32;
+    while bench.outcome().is_none() {
+        blocks += 1;
+        bench.give(&block(blocks as u8, &[7; 1024], Check::Crc));
+        assert!(blocks < 1100, "bounded");
+    }
+    assert!(blocks > 1000, "a file that grows is taken up to its length");
+    assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Violation)));
+    assert_eq!(sink.files[0].bytes.len(), 100);
+}
+
+#[test]
+fn a_partner_that_only_repeats_itself() {
+    // The same block for ever.
+    let set = config(&[("variant", "xmodem-crc")]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    bench.wait(Duration::from_millis(10));
+    let mut acks = 0;
+    for _ in 0..50 {
+        bench.give(&crc(1, b'a'));
+        bench.wait(Duration::from_millis(600));
+        acks += 1;
+        if bench.outcome().is_some() {
+            break;
+        }
+    }
+    assert!(acks < 15, "{acks}");
+    assert_eq!(bench.outcome(), Some(failed(Blame::Line, FailureKind::TooManyRetries)));
+    // Start characters for ever.
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    for _ in 0..50 {
+        bench.give(b"C");
+        bench.wait(Duration::from_secs(3));
+    }
+    assert_eq!(bench.outcome(), Some(failed(Blame::Line, FailureKind::TooManyRetries)));
+    // Garbage for ever, without a pause.
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    for _ in 0..20_000 {
+        bench.give(&[0xd5; 10]);
+        bench.wait(Duration::from_millis(100));
+        if bench.outcome().is_some() {
+            break;
+        }
+    }
+    assert_eq!(bench.outcome(), Some(failed(Blame::Line, FailureKind::TooManyRetries)));
+}
+
+#[test]
+fn blocks_out_of_step_end_it() {
+    for (number, variant) in [(0, "xmodem-crc"), (3, "xmodem-crc"), (1, "ymodem"), (7, "ymodem")] {
+        let set = config(&[("variant", variant)]);
+        let (mut r, mut sink) = (receiver(&set), Sink::new());
+        let mut bench = Bench::new(&mut r, &mut sink);
+        let said = bench.give(&crc(number, b'a')).1;
+        assert!(said.ends_with(&[0x18, 0x08, 8, 8, 8, 8, 8, 8, 8]), "{variant} {number}: {said:?}");
+        assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Violation)));
+    }
+}
+
+/// What follows the end belongs to the shell.
+#[test]
+fn the_prompt_is_not_eaten() {
+    // XMODEM's sender: done with the last ACK.
+    let set = config(&[("variant", "xmodem-crc"), ("start-pause", "0")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    assert_eq!(bench.give(b"C").1.len(), 133);
+    bench.give(&[6]);
+    assert_eq!(bench.wait(Duration::from_millis(100)), [4]);
+    assert_eq!(bench.give(b"\x06$ ls\r\n").0, 1);
+    assert_eq!(bench.engine.status(), Status::Over(Outcome::Done));
+    // The receiver stays to say its last word again, but takes nothing else.
+    for prompt in [&b"$ "[..], b"\r\n# ", b"\x1b[0m"] {
+        let (mut r, mut sink) = (receiver(&set), Sink::new());
+        let mut bench = Bench::new(&mut r, &mut sink);
+        bench.give(&crc(1, b'a'));
+        for _ in 0..2 {
+            bench.give(&[4]);
+            bench.wait(Duration::from_millis(100));
+        }
+        assert_eq!(bench.engine.status(), Status::Lingering(Outcome::Done));
+        assert_eq!(bench.give(&[4]), (1, vec![6]), "the last ACK again");
+        assert_eq!(bench.give(prompt).0, 0);
+        assert_eq!(bench.engine.status(), Status::Over(Outcome::Done));
+    }
+    let set = config(&[("variant", "ymodem")]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    let null = header(b"");
+    let both = [&null[..], b"$ "].concat();
+    assert_eq!(bench.give(&both), (null.len(), b"C\x06".to_vec()));
+    assert_eq!(bench.engine.status(), Status::Over(Outcome::Done));
+}
+
+/// The words that a program says before it is ready hold letters that would start a transfer.
+#[test]
+fn prose_before_the_start() {
+    let set = config(&[("variant", "xmodem-crc"), ("start-pause", "0")]);
+    for (text, starts) in [
+        (&b"Give your Cisco XMODEM receive Command now.\r\n"[..], false),
+        (b"## Ready for binary (xmodem) download to 0x41000000 at 115200 bps...\r\nC", true),
+        (b"CCCCC", true),
+        (b"GO AHEAD\r\n\x15", true),
+        (b"NO CARRIER\r\n", false),
+    ] {
+        let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+        let mut bench = Bench::new(&mut s, &mut source);
+        let said = bench.give(text).1;
+        assert_eq!(!said.is_empty(), starts, "{}", text.escape_ascii());
+        assert!(said.len() <= 133, "sent once: {}", text.escape_ascii());
+    }
+    // A receiver passes over words and goes on.
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    let bytes = [&b"rz waiting for you\r\n"[..], &crc(1, b'a')].concat();
+    assert_eq!(bench.give(&bytes).1, b"C\x06");
+    // And over one stray newline between blocks.
+    let bytes = [&b"\r\n"[..], &crc(2, b'a')].concat();
+    assert_eq!(bench.give(&bytes).1, [6]);
+}
+
+/// A receiver that has asked many times before we came (U-Boot, Tera Term issue 351).
+#[test]
+fn stale_start_characters_do_not_repeat_block_zero() {
+    let set = config(&[("variant", "ymodem"), ("start-pause", "0")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 300])]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    let mut said = bench.give(b"CCC").1;
+    for _ in 0..3 {
+        said.extend(bench.wait(Duration::from_millis(50)));
+        said.extend(bench.give(b"C").1);
+    }
+    assert_eq!(said.len(), 133, "one block 0");
+    assert_eq!(bench.give(b"\x06C").1.len(), 133, "block 1");
+    // The receiver asks again after its time: it is heard.
+    bench.wait(Duration::from_secs(2));
+    let again = [bench.give(b"C").1, bench.wait(Duration::from_secs(1))].concat();
+    assert_eq!(again.len(), 133, "block 1 again");
+}
+
+/// lrzsz throws away what comes at once after its answer: the first loss costs a wait, the next
+/// blocks are sent a little later.
+#[test]
+fn a_pause_is_learnt_from_a_loss() {
+    let set = config(&[("variant", "xmodem-crc"), ("start-pause", "0")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 1000])]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    assert_eq!(bench.give(b"C").1.len(), 133);
+    assert_eq!(bench.give(&[6]).1.len(), 133, "at once");
+    // The block is not heard; after six seconds rx asks for it.
+    assert_eq!(bench.wait(Duration::from_secs(6)), []);
+    let said = [bench.give(&[0x15]).1, bench.wait(Duration::from_millis(2))].concat();
+    assert_eq!(said.len(), 133);
+    assert_eq!(bench.give(&[6]).1, [], "not at once");
+    assert_eq!(bench.wait(Duration::from_millis(2)).len(), 133, "but soon");
+}
