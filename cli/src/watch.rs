@@ -149,7 +149,8 @@ impl<'a> Observer<'a> {
         let name = self.meter.take().map_or_else(String::new, |meter| meter.name);
         self.missed += 1;
         let who = if by_peer { "by the peer" } else { "here" };
-        self.voice.say(Level::Error, &format!("{name}: cancelled {who}"));
+        let what = if name.is_empty() { "a file that had not begun" } else { &name };
+        self.voice.say(Level::Error, &format!("{what}: cancelled {who}"));
         self.voice.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
     }
 }

@@ -3,6 +3,8 @@
 //! Every child is waited for, and killed by its own handle if it takes too long.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub(crate) mod zmodem;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -9,6 +9,7 @@
 pub mod ckermit;
 pub mod lrzsz;
 pub mod material;
+pub mod uboot;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

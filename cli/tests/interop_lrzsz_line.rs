@@ -1,0 +1,64 @@
+//! lrzsz and `wst` through `wst line`: 9600 bit/s, a quarter of a second each way, and a burst of
+//! noise every two seconds, in real time.
+
+mod peers;
+
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use peers::lrzsz::{lrzsz, on_tcp, words};
+use peers::{Scene, all, material, same, wst};
+
+const LINE: &str = "9600,delay=250ms,burst=8@2s";
+/// The files take 5 to 60 seconds.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// One transfer: protocol, who sends, bytes, lrzsz's command.
+type Job = (&'static str, bool, usize, &'static str);
+
+fn transfer((protocol, we_send, len, command): &Job) -> Result<(), String> {
+    let scene = Scene::new();
+    let mut bytes = material::every_byte();
+    bytes.extend(material::random(len.saturating_sub(bytes.len()), 90));
+    let file = scene.file("from/a.bin", &bytes);
+    let (from, into) = (scene.folder("from"), scene.folder("in"));
+    let ends = ["line", LINE, "-a", "tcp-listen://127.0.0.1:0", "-b", "tcp-listen://127.0.0.1:0"];
+    let mut line = scene.start("line", &mut wst(ends))?;
+    let theirs = line.line_after("end A: listening on ")?;
+    let ours = line.line_after("end B: listening on ")?;
+
+    let dir = if *we_send { &into } else { &from };
+    let stream = TcpStream::connect(&theirs).map_err(|e| e.to_string())?;
+    let shell = format!("cd {}; {command}", dir.display());
+    let began = Instant::now();
+    let mut theirs = on_tcp(&scene, stream, &shell)?;
+    let mut args = words(&[if *we_send { "send" } else { "receive" }, "-P", protocol, "--quiet"]);
+    if *we_send {
+        args.push(file.clone().into());
+    } else {
+        args.extend([words(&["-o"]).remove(0), into.clone().into()]);
+    }
+    args.push(format!("tcp://{ours}").into());
+    let mut wst = scene.start("wst", &mut wst(args))?;
+    let (wst, theirs) = (wst.wait(PATIENCE), theirs.wait(PATIENCE));
+    let took = began.elapsed();
+    let (wst, theirs) = match (wst, theirs) {
+        (Ok(a), Ok(b)) if a.code == 0 && b.code == 0 => (a, b),
+        (a, b) => return Err(format!("after {took:?}: {a:?} {b:?}")),
+    };
+    println!("{protocol} {command}: {len} bytes in {took:?}");
+    same(&file, &into.join("a.bin")).map_err(|why| format!("{why}: {wst:?} {theirs:?}"))
+}
+
+#[test]
+fn through_noise_and_delay() {
+    let Some(_) = lrzsz() else { return };
+    let jobs: &[Job] = &[
+        ("zmodem", true, 8_000, "rz -b"),
+        ("zmodem", false, 8_000, "sz -b a.bin"),
+        ("zmodem", false, 8_000, "sz -b -o -L 256 a.bin"),
+        ("ymodem", true, 2_500, "rb"),
+        ("ymodem", false, 2_500, "sb a.bin"),
+    ];
+    all(jobs, 8, transfer);
+}

@@ -1,0 +1,224 @@
+//! `sz`, `rz` and the others by their names: links, help, flags, exit codes, signals.
+
+mod common;
+
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{Desk, Running, WST, run, tame, wst};
+use rustix::process::Signal;
+
+/// The program by another name.
+fn called<S: AsRef<std::ffi::OsStr>>(name: &str, args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(WST);
+    command.arg0(name).args(args);
+    tame(&mut command);
+    command.env_remove("ZMODEM_RESTRICTED").env_remove("ONAME").env("SHELL", "/bin/sh");
+    command
+}
+
+#[test]
+fn the_help_is_as_it_was() {
+    for name in ["sz", "rz", "rx"] {
+        let ran = run(called(name, ["--help"]));
+        ran.expect(0);
+        assert_eq!(ran.stderr, "");
+        let path = format!("{}/tests/snapshots/help-{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
+            std::fs::write(&path, &ran.stdout).expect("the snapshot can be written");
+        }
+        let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(wanted == ran.stdout, "{name} differs from its snapshot:\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn the_name_makes_the_program() {
+    for name in ["sz", "lsz", "-sz", "/usr/bin/sb", "lsx", "vsz"] {
+        let ran = run(called(name, ["--version"]));
+        ran.expect(0);
+        assert!(ran.stdout.contains("(wetstring)"), "{name}: {}", ran.stdout);
+    }
+    // A command pasted behind the name is lrzsz's way to run one. It is nobody's name here.
+    run(called("rzrmail", ["--version"])).expect(0);
+    assert!(run(called("rzrmail", ["--version"])).stdout.starts_with("wst "));
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    for (name, args) in [
+        ("sz", &[][..]),
+        ("sz", &["--nosuch", "f"]),
+        ("sz", &["-j", "f"]),
+        ("sz", &["-L", "31", "f"]),
+        ("sz", &["-w", "many", "f"]),
+        ("sz", &["-c", "rm -rf /"]),
+        ("sz", &["--tcp-client", "nowhere", "f"]),
+        ("sx", &["a", "b"]),
+        ("rz", &["name"]),
+        ("rx", &[]),
+        ("rx", &["a", "b"]),
+        ("rz", &["-s", "25:00"]),
+    ] {
+        let ran = run(called(name, args));
+        assert_eq!(ran.code(), 2, "{name} {args:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{name} {args:?}");
+        assert!(ran.stderr.starts_with(&format!("{name}: ")), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn flags_of_lrzsz_are_all_understood() {
+    let desk = Desk::new(10);
+    let data = desk.path("data.bin");
+    let send = "-+ -2 -4 -5 -8 -9 -a -b -e -E -f -k -n -N -o -O -p -q -r -R -S -T -u -U -v -vv -y -Y \
+        -X -Z -d --ymodem --xmodem --zmodem --append --twostop --try-4k --start-4k --try-8k \
+        --start-8k --ascii --binary --dot-to-slash --escape --rename --full-path --1k --newer \
+        --newer-or-longer --16-bit-crc --disable-timeouts --protect --resume --restricted --quiet \
+        --unlink --unrestrict --verbose --overwrite --overwrite-or-skip --timesync --turbo --tcp \
+        --syslog --syslog=off -B1024 --bufsize=auto -L512 --packetlen=512 -l1024 --framelen=1024 \
+        -m1 --min-bps=1 -M10 --min-bps-time=10 -s+10 --stop-at=23:59 -w8192 --windowsize=8192 -t100";
+    let receive = "-+ -a -b -c -C -D -e -E -j -O -p -q -r -R -S -u -U -v -X -y -Z --ymodem --append \
+        --ascii --binary --with-crc --allow-remote-commands --null --escape --rename --o-sync \
+        --protect --quiet --resume --restricted --timesync --syslog --syslog=off --keep-uppercase \
+        --unrestrict --verbose --xmodem --overwrite --zmodem --junk-path -B32768 --errors=7 -m1 \
+        -M10 -s+10 -t100 -w1024 --delay-startup=0";
+    // The help is asked for last, so that a flag that is not known is found and nothing is moved.
+    for (name, flags) in [("sz", send), ("rz", receive)] {
+        for flag in flags.split_whitespace() {
+            let mut args = vec![flag, "--help"];
+            args.extend((name == "sz").then_some(data.as_str()));
+            let ran = run(called(name, &args));
+            assert_eq!(ran.code(), 0, "{name} {flag}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn nothing_that_can_be_sent_is_told_to_both() {
+    let desk = Desk::new(10);
+    for (name, file) in [("sz", "missing"), ("sx", "missing"), ("sb", "in")] {
+        let ran = run(called(name, [desk.path(file)]));
+        ran.expect(128);
+        assert!(ran.stdout.contains("\u{18}\u{18}\u{18}\u{18}\u{18}"), "{:?}", ran.stdout);
+        assert!(ran.stderr.contains(file), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_signal_cancels_at_the_other_end_and_ends_with_its_number() {
+    let desk = Desk::new(10);
+    let data = desk.path("data.bin");
+    for (name, arg) in [("sz", &*data), ("rz", "-v"), ("sb", &data), ("rx", "f")] {
+        for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+            let mut command = called(name, [arg]);
+            command.stdin(Stdio::piped()).current_dir(desk.path("in"));
+            command.stdout(Stdio::piped()).stderr(Stdio::null());
+            let mut child = command.spawn().expect("the program starts");
+            // Kept open: the line has not closed.
+            let input = child.stdin.take();
+            std::thread::sleep(Duration::from_millis(300));
+            let pid = rustix::process::Pid::from_child(&child);
+            let began = std::time::Instant::now();
+            rustix::process::kill_process(pid, signal).expect("the child is there");
+            let out = child.wait_with_output().expect("the child ends");
+            drop(input);
+            assert_eq!(out.status.code(), Some(code), "{name}");
+            assert!(began.elapsed() < Duration::from_secs(2), "{name}: {:?}", began.elapsed());
+            let cancels = out.stdout.iter().filter(|byte| **byte == 0x18).count();
+            assert!(cancels >= 5, "{name}: {:?}", out.stdout);
+        }
+    }
+}
+
+#[test]
+fn the_line_that_ends_is_a_failure() {
+    let desk = Desk::new(10);
+    for (name, arg) in [("sz", desk.path("data.bin")), ("rz", "-q".to_owned())] {
+        let mut command = called(name, [arg]);
+        command.current_dir(desk.path("in"));
+        let ran = run(command);
+        ran.expect(128);
+        assert!(ran.elapsed < Duration::from_secs(5), "{name}: {:?}", ran.elapsed);
+    }
+}
+
+#[test]
+fn a_time_to_stop_stops() {
+    let mut command = called("rz", ["-s", "+1"]);
+    command.stdin(Stdio::piped());
+    let ran = Running::start(command).end();
+    ran.expect(128);
+    assert!(ran.elapsed < Duration::from_secs(4), "{:?}", ran.elapsed);
+    assert!(ran.stderr.contains("time to stop"), "{}", ran.stderr);
+}
+
+#[test]
+fn links_are_made_and_foreign_files_stay() {
+    let desk = Desk::new(10);
+    let into = desk.path("in");
+    std::fs::write(desk.path("in/rz"), "lrzsz").expect("a file");
+    symlink("/bin/true", desk.path("in/sx")).expect("a link");
+    let ran = run(wst(["install-links", &into]));
+    ran.expect(1);
+    assert!(ran.stderr.contains("rz is not ours"), "{}", ran.stderr);
+    assert_eq!(std::fs::read(desk.path("in/rz")).expect("the file"), b"lrzsz");
+    assert_eq!(desk.names().len(), 12, "{:?}", desk.names());
+    let mut sz = Command::new(desk.path("in/sz"));
+    sz.arg("--version");
+    tame(&mut sz);
+    assert!(run(sz).stdout.starts_with("sz (wetstring)"));
+    run(wst(["install-links", "--force", &into])).expect(0);
+    assert!(std::fs::symlink_metadata(desk.path("in/rz")).expect("the link").is_symlink());
+    // A second time there is nothing to do.
+    let again = run(wst(["install-links", &into]));
+    again.expect(0);
+    assert_eq!(again.stderr, "");
+    assert_eq!(desk.names().len(), 12, "{:?}", desk.names());
+    run(wst(["install-links", &desk.path("nowhere")])).expect(5);
+}
+
+/// The settings of a terminal that a raw mode changes.
+fn modes(terminal: &std::fs::File) -> (u32, u32, u32) {
+    let all = rustix::termios::tcgetattr(terminal).expect("a terminal");
+    (all.local_modes.bits(), all.input_modes.bits(), all.output_modes.bits())
+}
+
+#[test]
+fn the_terminal_comes_back_as_it_was() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let desk = Desk::new(10);
+    let data = desk.path("data.bin");
+    for (name, arg) in [("sz", &*data), ("rz", "-v")] {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&ours).expect("a terminal");
+        unlockpt(&ours).expect("a terminal");
+        let path = ptsname(&ours, Vec::new()).expect("its name");
+        let path = path.to_str().expect("a path").to_owned();
+        let open =
+            || std::fs::File::options().read(true).write(true).open(&path).expect("a terminal");
+        let (terminal, stdin) = (open(), open());
+        let before = modes(&terminal);
+        let mut command = called(name, [arg]);
+        command.current_dir(desk.path("in"));
+        command.stdin(stdin).stdout(open()).stderr(open());
+        let mut child = command.spawn().expect("the program starts");
+        drop(command);
+        std::thread::sleep(Duration::from_millis(300));
+        assert_ne!(modes(&terminal), before, "{name}: raw while it runs");
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, Signal::INT).expect("the child is there");
+        // What it writes must be read, or it waits.
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 1024];
+            while matches!(rustix::io::read(&ours, &mut buffer), Ok(1..)) {}
+        });
+        let status = child.wait().expect("the child ends");
+        assert_eq!(status.code(), Some(130), "{name}");
+        assert_eq!(modes(&terminal), before, "{name}");
+        drop(terminal);
+        reader.join().expect("the reader ends");
+    }
+}
