@@ -15,7 +15,7 @@ fn loadx_and_loady_take_what_wst_sends() {
     let mut bytes: Vec<u8> = material::every_byte();
     bytes.extend(material::random(10_001, 100));
     let small = scene.file("small.bin", &bytes);
-    let kernel = scene.file("kernel.bin", &material::random(200_000, 101));
+    let kernel = scene.file("kernel.bin", &material::random(60_000, 101));
     let one = scene.file("one.bin", b"\x8d");
     // XMODEM tells no length, but U-Boot takes the padding off.
     let jobs: &[(&str, &Path, &str)] = &[
