@@ -22,7 +22,7 @@ pub enum Content {
     Runs,
 }
 
-/// The lengths of [`Content::Runs`]: where Kermit's repeat counts begin to pay and end [KPM].
+/// The lengths of [`Content::Runs`]: where Kermit's repeat counts begin to pay and end \[KPM\].
 const RUNS: [usize; 10] = [1, 2, 3, 4, 5, 93, 94, 95, 188, 189];
 
 impl Content {

@@ -10,14 +10,12 @@
 //! wire bytes <- frame <- packet <- sender/receiver <- Reply from the store (and Command)
 //! ```
 //!
-//! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`file`], [`stats`] and [`memory`]
+//! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
-//! settings; [`kermit`] and [`xymodem`] are protocols.
+//! settings; [`kermit`], [`xymodem`] and [`zmodem`] are protocols.
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "alloc")]
-extern crate alloc;
 #[cfg(test)]
 extern crate std;
 

@@ -1,7 +1,7 @@
 //! The sender's window: packets that are under way, and which of them need sending again.
 //!
 //! Numbers here are absolute (they do not wrap); the wire carries them modulo 64. The window is
-//! slots in memory, a packet with number n in slot n mod the number of slots ([KPM] sliding
+//! slots in memory, a packet with number n in slot n mod the number of slots (\[KPM\] sliding
 //! windows, digest §13).
 
 use crate::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Frames <-> typed packets and their block checks.
 //!
 //! A frame is what the stream carries between MARK and the end of CHECK; a packet has a type, a
-//! number and a data field that has passed its check ([KPM] §4, digest §2–4).
+//! number and a data field that has passed its check (\[KPM\] §4, digest §2–4).
 
 use super::check::{Check, tochar, unchar};
 
