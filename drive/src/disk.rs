@@ -288,6 +288,11 @@ impl DiskStore {
         &self.files
     }
 
+    /// Whether stdin is still to be sent, or is being sent.
+    pub fn takes_stdin(&self) -> bool {
+        self.sending.as_ref().is_some_and(Sending::takes_stdin)
+    }
+
     /// How many files have no record, because there were too many.
     pub fn unlisted(&self) -> u64 {
         self.unlisted

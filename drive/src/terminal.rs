@@ -1,7 +1,9 @@
 //! Terminals and descriptors that must come back as they were, however the program ends.
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::termios::{OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
@@ -47,6 +49,18 @@ impl Restore {
     pub fn raw(fd: impl AsFd) -> io::Result<Self> {
         let guard = Self::settings(&fd)?;
         make_raw(&fd)?;
+        Ok(guard)
+    }
+
+    /// Lets single keys be read: nothing echoes and no line is awaited. Ctrl-C and its relatives
+    /// stay what they are.
+    pub fn keys(fd: impl AsFd) -> io::Result<Self> {
+        let guard = Self::settings(&fd)?;
+        let mut settings = tcgetattr(&fd)?;
+        settings.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        settings.special_codes[SpecialCodeIndex::VMIN] = 1;
+        settings.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(&fd, OptionalActions::Now, &settings)?;
         Ok(guard)
     }
 

@@ -95,7 +95,7 @@ fn a_signal_shortens_the_patience_to_what_is_left_of_a_second() {
     assert!(signals.since_first().unwrap() >= Duration::from_millis(100));
     let left = signals.patience(usual);
     assert!(left <= Duration::from_millis(450) && !left.is_zero(), "{left:?}");
-    std::thread::sleep(Duration::from_millis(1000));
+    std::thread::sleep(Duration::from_secs(1));
     assert_eq!(signals.patience(usual), Duration::ZERO);
     signals.reset();
     assert_eq!(signals.patience(usual), usual);

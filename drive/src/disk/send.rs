@@ -29,6 +29,7 @@ struct Outgoing {
     announced: Option<u64>,
     /// A pipe or stdin: bytes come once, in order.
     stream: bool,
+    stdin: bool,
     /// End of what was read so far.
     reached: u64,
     running: Running,
@@ -41,6 +42,11 @@ impl Sending {
 
     pub(super) fn is_open(&self) -> bool {
         self.current.is_some()
+    }
+
+    pub(super) fn takes_stdin(&self) -> bool {
+        let waits = self.sources.as_slice().iter().any(|source| source.from == Origin::Stdin);
+        waits || self.current.as_ref().is_some_and(|open| open.stdin)
     }
 
     /// Opens the next file that can be sent, and adds its record; those that cannot are recorded
@@ -186,7 +192,8 @@ fn open(source: &Source, digest: Option<DigestKind>) -> Result<Outgoing, Failed>
             announced = Some(before.st_size as u64);
         }
     }
-    Ok(Outgoing { file, before, announced, stream, reached: 0, running: Running::new(digest) })
+    let running = Running::new(digest);
+    Ok(Outgoing { file, before, announced, stream, stdin, reached: 0, running })
 }
 
 /// Waits until a stream has bytes or has ended. A FIFO that no writer has opened yet has not

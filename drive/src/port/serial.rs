@@ -200,8 +200,9 @@ impl Port for SerialLine {
     /// Waits until the last bit has left, sets the line back.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let Some(restore) = self.restore.take() else { return Ok(None) };
-        if self.written && !drained(&self.port, patience) {
-            // The other end has stopped us. Close would wait for it, up to half a minute.
+        if self.written && !drained(&self.port, patience) && self.pace.is_some() {
+            // The other end has stopped us. Close would wait for it, up to half a minute. Not so
+            // with a PTY, whose other side may still read our last words.
             let _ = tcflush(&self.port, QueueSelector::OFlush);
         }
         drop(restore);
