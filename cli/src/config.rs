@@ -3,6 +3,7 @@
 //! Later ones win: defaults of the table, the `[set]` of the file, the `[profile.NAME.set]` of the
 //! profile, flags and `--set`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -71,6 +72,8 @@ pub(crate) struct Everything {
     pub(crate) incomplete: Incomplete,
     /// What to go on with.
     pub(crate) resume: Resume,
+    /// What was set by name: the facts of a line do not change it.
+    chosen: BTreeSet<String>,
 }
 
 fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {
@@ -104,8 +107,19 @@ impl Everything {
         }
     }
 
+    /// Whether a setting was set by name, be it to its default.
+    pub(crate) fn is_chosen(&self, name: &str) -> bool {
+        self.chosen.contains(name)
+    }
+
     /// Sets one by its full name.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
+        self.put(name, value)?;
+        self.chosen.insert(name.to_owned());
+        Ok(())
+    }
+
+    fn put(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
         let Some(row) = STORE_TABLE.iter().find(|row| row.name == name) else {
             return self.protocol_mut(name).set(name, value);
         };

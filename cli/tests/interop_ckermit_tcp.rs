@@ -2,7 +2,9 @@
 
 mod peers;
 
+use std::fs::File;
 use std::slice::from_ref;
+use std::time::{Duration, UNIX_EPOCH};
 
 use peers::ckermit::{Mode, Over, Session};
 use peers::{Scene, all, ckermit, material, same};
@@ -75,5 +77,36 @@ fn wst_connects_to_a_listening_ckermit() {
         };
         let done = session.run()?.well()?;
         same(&file, &done.into.join("runs.bin"))
+    });
+}
+
+#[test]
+fn dates_are_right_in_every_zone_and_season() {
+    let Some(_) = ckermit() else { return };
+    // 2026-01-15 12:00 and 2026-07-15 12:00 UTC.
+    let seasons = [("winter", 1_768_478_400), ("summer", 1_784_116_800)];
+    let mut jobs = Vec::new();
+    for zone in ["UTC", "America/New_York", "Asia/Kolkata"] {
+        jobs.extend([(zone, true), (zone, false)]);
+    }
+    all(&jobs, 3, |(zone, we_send)| {
+        let (scene, mode) = (Scene::new().zone(zone), Mode::default());
+        let files = seasons.map(|(name, date)| {
+            let path = scene.file(&format!("from/{name}"), b"a day");
+            let file = File::options().write(true).open(&path).expect("the file");
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(date)).expect("its date");
+            path
+        });
+        let begin = if *we_send { Session::we_send } else { Session::they_send };
+        let done = begin(&scene, Over::TcpToUs, &mode, &files).run()?.well()?;
+        for (name, date) in seasons {
+            let arrived = std::fs::metadata(done.into.join(name)).and_then(|file| file.modified());
+            let arrived = arrived.map_err(|e| e.to_string())?.duration_since(UNIX_EPOCH);
+            let arrived = arrived.map_err(|e| e.to_string())?.as_secs();
+            if arrived != date {
+                return Err(format!("{name}: expected {date}, got {arrived}"));
+            }
+        }
+        Ok(())
     });
 }

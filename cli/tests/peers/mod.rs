@@ -63,13 +63,21 @@ pub fn gkermit() -> Option<PathBuf> {
 pub struct Scene {
     dir: tempfile::TempDir,
     count: AtomicUsize,
+    zone: Option<&'static str>,
 }
 
 impl Scene {
     /// An empty one.
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("wst-peers-").tempdir();
-        Self { dir: dir.expect("a temporary directory"), count: AtomicUsize::new(0) }
+        let dir = dir.expect("a temporary directory");
+        Self { dir, count: AtomicUsize::new(0), zone: None }
+    }
+
+    /// The same, its programs in this time zone.
+    pub fn zone(mut self, zone: &'static str) -> Self {
+        self.zone = Some(zone);
+        self
     }
 
     /// The path of something in it.
@@ -105,6 +113,9 @@ impl Scene {
         command.stdout(out.try_clone().map_err(io)?).stderr(out);
         // Nothing of the person's own configuration may change a test.
         command.env("XDG_CONFIG_HOME", self.path("no-config")).env("HOME", self.dir.path());
+        if let Some(zone) = self.zone {
+            command.env("TZ", zone);
+        }
         command.env("NO_COLOR", "1").env("TERM", "dumb").process_group(0);
         let child = command.spawn().map_err(io)?;
         Ok(Running { child, what: what.to_owned(), log, ended: false })
