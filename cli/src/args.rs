@@ -11,6 +11,7 @@ use wetstring_proto::xymodem::Variant;
 
 use crate::config::{Everything, STORE_TABLE};
 use crate::exit;
+use crate::keys;
 use crate::protocol::{self, Protocol};
 
 /// The verbs that will come, so that a person who types one learns so.
@@ -129,7 +130,7 @@ pub(crate) struct Transfer {
 
 /// `wst send`.
 #[derive(Args, Debug)]
-#[command(override_usage = "wst send [OPTIONS] FILE... LINE")]
+#[command(override_usage = "wst send [OPTIONS] FILE... LINE", after_help = keys::IN_HELP)]
 pub(crate) struct Send {
     /// Files to send (- is stdin, and needs --as), and last the line to send them over
     #[arg(required = true, value_name = "FILE... LINE")]
@@ -171,6 +172,7 @@ impl Send {
 
 /// `wst receive`.
 #[derive(Args, Debug)]
+#[command(after_help = keys::IN_HELP)]
 pub(crate) struct Receive {
     /// The line to receive from
     #[arg(value_name = "LINE")]
@@ -421,8 +423,26 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
         return (say.clone(), format!("wst: {say}\n"));
     }
     let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    (first.strip_prefix("error: ").unwrap_or(first).to_owned(), text)
+    (sentence(&text), text)
+}
+
+/// What clap says before it comes to tips and the usage, on one line.
+fn sentence(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let mut whole = String::new();
+    for line in lines {
+        // A list, such as of arguments that are missing, stands one to a line.
+        let between = if whole.is_empty() {
+            ""
+        } else if whole.ends_with(':') || line.starts_with('[') {
+            " "
+        } else {
+            ", "
+        };
+        whole.push_str(between);
+        whole.push_str(line);
+    }
+    whole.strip_prefix("error: ").map_or(whole.clone(), str::to_owned)
 }
 
 /// Whether the JSON output was asked for, even if the rest of the line makes no sense.

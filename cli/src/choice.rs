@@ -180,10 +180,16 @@ impl Engine for Choice {
 /// ZPAD and ZDLE, with which every header of ZMODEM begins.
 const HEADER: [u8; 2] = [b'*', 0x18];
 
+const CTRL_C: u8 = 3;
+
 /// A receiver's question: Kermit (first) or ZMODEM (second)?
 pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
     if matches!(zmodem::recognise(bytes), Some((_, Speaker::Sender))) {
         return Verdict::Second;
+    }
+    if bytes.windows(3).any(|three| three == [CTRL_C; 3]) {
+        // A person wants it to end, and Kermit knows that.
+        return Verdict::First;
     }
     let plain = |byte: &u8| byte & 0x7F;
     // MARK, length, sequence number 0, and a Send-Init or an Error.
@@ -250,6 +256,9 @@ mod tests {
         assert_eq!(kermit_or_zmodem(&parity), Verdict::First);
         assert_eq!(kermit_or_zmodem(b"**\x18B0100000000"), Verdict::Unclear);
         assert_eq!(kermit_or_zmodem(b"\x01\x01\x01hello"), Verdict::Unclear);
+        // Somebody at the keyboard.
+        assert_eq!(kermit_or_zmodem(b"x\x03\x03"), Verdict::Unclear);
+        assert_eq!(kermit_or_zmodem(b"x\x03\x03\x03"), Verdict::First);
     }
 
     #[test]

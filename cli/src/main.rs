@@ -11,6 +11,8 @@ mod demo;
 mod exit;
 mod facts;
 mod filter;
+mod hint;
+mod keys;
 mod limits;
 mod line;
 mod links;

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{Sink, Stdout};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use wetstring_drive::disk::{
 use wetstring_drive::port::{OpenError, PATIENCE};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, SinkStore, open, run};
 use wetstring_proto::xymodem::Variant;
-use wetstring_proto::{Engine, FileKind, Outcome, Store};
+use wetstring_proto::{Engine, Failure, FailureKind, FileKind, Outcome, Store};
 
 use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
@@ -20,6 +21,7 @@ use crate::config::{Everything, File};
 use crate::exit::{self, Exit};
 use crate::facts;
 use crate::filter::Filter;
+use crate::hint;
 use crate::limits::Limits;
 use crate::protocol::Protocol;
 use crate::record::Recorder;
@@ -87,6 +89,22 @@ impl Keeper {
         }
     }
 
+    fn takes_stdin(&self) -> bool {
+        matches!(self, Self::Disk(disk) if disk.takes_stdin())
+    }
+
+    /// Files of which there is no record.
+    fn unlisted(&self) -> u64 {
+        if let Self::Disk(disk) = self { disk.unlisted() } else { 0 }
+    }
+
+    /// What has come of the last file is wrong, and not to be continued.
+    fn discard_partial(&mut self) {
+        if let Self::Disk(disk) = self {
+            disk.discard_partial();
+        }
+    }
+
     fn last_error(&self) -> Option<&str> {
         match self {
             Self::Disk(disk) => disk.last_error(),
@@ -146,6 +164,7 @@ pub(crate) fn send(
         }
         voice.say(Level::Note, NAMELESS_SENT);
     }
+    hint::say(voice, Way::Send, Some(protocol), &all, &spec);
     let keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
     let speaks = Speaks::One(protocol);
     let filter = Filter {
@@ -188,8 +207,14 @@ fn sources(verb: &Send, files: &[PathBuf], spec: &LineSpec) -> Result<Vec<Source
 pub(crate) fn readable(path: &Path) -> Result<(), String> {
     let name = escaped(path.as_os_str().as_bytes());
     let metadata = std::fs::metadata(path).map_err(|e| format!("could not read {name}: {e}"))?;
-    if metadata.is_dir() {
-        return Err(format!("expected a file, got the directory {name}"));
+    let kind = metadata.file_type();
+    if kind.is_fifo() {
+        // To open it and let go would end its writer. It is opened once, to be sent.
+        return Ok(());
+    }
+    if !kind.is_file() {
+        let what = if kind.is_dir() { "the directory" } else { "the device or socket" };
+        return Err(format!("expected a file, got {what} {name}"));
     }
     std::fs::File::open(path).map(drop).map_err(|e| format!("could not read {name}: {e}"))
 }
@@ -234,6 +259,7 @@ pub(crate) fn receive(
         })?;
         Keeper::Disk(Box::new(disk))
     };
+    hint::say(voice, Way::Receive, protocol, &all, &spec);
     let speaks = protocol.map_or(Speaks::KermitOrZmodem, Speaks::One);
     let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
     // Kermit's engines convert text themselves.
@@ -292,14 +318,17 @@ impl Job<'_> {
         facts::apply(port.facts(), &mut self.all);
         let mut engine = self.engine().map_err(usage)?;
         let rate_bps = port.facts().rate_bps;
-        let mut observer =
-            Observer::new(voice, self.way, rate_bps).limit(self.limits.clone()).call(&self.unnamed);
+        let free = self.spec != LineSpec::Stdio && !self.keeper.takes_stdin();
+        let mut observer = Observer::new(voice, self.way, rate_bps)
+            .limit(self.limits.clone())
+            .call(&self.unnamed)
+            .listen(free);
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(&signals);
         let mut store = self.filter.before(self.keeper.store());
         let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
         observer.finish();
-        match port.finish(PATIENCE) {
+        match port.finish(signals.patience(PATIENCE)) {
             Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
             Ok(None) => {}
             Err(e) => voice.say(Level::Detail, &format!("the line did not close well: {e}")),
@@ -308,7 +337,14 @@ impl Job<'_> {
         if let Some(error) = recorder.finish() {
             voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
         }
-        self.tell_records();
+        let differs = matches!(
+            ended.outcome,
+            Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. })
+        );
+        if differs {
+            self.keeper.discard_partial();
+        }
+        self.tell_records(!differs);
         Ok(self.conclude(&ended, &observer))
     }
 
@@ -357,7 +393,7 @@ impl Job<'_> {
     }
 
     /// What only the store knows: where files are, and which could not be read.
-    fn tell_records(&self) {
+    fn tell_records(&self, resumable: bool) {
         for record in self.keeper.files() {
             let nameless = record.wire_name.is_empty();
             let name = escaped(if nameless { &self.unnamed } else { &record.wire_name });
@@ -371,7 +407,8 @@ impl Job<'_> {
                 }
                 (FileOutcome::Partial, Some(path)) if self.way == Way::Receive => {
                     let size = words::size(record.size);
-                    let say = format!("{name}: {size} kept in {path}; send it again with --resume");
+                    let advice = if resumable { "; send it again with --resume" } else { "" };
+                    let say = format!("{name}: {size} kept in {path}{advice}");
                     self.voice.say(Level::Note, &say);
                 }
                 (FileOutcome::Skipped(why), _) => {
@@ -395,6 +432,7 @@ impl Job<'_> {
         let files: Vec<Value> = self.keeper.files().iter().map(record_json).collect();
         let fields = json!({
             "files": files,
+            "unlisted": self.keeper.unlisted(),
             "verified": observer.verified,
             "unverified": observer.unverified,
             "elapsed_s": ended.elapsed.as_secs_f64(),

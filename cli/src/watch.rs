@@ -1,9 +1,12 @@
 //! Sees a transfer: progress and events for the person and for a program.
 
+use std::os::fd::BorrowedFd;
+
 use serde_json::{Value, json};
 use wetstring_drive::Watch;
 use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
 
+use crate::keys::{self, Keys};
 use crate::limits::{Guard, Limits};
 use crate::progress::{Meter, Progress, Reading};
 use crate::voice::{Level, Voice};
@@ -43,6 +46,9 @@ pub(crate) struct Observer<'a> {
     pub(crate) verified: u64,
     /// The last words of the partner, safe to show.
     pub(crate) partner_said: Option<String>,
+    /// Whether stdin is free for a person's keys.
+    listens: bool,
+    keys: Option<Keys>,
     guard: Guard,
     /// What to call a file whose name the protocol does not tell.
     unnamed: String,
@@ -63,10 +69,18 @@ impl<'a> Observer<'a> {
             unverified: 0,
             verified: 0,
             partner_said: None,
+            listens: false,
+            keys: None,
             guard: Guard::new(Limits::default()),
             unnamed: "(no name)".to_owned(),
             broken_limit: None,
         }
+    }
+
+    /// Listens to the keyboard too, if stdin is one and `free`.
+    pub(crate) fn listen(mut self, free: bool) -> Self {
+        self.listens = free;
+        self
     }
 
     /// Ends the transfer when one of these is broken.
@@ -88,14 +102,21 @@ impl<'a> Observer<'a> {
         if name.is_empty() { self.unnamed.clone() } else { escaped(name) }
     }
 
-    /// Takes the bar away.
+    /// Takes the bar away, and gives the keyboard back.
     pub(crate) fn finish(&mut self) {
+        (self.keys, self.listens) = (None, false);
         self.progress.clear();
     }
 
     fn started(&mut self, info: &FileInfo<'_>, offset: u64, stats: &Stats) {
         let name = self.title(info.name);
         self.voice.event("file-started", started_json(info, offset));
+        if std::mem::take(&mut self.listens) {
+            self.keys = Keys::take();
+            if self.keys.is_some() {
+                self.voice.say(Level::Note, keys::HELP);
+            }
+        }
         if offset > 0 {
             let say = format!("{name}: going on at {}", words::size(offset));
             self.voice.say(Level::Note, &say);
@@ -177,7 +198,14 @@ impl Watch for Observer<'_> {
     }
 
     fn command(&mut self) -> Option<Command> {
-        self.broken_limit.map(|_| Command::Abort)
+        if self.broken_limit.is_some() {
+            return Some(Command::Abort);
+        }
+        self.keys.as_mut()?.command()
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        self.keys.as_ref()?.wake()
     }
 
     fn progress(&mut self, stats: &Stats) {

@@ -108,6 +108,24 @@ fn the_last_event_comes_once_even_on_a_usage_error() {
 }
 
 #[test]
+fn the_message_of_a_usage_error_is_a_whole_sentence() {
+    for (args, sentence) in [
+        (
+            &["send", "--json"][..],
+            "the following required arguments were not provided: <FILE... LINE>...",
+        ),
+        (&["receive", "--json"], "the following required arguments were not provided: <LINE>"),
+        (
+            &["send", "f", "-", "--check", "9", "--json"],
+            "invalid value '9' for '--check <WORD>' [possible values: 1, 2, 3, B, 5]",
+        ),
+    ] {
+        let end = run(wst(args)).events().pop().expect("an event");
+        assert_eq!(end["message"], sentence);
+    }
+}
+
+#[test]
 fn a_line_that_cannot_be_opened_ends_with_3() {
     let desk = Desk::new(10);
     let data = desk.path("data.bin");
@@ -130,6 +148,9 @@ fn a_file_that_cannot_be_read_ends_with_5_before_the_line_is_opened() {
     let ran = run(wst(["send", &desk.path("in"), "/dev/no-such-device"]));
     ran.expect(5);
     assert!(ran.stderr.contains("expected a file, got the directory"), "{}", ran.stderr);
+    let ran = run(wst(["send", "/dev/null", "/dev/no-such-device"]));
+    ran.expect(5);
+    assert!(ran.stderr.contains("got the device or socket /dev/null"), "{}", ran.stderr);
 }
 
 #[test]

@@ -1,0 +1,180 @@
+//! A person at a terminal: the keys of a transfer, and what is said before the line goes quiet.
+
+mod common;
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use common::{Desk, Ran, Running, WST, tame, wst};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Termios, tcgetattr};
+
+/// The program at a terminal of its own, as from a shell: it is in front there.
+struct Desktop {
+    child: Child,
+    keyboard: File,
+    terminal: File,
+    before: Termios,
+    screen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Desktop {
+    fn start(args: &[&str]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pty");
+        grantpt(&master).and_then(|()| unlockpt(&master)).expect("its other side");
+        let name = ptsname(&master, Vec::new()).expect("its name");
+        let mut both = File::options();
+        let terminal = both.read(true).write(true).open(name.to_str().expect("a path"));
+        let terminal = terminal.expect("the terminal");
+        let before = tcgetattr(&terminal).expect("its settings");
+        // util-linux's, which gives the program a session with this terminal.
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(WST).args(args);
+        tame(&mut command);
+        let copy = || terminal.try_clone().expect("a copy");
+        command.stdin(copy()).stdout(copy()).stderr(copy());
+        let child = command.spawn().expect("setsid starts");
+        drop(command);
+        let keyboard = File::from(master);
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let (mut reader, shown) = (keyboard.try_clone().expect("a copy"), screen.clone());
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(len @ 1..) = reader.read(&mut buffer) {
+                shown.lock().expect("the screen").extend_from_slice(&buffer[..len]);
+            }
+        });
+        Self { child, keyboard, terminal, before, screen }
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
+    }
+
+    /// Waits until something is true.
+    #[track_caller]
+    fn until(&self, what: &str, mut so: impl FnMut(&Self) -> bool) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !so(self) {
+            assert!(Instant::now() < end, "expected {what}, got {}", self.screen());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn modes(&self) -> LocalModes {
+        tcgetattr(&self.terminal).expect("its settings").local_modes
+    }
+
+    fn press(&mut self, keys: &[u8]) {
+        self.keyboard.write_all(keys).expect("the terminal is there");
+    }
+
+    /// Waits for the end, and looks whether the terminal is as it was.
+    #[track_caller]
+    fn end(&mut self) -> ExitStatus {
+        let end = Instant::now() + Duration::from_secs(20);
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the child") {
+                break status;
+            }
+            if Instant::now() > end {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                panic!("it did not end: {}", self.screen());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let after = tcgetattr(&self.terminal).expect("its settings");
+        assert_eq!(after.local_modes, self.before.local_modes, "{}", self.screen());
+        assert_eq!(after.input_modes, self.before.input_modes, "{}", self.screen());
+        status
+    }
+}
+
+/// Two files on a line of 19,200 bps, on which each takes a minute; a key is pressed while the
+/// first moves. How the sender ended, what it showed, how the receiver ended, what is there.
+fn pressed(key: &[u8]) -> (ExitStatus, String, Ran, Vec<String>) {
+    let desk = Desk::new(120_000);
+    let second = desk.path("second");
+    std::fs::write(&second, "short").expect("the file");
+    let (a, b) = (desk.path("a"), desk.path("b"));
+    let (end_a, end_b) = (format!("pty:{a}"), format!("pty:{b}"));
+    let line = Running::start(wst(["line", "19200", "-a", &end_a, "-b", &end_b]));
+    line.says("line 19200");
+    let (into, at_b) = (desk.path("in"), format!("serial:{b}?baud=19200"));
+    let receiver = Running::start(wst(["receive", "-o", &into, &at_b]));
+    let at_a = format!("serial:{a}?baud=19200");
+    let data = desk.path("data.bin");
+    let mut person = Desktop::start(&["send", &data, &second, &at_a]);
+    person.until("the keys", |person| person.screen().contains("keys: x cancels this file"));
+    assert!(!person.modes().intersects(LocalModes::ECHO | LocalModes::ICANON));
+    assert!(person.modes().contains(LocalModes::ISIG), "Ctrl-C stays what it is");
+    std::thread::sleep(Duration::from_millis(500));
+    let began = Instant::now();
+    person.press(key);
+    let status = person.end();
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+    let there = receiver.end();
+    line.signal(rustix::process::Signal::INT);
+    line.end();
+    (status, person.screen(), there, desk.names())
+}
+
+#[test]
+fn x_cancels_the_file_and_the_next_one_comes() {
+    let (status, screen, received, names) = pressed(b"?x");
+    assert_eq!(status.code(), Some(1), "{screen}");
+    assert!(screen.contains("data.bin: cancelled here"), "{screen}");
+    assert!(screen.contains("second: sent 5 B"), "{screen}");
+    assert_eq!(received.code(), 1, "{}", received.stderr);
+    assert!(names.contains(&"second".to_owned()), "{names:?}");
+}
+
+#[test]
+fn z_cancels_all_that_follow() {
+    let (status, screen, received, names) = pressed(b"z");
+    assert_eq!(status.code(), Some(1), "{screen}");
+    assert!(!screen.contains("second: sent"), "{screen}");
+    assert_eq!(received.code(), 1, "{}", received.stderr);
+    assert!(!names.contains(&"second".to_owned()), "{names:?}");
+}
+
+#[test]
+fn e_ends_with_an_error_that_the_partner_hears() {
+    let (status, screen, received, _) = pressed(b"e");
+    assert_eq!(status.code(), Some(130), "{screen}");
+    assert_eq!(received.code(), 4, "{}", received.stderr);
+}
+
+#[test]
+fn ctrl_c_still_ends_and_the_terminal_comes_back() {
+    let (status, screen, received, _) = pressed(b"\x03");
+    assert_eq!(status.code(), Some(130), "{screen}");
+    assert_eq!(received.code(), 4, "{}", received.stderr);
+}
+
+#[test]
+fn a_person_at_the_far_end_is_told_how_to_go_on_and_how_to_stop() {
+    let desk = Desk::new(10);
+    let (into, data) = (desk.path("in"), desk.path("data.bin"));
+    for (args, say) in [
+        (
+            &["receive", "-", "-o", &into][..],
+            "ready to receive: start sending in your terminal program",
+        ),
+        (&["receive", "-", "-P", "kermit", "-o", &into], "3 times ctrl-c stops"),
+        (&["send", &data, "-"], "ready to send: start receiving in your terminal program"),
+    ] {
+        let mut person = Desktop::start(args);
+        person.until(say, |person| person.screen().contains(say));
+        // From now on keys are bytes of the line.
+        person.until("a raw terminal", |person| !person.modes().contains(LocalModes::ISIG));
+        std::thread::sleep(Duration::from_millis(100));
+        person.press(b"\x03\x03\x03");
+        let status = person.end();
+        assert!(!status.success(), "{args:?}: {}", person.screen());
+    }
+}
