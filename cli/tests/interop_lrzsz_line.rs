@@ -13,6 +13,9 @@ const LINE: &str = "9600,delay=250ms,burst=8@2s";
 /// The files take 5 to 60 seconds.
 const PATIENCE: Duration = Duration::from_secs(150);
 
+/// How long lrzsz is waited for once our end is done.
+const AFTER: Duration = Duration::from_secs(15);
+
 /// One transfer: protocol, who sends, bytes, lrzsz's command.
 type Job = (&'static str, bool, usize, &'static str);
 
@@ -35,28 +38,40 @@ fn transfer((protocol, we_send, len, command): &Job) -> Result<(), String> {
     let mut args = words(&[if *we_send { "send" } else { "receive" }, "-P", protocol, "--quiet"]);
     if *we_send {
         args.push(file.clone().into());
+        // What TCP and the line hold already cannot be taken back when rz finds an error in it.
+        if *protocol == "zmodem" {
+            args.extend(words(&["--window=1024", "--send-length=256"]));
+        }
     } else {
         args.extend([words(&["-o"]).remove(0), into.clone().into()]);
     }
     args.push(format!("tcp://{ours}").into());
     let mut wst = scene.start("wst", &mut wst(args))?;
-    let (wst, theirs) = (wst.wait(PATIENCE), theirs.wait(PATIENCE));
+    let wst = wst.wait(PATIENCE)?;
     let took = began.elapsed();
-    let (wst, theirs) = match (wst, theirs) {
-        (Ok(a), Ok(b)) if a.code == 0 && b.code == 0 => (a, b),
-        (a, b) => return Err(format!("after {took:?}: {a:?} {b:?}")),
-    };
+    let said = theirs.said();
+    if wst.code != 0 {
+        return Err(format!("after {took:?}: {wst:?}; lrzsz: {said}"));
+    }
+    same(&file, &into.join("a.bin")).map_err(|why| format!("{why}: {wst:?}; lrzsz: {said}"))?;
     println!("{protocol} {command}: {len} bytes in {took:?}");
-    same(&file, &into.join("a.bin")).map_err(|why| format!("{why}: {wst:?} {theirs:?}"))
+    // A receiver of lrzsz 0.12.21rc whose last header was damaged waits, and then frees memory twice
+    // and is aborted: the file is whole, its exit code says nothing.
+    match theirs.wait(AFTER) {
+        Ok(end) if end.code == 0 => Ok(()),
+        Ok(end) if *we_send && end.code == 134 && end.said.contains("double free") => Ok(()),
+        Err(_) if *we_send => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
 }
 
 #[test]
 fn through_noise_and_delay() {
     let Some(_) = lrzsz() else { return };
     let jobs: &[Job] = &[
-        ("zmodem", true, 8_000, "rz -b"),
-        ("zmodem", false, 8_000, "sz -b a.bin"),
-        ("zmodem", false, 8_000, "sz -b -o -L 256 a.bin"),
+        ("zmodem", true, 5_000, "rz -b"),
+        ("zmodem", false, 5_000, "sz -b a.bin"),
+        ("zmodem", false, 5_000, "sz -b -o -L 256 a.bin"),
         ("ymodem", true, 2_500, "rb"),
         ("ymodem", false, 2_500, "sb a.bin"),
     ];
