@@ -168,9 +168,9 @@ fn sb_sends_batches_to_wst() {
         let done = run(&scene, *over, &args, &scene.folder("from"), command, LIMIT)?;
         // Ordinary YMODEM is waited for to the end by both.
         if *protocol == "ymodem-g" {
-            ended(*over, done)?
+            ended(*over, done)?;
         } else {
-            done.well().map(drop)?
+            done.well().map(drop)?;
         }
         arrived(&files, &scene.folder("in"))
     });
