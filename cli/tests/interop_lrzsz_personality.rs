@@ -132,7 +132,7 @@ fn resuming_and_files_that_exist() {
         let scene = Scene::new();
         let file = scene.file("from/a.bin", &bytes);
         let there = scene.file("in/a.bin", before);
-        let ends = run(&scene, job, &[file.clone()])?;
+        let ends = run(&scene, job, std::slice::from_ref(&file))?;
         if *whole {
             same(&file, &there).map_err(|why| format!("{why}: {ends:?}"))?;
             let well = ends.0.code == 0 && ends.1.code == 0;

@@ -113,7 +113,8 @@ fn sixty_four_mebibytes_through_a_pipe() {
     let file = scene.file("from/big.bin", &material::random(64 << 20, 61));
     let (from, into) = (scene.folder("from"), scene.folder("in"));
     let limit = Duration::from_secs(100);
-    let there = run(&scene, Over::Pipe, &send(&[], &[file.clone()]), &into, "rz -b", limit);
+    let there =
+        run(&scene, Over::Pipe, &send(&[], std::slice::from_ref(&file)), &into, "rz -b", limit);
     let there = there.and_then(Done::well).unwrap_or_else(|why| panic!("{why}"));
     same(&file, &into.join("big.bin")).unwrap_or_else(|why| panic!("{why}"));
     fs::remove_file(into.join("big.bin")).expect("it is there");
@@ -144,7 +145,14 @@ fn wst_resumes_at_rz() {
         let file = scene.file("from/a.bin", &bytes);
         scene.file("in/a.bin", &bytes[..*there]);
         let into = scene.folder("in");
-        let done = run(&scene, Over::Pipe, &send(flags, &[file.clone()]), &into, command, LIMIT)?;
+        let done = run(
+            &scene,
+            Over::Pipe,
+            &send(flags, std::slice::from_ref(&file)),
+            &into,
+            command,
+            LIMIT,
+        )?;
         let sent = bytes_of(&done, "wire_out_bytes")?;
         let rest = (bytes.len() - there) as u64;
         if sent > rest + rest / 20 + 70_000 {
