@@ -126,6 +126,10 @@ fn what_the_person_allows_is_done() {
         // One second after 1970, and long after now.
         (&["-y"], newer, "7 1 0 0 1 7", &["f"], "old"),
         (&["-y"], newer, "7 17777777777 0 0 1 7", &["f"], "payload"),
+        // Newer or longer; different; and the same length with a date before.
+        (&["-y"], [0, 0, 1, 1], "7 1 0 0 1 7", &["f"], "payload"),
+        (&["-y"], [0, 0, 6, 1], "7 1 0 0 1 7", &["f"], "payload"),
+        (&["-y"], [0, 0, 1, 1], "3 1 0 0 1 3", &["f"], "old"),
         (&["-E"], PLAIN, "7 0 0 0 1 7", &["f", "f.0"], "old"),
         (&[], rename, "7 0 0 0 1 7", &["f", "f.0"], "old"),
         (&["-+"], PLAIN, "7 0 0 0 1 7", &["f"], "oldpayload"),

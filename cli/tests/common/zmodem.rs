@@ -18,8 +18,10 @@ pub(crate) fn hex(kind: u8, data: [u8; 4]) -> Vec<u8> {
     body.extend_from_slice(&data);
     let crc = crc16(&body).to_be_bytes();
     body.extend_from_slice(&crc);
-    let digits: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
-    [b"**\x18B", digits.as_bytes(), b"\r\x8a\x11"].concat()
+    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+    let digits: Vec<u8> =
+        body.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    [b"**\x18B", &digits[..], b"\r\x8a\x11"].concat()
 }
 
 /// Bytes with the escapes of ZMODEM.
