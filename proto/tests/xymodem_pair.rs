@@ -341,15 +341,14 @@ fn cancel_by_either_side_at_any_moment() {
                     (ends.receiver, ends.sender)
                 };
                 assert_eq!(us, failed(Blame::Local, FailureKind::Aborted), "{label}");
-                if them == Outcome::Done {
-                    // The file was safe, and told to be so; only the goodbye was under way.
-                    assert!(is_batch(variant) && !by_sender, "{label}");
-                    assert!(sink.files[0].complete && source.closed == [(true, false)], "{label}");
-                    continue;
+                // At the very end the file was safe, and truly said to be so.
+                let complete = sink.files.first().is_some_and(|file| file.complete);
+                let claimed = source.closed.iter().any(|(complete, _)| *complete);
+                assert!(complete || !claimed, "{label}");
+                if !complete || them != Outcome::Done {
+                    assert_eq!(them, failed(Blame::Peer, FailureKind::Aborted), "{label}");
                 }
-                assert_eq!(them, failed(Blame::Peer, FailureKind::Aborted), "{label}");
-                assert!(sink.files.iter().all(|file| !file.complete), "{label}");
-                assert!(source.closed.iter().all(|closed| *closed == (false, false)), "{label}");
+                assert!(!complete || ends.to_receiver.len() > 6000, "{label}");
                 assert!(ends.now < Instant(6_000_000_000), "{label}: {}", ends.now);
             }
         }

@@ -73,6 +73,8 @@ impl<M: Memory> Engine for Receiver<M> {
     fn tick(&mut self, cx: &mut Cx<'_>) {
         let (core, mut mem) = self.parts();
         core.pump(cx, &mut mem);
+        core.tick(cx, &mut mem);
+        core.pump(cx, &mut mem);
     }
 
     fn request(&mut self) -> Option<Request<'_>> {

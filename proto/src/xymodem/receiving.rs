@@ -199,7 +199,16 @@ impl Core {
         }
     }
 
-    /// Everything that follows from time and from answers; harmless to call.
+    /// Lets timers run out.
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending == Ending::No {
+            self.run_timers(cx, mem);
+        } else {
+            self.link.tick_ending(cx);
+        }
+    }
+
+    /// Everything that follows from input and from answers; harmless to call.
     pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.began.is_none() {
             (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
@@ -216,7 +225,6 @@ impl Core {
             } else {
                 Duration::from_millis(u64::from(self.link.config.linger_ms)).max(self.gap * 3)
             };
-            self.link.tick_ending(cx);
             return self.link.pump_ending(cx, self.ask == Ask::Nothing, stay);
         }
         if self.ask == Ask::Nothing && self.state == Receiving::Data {
@@ -226,7 +234,6 @@ impl Core {
                 self.ask = Ask::Write;
             }
         }
-        self.run_timers(cx, mem);
     }
 
     /// Asks the sender to begin, or to go on.

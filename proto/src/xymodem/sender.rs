@@ -12,7 +12,8 @@ use crate::time::Instant;
 
 /// Sends files by XMODEM or YMODEM. See [`Engine`] for how to turn it.
 ///
-/// It obeys the receiver: NAK asks for checksums, `C` for CRCs, `G` for a stream. XMODEM sends one
+/// It obeys the receiver: NAK asks for checksums, `C` for CRCs, `G` for a stream (in XMODEM not on a
+/// line that is known to lose data, where it is a damaged `C`). XMODEM sends one
 /// file; the others that the store has are refused. Neither protocol can leave a file in the
 /// middle, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what [`Command::Abort`] does.
 #[derive(Debug)]
@@ -65,7 +66,11 @@ impl<M: Memory> Engine for Sender<M> {
         if core.link.words.pending() > 0 {
             return core.link.lend();
         }
-        if core.link.may_send(cx.now) { core.queue.lend(mem.out) } else { &[] }
+        if !core.link.may_send(cx.now) {
+            return &[];
+        }
+        core.lent = true;
+        core.queue.lend(mem.out)
     }
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize) {
@@ -80,6 +85,8 @@ impl<M: Memory> Engine for Sender<M> {
 
     fn tick(&mut self, cx: &mut Cx<'_>) {
         let (core, mut mem) = self.parts();
+        core.pump(cx, &mut mem);
+        core.tick(cx);
         core.pump(cx, &mut mem);
     }
 

@@ -198,7 +198,16 @@ impl Core {
         self.link.end(cx, Outcome::Done, false);
     }
 
-    /// Everything that follows from time, input and the store; harmless to call.
+    /// Lets timers run out.
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>) {
+        if self.link.ending == Ending::No {
+            self.run_timers(cx);
+        } else {
+            self.link.tick_ending(cx);
+        }
+    }
+
+    /// Everything that follows from input and the store; harmless to call.
     pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.base.is_none() {
             self.base = Some(cx.now);
@@ -206,11 +215,9 @@ impl Core {
         }
         let _ = self.link.may_send(cx.now);
         if self.link.ending != Ending::No {
-            self.link.tick_ending(cx);
             return self.link.pump_ending(cx, self.ask == Ask::Nothing, Duration::ZERO);
         }
-        self.run_timers(cx);
-        if self.settle.is_some() || self.link.ending != Ending::No {
+        if self.settle.is_some() {
             return;
         }
         match self.state {
