@@ -19,15 +19,17 @@ fn config(settings: &[(&str, &str)]) -> Config {
     }
     config
 }
-fn sender(c: &Config) -> Sender<Vec<u8>> {
-    Sender::new(c.clone(), vec![0; c.sender_memory()]).unwrap()
+fn sender(config: &Config) -> Sender<Vec<u8>> {
+    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
 }
-fn receiver(c: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(c.clone(), vec![0; c.receiver_memory()]).unwrap()
+fn receiver(config: &Config) -> Receiver<Vec<u8>> {
+    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
 }
 
 // drop the n-th chunk going from receiver to sender (each chunk = one packet in lockstep phases)
-fn drop_nth(n: usize) -> Box<dyn FnMut(bool, &mut Vec<u8>)> {
+type Meddle = Box<dyn FnMut(bool, &mut Vec<u8>)>;
+
+fn drop_nth(n: usize) -> Meddle {
     let mut seen = 0;
     Box::new(move |is_sender, bytes| {
         if !is_sender {
@@ -41,27 +43,27 @@ fn drop_nth(n: usize) -> Box<dyn FnMut(bool, &mut Vec<u8>)> {
 
 #[test]
 fn lost_refusal_is_not_success() {
-    let c = config(&[("streaming", "off"), ("digest", "off")]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[("streaming", "off"), ("digest", "off")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Source::new(vec![File::new("a", b"hello world")]);
     let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
-    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-    p.meddle = drop_nth(3);
-    let ends = p.run();
+    let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    pair.meddle = drop_nth(3);
+    pair.run();
     assert!(!source.closed.iter().any(|c| c.0), "sender thinks the refused file was stored");
 }
 
 #[test]
 fn lost_resume_reply_does_not_corrupt() {
     for digest in ["off", "on"] {
-        let c = config(&[("streaming", "off"), ("digest", digest)]);
-        let (mut s, mut r) = (sender(&c), receiver(&c));
+        let set = config(&[("streaming", "off"), ("digest", digest)]);
+        let (mut s, mut r) = (sender(&set), receiver(&set));
         let bytes: Vec<u8> = (0..2000u32).map(|i| (i * 7 % 251) as u8).collect();
         let mut source = Source::new(vec![File { resume: true, ..File::new("a", &bytes) }]);
         let mut sink = Sink { partial: bytes[..700].to_vec(), ..Sink::new() };
-        let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-        p.meddle = drop_nth(3);
-        let ends = p.run();
+        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+        pair.meddle = drop_nth(3);
+        pair.run();
         assert!(
             sink.files[0].bytes == bytes || !sink.files[0].complete,
             "digest={digest}: file corrupt, both ends say Done"
@@ -71,16 +73,16 @@ fn lost_resume_reply_does_not_corrupt() {
 
 #[test]
 fn cancel_at_receiver_streaming_is_not_success_at_sender() {
-    let c = config(&[("streaming", "on"), ("reliable", "on")]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[("streaming", "on"), ("reliable", "on")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Source::new(vec![File::new(
         "a",
         &[7u8; 300].iter().enumerate().map(|(i, b)| b.wrapping_mul(i as u8)).collect::<Vec<_>>(),
     )]);
     let mut sink = Sink::new();
-    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
     let mut done = false;
-    p.steer = Box::new(move |is_sender, e| {
+    pair.steer = Box::new(move |is_sender, e| {
         if !is_sender && !done && e.stats().file_bytes > 0 {
             done = true;
             Some(Command::CancelFile)
@@ -88,19 +90,19 @@ fn cancel_at_receiver_streaming_is_not_success_at_sender() {
             None
         }
     });
-    let ends = p.run();
+    pair.run();
     assert_eq!(source.closed.iter().any(|c| c.0), sink.files[0].complete);
 }
 
 #[test]
 fn cancel_at_receiver_windowed_after_last_data() {
-    let c = config(&[("streaming", "off"), ("window", "1")]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[("streaming", "off"), ("window", "1")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Source::new(vec![File::new("a", b"short")]);
     let mut sink = Sink::new();
-    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
     let mut done = false;
-    p.steer = Box::new(move |is_sender, e| {
+    pair.steer = Box::new(move |is_sender, e| {
         if !is_sender && !done && e.stats().file_bytes > 0 {
             done = true;
             Some(Command::CancelFile)
@@ -108,19 +110,19 @@ fn cancel_at_receiver_windowed_after_last_data() {
             None
         }
     });
-    let ends = p.run();
+    pair.run();
     assert_eq!(source.closed.iter().any(|c| c.0), sink.files[0].complete);
 }
 
 #[test]
 fn verified_is_not_claimed_by_a_repeated_z() {
-    let c = config(&[("streaming", "off"), ("digest", "on")]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[("streaming", "off"), ("digest", "on")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Source::new(vec![File::new("a", b"short")]);
     let mut sink = Sink { digests: false, ..Sink::new() };
-    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
     let mut z = 0;
-    p.meddle = Box::new(move |is_sender, bytes| {
+    pair.meddle = Box::new(move |is_sender, bytes| {
         if !is_sender {
             z += 1;
             if z == 5 {
@@ -128,15 +130,15 @@ fn verified_is_not_claimed_by_a_repeated_z() {
             }
         }
     });
-    let ends = p.run();
+    pair.run();
     assert!(!source.closed.iter().any(|c| c.1), "sender says verified, receiver never compared");
 }
 
 #[test]
 fn echo_ends() {
     // a receiver on a line that echoes everything
-    let c = config(&[("timeout", "1"), ("retries", "2")]);
-    let mut r = receiver(&c);
+    let set = config(&[("timeout", "1"), ("retries", "2")]);
+    let mut r = receiver(&set);
     let mut now = Instant(1_000_000);
     let start = now;
     for _ in 0..100_000 {
@@ -161,8 +163,8 @@ fn echo_ends() {
 
 #[test]
 fn garbage_flood_ends() {
-    let c = config(&[("timeout", "1"), ("retries", "2")]);
-    let mut r = receiver(&c);
+    let set = config(&[("timeout", "1"), ("retries", "2")]);
+    let mut r = receiver(&set);
     let mut now = Instant(1_000_000);
     let start = now;
     let garbage = b"\x01\xff\x01!\x01zz";
@@ -185,8 +187,8 @@ fn garbage_flood_ends() {
 
 #[test]
 fn long_name_short_packets() {
-    let c = config(&[("streaming", "off"), ("receive-length", "94")]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[("streaming", "off"), ("receive-length", "94")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let name = format!("{}.tar.gz", "Firmware-image-".repeat(9));
     let mut source = Source::new(vec![File::new(&name, b"short")]);
     let mut sink = Sink::new();
@@ -202,20 +204,20 @@ fn long_name_short_packets() {
 #[test]
 fn streaming_loss_of_63_packets_is_seen() {
     // a relay that loses 64 data packets (numbers wrap) with attributes saying the exact length
-    let c = config(&[
+    let set = config(&[
         ("streaming", "on"),
         ("reliable", "on"),
         ("digest", "off"),
         ("send-length", "94"),
     ]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let bytes: Vec<u8> = (0..40000u32).map(|i| (i * 7 % 251) as u8).collect();
     let mut source = Source::new(vec![File::new("a", &bytes)]);
     let mut sink = Sink::new();
-    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
     let mut dropped = 0;
     let mut all: Vec<u8> = Vec::new();
-    p.meddle = Box::new(move |is_sender, b| {
+    pair.meddle = Box::new(move |is_sender, b| {
         if is_sender {
             let mut out = Vec::new();
             all.extend_from_slice(b);
@@ -230,7 +232,7 @@ fn streaming_loss_of_63_packets_is_seen() {
             *b = out;
         }
     });
-    let ends = p.run();
+    pair.run();
     assert!(
         !sink.files[0].complete || sink.files[0].bytes == bytes,
         "length {} of {} and complete",
@@ -242,14 +244,14 @@ fn streaming_loss_of_63_packets_is_seen() {
 #[test]
 fn nak_of_next_in_attributes_is_no_reply() {
     // window 1: receiver's reply to A lost, receiver's timer asks for the packet after A
-    let c = config(&[("streaming", "off"), ("digest", "off"), ("window", "1")]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[("streaming", "off"), ("digest", "off"), ("window", "1")]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let bytes: Vec<u8> = (0..2000u32).map(|i| (i * 7 % 251) as u8).collect();
     let mut source = Source::new(vec![File { resume: true, ..File::new("a", &bytes) }]);
     let mut sink = Sink { partial: bytes[..700].to_vec(), ..Sink::new() };
-    let mut p = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+    let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
     let mut n = 0;
-    p.meddle = Box::new(move |is_sender, b| {
+    pair.meddle = Box::new(move |is_sender, b| {
         if !is_sender {
             n += 1;
             if n == 3 {
@@ -272,15 +274,15 @@ fn nak_of_next_in_attributes_is_no_reply() {
             }
         }
     });
-    let ends = p.run();
+    pair.run();
     assert!(sink.files[0].bytes == bytes || !sink.files[0].complete);
 }
 
 #[test]
 fn refused_then_data_is_acked_with_x() {
     // receiver refuses; a sender that ignores the reply (old Kermits) sends D all the same
-    let c = config(&[("streaming", "off"), ("digest", "off")]);
-    let mut r = receiver(&c);
+    let set = config(&[("streaming", "off"), ("digest", "off")]);
+    let mut r = receiver(&set);
     let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
     let mut out = Vec::new();
     let pk = |seq: u8, kind: u8, data: &[u8]| {
@@ -324,8 +326,8 @@ fn a_file_that_grows_is_sent_as_it_was() {
         }
     }
     for streaming in ["on", "off"] {
-        let c = config(&[("streaming", streaming)]);
-        let (mut s, mut r) = (sender(&c), receiver(&c));
+        let set = config(&[("streaming", streaming)]);
+        let (mut s, mut r) = (sender(&set), receiver(&set));
         let bytes = vec![b'x'; 20_000];
         let mut source = Growing(Source::new(vec![File::new("log", &bytes)]));
         let mut sink = Sink::new();
@@ -346,8 +348,8 @@ fn a_file_that_shrinks_is_a_failure_of_the_store() {
             self.0.answer(request)
         }
     }
-    let c = config(&[]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Shrinking(Source::new(vec![File::new("log", &[b'x'; 20_000])]));
     let mut sink = Sink::new();
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
@@ -362,8 +364,8 @@ fn mail_is_refused() {
     let mut list = Attributes::default();
     list.add(b"+*Muser@host@ ");
     assert_eq!(list.disposition, Some(b'M'));
-    let c = config(&[]);
-    let (mut s, mut r) = (sender(&c), receiver(&c));
+    let set = config(&[]);
+    let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Source::new(vec![File { resume: true, ..File::new("letter", b"dear") }]);
     let mut sink = Sink::new();
     let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
