@@ -459,3 +459,24 @@ fn a_pause_is_learnt_from_a_loss() {
     assert_eq!(bench.give(&[6]).1, [], "not at once");
     assert_eq!(bench.wait(Duration::from_millis(2)).len(), 133, "but soon");
 }
+
+/// Some firmware leaves out the empty block 0. That is an end only if it was announced.
+#[test]
+fn a_batch_without_its_last_block() {
+    for (text, outcome) in [
+        (&b"f\x003 0 0 0 1 3"[..], Outcome::Done),
+        (b"f\x003 0 0 0 2 9", failed(Blame::Peer, FailureKind::Silence)),
+        (b"f\x003", failed(Blame::Peer, FailureKind::Silence)),
+    ] {
+        let set = config(&[("variant", "ymodem")]);
+        let (mut r, mut sink) = (receiver(&set), Sink::new());
+        let mut bench = Bench::new(&mut r, &mut sink);
+        bench.give(&header(text));
+        bench.give(&crc(1, b'a'));
+        bench.give(&[4]);
+        assert_eq!(bench.wait(Duration::from_millis(100)), b"\x06C");
+        bench.wait(Duration::from_secs(300));
+        assert_eq!(bench.outcome(), Some(outcome), "{}", text.escape_ascii());
+        assert!(sink.files[0].complete && sink.files[0].bytes == b"aaa");
+    }
+}
