@@ -454,10 +454,10 @@ fn a_pause_is_learnt_from_a_loss() {
     assert_eq!(bench.give(&[6]).1.len(), 133, "at once");
     // The block is not heard; after six seconds rx asks for it.
     assert_eq!(bench.wait(Duration::from_secs(6)), []);
-    let said = [bench.give(&[0x15]).1, bench.wait(Duration::from_millis(2))].concat();
+    let said = [bench.give(&[0x15]).1, bench.wait(Duration::from_millis(3))].concat();
     assert_eq!(said.len(), 133);
     assert_eq!(bench.give(&[6]).1, [], "not at once");
-    assert_eq!(bench.wait(Duration::from_millis(2)).len(), 133, "but soon");
+    assert_eq!(bench.wait(Duration::from_millis(3)).len(), 133, "but soon");
 }
 
 /// Some firmware leaves out the empty block 0. That is an end only if it was announced.

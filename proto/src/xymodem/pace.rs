@@ -3,7 +3,7 @@
 use crate::time::Duration;
 
 /// The first pause that is tried when one turns out to be needed.
-const FIRST: Duration = Duration::from_millis(1);
+const FIRST: Duration = Duration::from_millis(2);
 /// The longest pause that is learnt.
 const LONGEST: Duration = Duration::from_millis(64);
 
@@ -42,13 +42,13 @@ impl Pace {
 
     /// The answer to a start character went unheard.
     pub(crate) fn lost_start(&mut self) {
-        self.start = (self.start * 2).clamp(FIRST * 20, LONGEST * 4);
+        self.start = (self.start * 2).clamp(FIRST * 10, LONGEST * 4);
     }
 
     /// An answer to a start character was heard: later files need not wait so long.
     pub(crate) fn start_heard(&mut self, first: Duration) {
         if self.start <= first {
-            self.start = Duration::ZERO;
+            self.start = first / 4;
         }
     }
 }
