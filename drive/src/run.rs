@@ -232,7 +232,8 @@ impl Turning<'_, '_> {
             let bytes = self.engine.transmit(&mut cx);
             let len = bytes.len();
             if len == 0 {
-                return moved;
+                // What the engine has just found that it needs must not wait for a timer.
+                return self.answer() || moved;
             }
             match self.port.write(bytes) {
                 Ok(Some(taken)) => {

@@ -42,10 +42,13 @@ impl Sink {
         self.offset + self.pending() as u64
     }
 
-    /// What to show the store: position, and where the bytes stand.
+    /// What to show the store: position, and where the bytes stand. The same until they are taken,
+    /// whatever is decoded meanwhile.
     pub(crate) fn lend(&mut self) -> (u64, Range<usize>) {
-        self.lent = self.pending();
-        (self.offset, self.from..self.to)
+        if self.lent == 0 {
+            self.lent = self.pending();
+        }
+        (self.offset, self.from..self.from + self.lent)
     }
 
     /// The store has taken what it was shown.
