@@ -140,7 +140,7 @@ impl Default for Config {
             interrupts: 3,
             linger_ms: 1500,
             convert_names: false,
-            buffer_len: 128 * 1024,
+            buffer_len: 256 * 1024,
             zone: Zone::UTC,
             system: *b"U1",
         }
@@ -503,7 +503,7 @@ pub const TABLE: &[Setting] = &[
     Setting {
         name: "kermit.buffer",
         range: Range::Number(1024, 1_048_576),
-        default: "131072",
+        default: "262144",
         unit: "bytes",
         doc: "File data kept between the engine and its store",
         source: "docs/decisions/001",
