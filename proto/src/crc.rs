@@ -118,14 +118,16 @@ fn crc16_by_tables(mut crc: u16, bytes: &[u8]) -> u16 {
 }
 
 /// Bytes to which [`fold`] reduces a message.
-const FOLD: usize = 16 * 16;
+pub(crate) const FOLD: usize = 16 * 16;
 
-/// Reduces a message to 256 bytes with the same remainder, by XOR alone.
+/// Reduces a message to 256 bytes with the same remainder modulo the CCITT polynomial, by XOR alone.
 ///
-/// As in Kermit's check: P^128 = x^2048 + x^1536 + x^640 + 1 is a multiple of P, so a word of 16
-/// bytes may be taken away and added to the words 4, 11 and 16 later. Distances in whole bytes
-/// do not care for the order of bits.
-fn fold(first: [u8; FOLD], more: &[[u8; FOLD]]) -> [u8; FOLD] {
+/// Squaring a polynomial over GF(2) spreads its exponents, so P^128 = x^2048 + x^1536 + x^640 + 1
+/// is a multiple of P. Modulo P, a bit is therefore the same as three bits 512, 1408 and 2048 bits
+/// further on: a word of 16 bytes may be taken away and added to the words 4, 11 and 16 later.
+/// Distances in whole bytes do not care for the order of bits, so Kermit's check, which has them the
+/// other way round, folds by the same steps.
+pub(crate) fn fold(first: [u8; FOLD], more: &[[u8; FOLD]]) -> [u8; FOLD] {
     let mut words = load(&first);
     for chunk in more {
         // Within the chunk first: what is near receives before it gives.

@@ -9,6 +9,8 @@
 //! and EOL are not covered. Type 5 ("type 3 on every packet") is a rule about when to use type 3,
 //! not another check, so it is not here.
 
+use crate::crc::{FOLD, fold};
+
 /// Makes a number 0 to 94 printable (\[KPM\] §3): 0 is a blank, 94 is `~`.
 ///
 /// Larger numbers wrap as bytes do; callers keep to 94.
@@ -192,61 +194,4 @@ fn by_tables(mut crc: u16, bytes: &[u8]) -> u16 {
         crc = (crc >> 8) ^ TABLES[0][usize::from((crc as u8) ^ byte)];
     }
     crc
-}
-
-/// Bytes to which [`fold`] reduces a message.
-const FOLD: usize = 16 * 16;
-
-/// Reduces a message to 256 bytes with the same remainder, by XOR alone.
-///
-/// Squaring a polynomial over GF(2) spreads its exponents, so P^128 = x^2048 + x^1536 + x^640 + 1
-/// is a multiple of P. Modulo P, a bit is therefore the same as three bits 512, 1408 and 2048 bits
-/// further on: a word of 16 bytes may be taken away and added to the words 4, 11 and 16 later.
-fn fold(first: [u8; FOLD], more: &[[u8; FOLD]]) -> [u8; FOLD] {
-    let mut words = load(&first);
-    for chunk in more {
-        // Within the chunk first: what is near receives before it gives.
-        for k in 4..11 {
-            let near = words[k - 4];
-            xor(&mut words[k], near);
-        }
-        for k in 11..16 {
-            let (near, far) = (words[k - 4], words[k - 11]);
-            xor(&mut words[k], near);
-            xor(&mut words[k], far);
-        }
-        // Then all of it into the next one.
-        let mut next = load(chunk);
-        for (word, &from) in next.iter_mut().zip(&words) {
-            xor(word, from);
-        }
-        for (word, &from) in next.iter_mut().zip(&words[5..]) {
-            xor(word, from);
-        }
-        for (word, &from) in next.iter_mut().zip(&words[12..]) {
-            xor(word, from);
-        }
-        words = next;
-    }
-    let mut folded = [0; FOLD];
-    for (bytes, word) in folded.as_chunks_mut::<8>().0.iter_mut().zip(words.as_flattened()) {
-        *bytes = word.to_ne_bytes();
-    }
-    folded
-}
-
-/// Sixteen words of 16 bytes; XOR does not care for the order of their bytes.
-type Words = [[u64; 2]; 16];
-
-fn load(bytes: &[u8; FOLD]) -> Words {
-    let mut words = Words::default();
-    for (word, bytes) in words.as_flattened_mut().iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *word = u64::from_ne_bytes(*bytes);
-    }
-    words
-}
-
-fn xor(word: &mut [u64; 2], with: [u64; 2]) {
-    word[0] ^= with[0];
-    word[1] ^= with[1];
 }

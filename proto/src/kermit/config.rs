@@ -76,7 +76,7 @@ pub struct Config {
     pub attributes: bool,
     /// Locking shifts.
     pub locking_shift: Shift,
-    /// Sliding digests of whole files to partners of our own kind.
+    /// Digests of whole files, with partners of our own kind.
     pub digest: bool,
     /// The longest wait for a packet before it is asked for or sent again, in seconds; what the
     /// partner is told as TIME.
