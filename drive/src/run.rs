@@ -7,6 +7,9 @@
 //! Writes are tried before they are waited for, and a read that came back short is not repeated
 //! before `poll` says so: a busy line costs one system call per block moved. Nothing is
 //! allocated while the loop turns.
+//!
+//! A partner on the same machine that answers every block within microseconds is not slept for at
+//! once: to wake a processor takes longer than the answer (see [`SPIN`]).
 
 use crate::clock::Clock;
 use crate::port::Port;
@@ -112,6 +115,12 @@ const READ_LEN: usize = 256 * 1024;
 const WRITE_TURN: usize = 256 * 1024;
 /// Requests answered before the other doors are looked at.
 const REQUEST_TURN: usize = 1024;
+/// How long to look again and again for the answer to what was just written before sleeping, on a
+/// line whose last answers all came within this. XMODEM's and YMODEM's partners answer every block:
+/// asleep, each answer costs tens of microseconds more on an idle or virtual processor.
+const SPIN: Duration = Duration::from_micros(100);
+/// So many quick answers in a row make a line one that is worth that.
+const QUICK_ANSWERS: u32 = 8;
 /// A deadline that stays in the past must not make the loop spin.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
@@ -150,6 +159,10 @@ pub fn run(
         signals_seen: 0,
         error: None,
         linger,
+        wrote: false,
+        quick_answers: 0,
+        // With one processor the partner could not answer while we look.
+        may_spin: std::thread::available_parallelism().is_ok_and(|n| n.get() > 1),
         engine,
         port,
         store,
@@ -199,6 +212,11 @@ struct Turning<'a, 'o> {
     signals_seen: usize,
     error: Option<io::Error>,
     linger: bool,
+    /// Something was written since the last wait.
+    wrote: bool,
+    /// Waits in a row that brought an answer within [`SPIN`].
+    quick_answers: u32,
+    may_spin: bool,
 }
 
 impl Turning<'_, '_> {
@@ -241,6 +259,7 @@ impl Turning<'_, '_> {
                     let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
                     self.engine.transmitted(&mut cx, taken);
                     moved |= taken > 0;
+                    self.wrote |= taken > 0;
                     self.output_ready = taken == len;
                     written += taken;
                 }
@@ -437,8 +456,23 @@ impl Turning<'_, '_> {
                 fds[used] = PollFd::from_borrowed_fd(*fd, *events);
                 used += 1;
             }
-            // An interrupted or failed poll is a turn of the loop: the doors say what is wrong.
-            let _ = poll(&mut fds[..used], Some(&timeout));
+            let began = self.options.clock.now();
+            let mut now = began;
+            let asks = std::mem::take(&mut self.wrote) && wants_input && !wants_output;
+            let mut quiet = true;
+            if asks && self.may_spin && self.quick_answers >= QUICK_ANSWERS {
+                while quiet && now.since(began) < SPIN {
+                    quiet = poll(&mut fds[..used], Some(&Timespec::default())) == Ok(0);
+                    now = self.options.clock.now();
+                }
+            }
+            if quiet {
+                // An interrupted or failed poll is a turn of the loop: the doors say what is wrong.
+                let _ = poll(&mut fds[..used], Some(&timeout));
+                now = self.options.clock.now();
+            }
+            let quick = asks && now.since(began) < SPIN;
+            self.quick_answers = if quick { self.quick_answers.saturating_add(1) } else { 0 };
             let mut polled = fds[..used].iter();
             for (ready, source) in ready.iter_mut().zip(&sources) {
                 if source.is_some() {

@@ -9,12 +9,14 @@
 //!   byte, because they take up to seconds before and after a transfer;
 //! * `wst` and another program: from the file's first packet to its last acknowledgement, as `wst`
 //!   counts it;
+//! * X, Y and ZMODEM on pipes: the same difference, for lrzsz and for us alike;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row says so.
 
 mod plain;
 mod run;
 mod tables;
+mod xyz;
 
 use std::path::Path;
 use std::process::Command;
@@ -33,7 +35,8 @@ pub(crate) struct Bench {
     huge: u64,
 }
 
-const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, wire, memory)";
+const USAGE: &str =
+    "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

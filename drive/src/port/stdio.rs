@@ -6,7 +6,14 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Bytes in a fast pipe: the system's limit for unprivileged users.
+const PIPE_LEN: usize = 1 << 20;
+/// A pipe is fast if this many bytes go through it within [`FAST_TIME`].
+const FAST_LEN: usize = 1 << 20;
+/// See [`FAST_LEN`].
+const FAST_TIME: Duration = Duration::from_millis(10);
 
 /// Stdin and stdout.
 #[derive(Debug)]
@@ -15,6 +22,45 @@ pub(super) struct StdioLine {
     to: OwnedFd,
     facts: PortFacts,
     restore: Vec<Restore>,
+    from_pipe: Growing,
+    to_pipe: Growing,
+}
+
+/// Makes a pipe longer once it has shown that it is fast.
+///
+/// Two programs on a pipe of 64 KiB wait for each other; in a longer one each does its work while
+/// the other does. But what is in a pipe before a slow line cannot be taken back when the partner
+/// asks for something else, so a pipe that is slow stays as it is.
+#[derive(Debug, Default)]
+struct Growing {
+    /// When the bytes began to be counted; `None` if there is nothing to decide.
+    since: Option<Instant>,
+    moved: usize,
+}
+
+impl Growing {
+    fn new(fd: &OwnedFd) -> Self {
+        let pipe =
+            fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+        Self { since: pipe.then(Instant::now), moved: 0 }
+    }
+
+    /// These have been moved through it.
+    fn moved(&mut self, fd: &OwnedFd, len: Option<usize>) {
+        let Some(since) = self.since else { return };
+        self.moved += len.unwrap_or(0);
+        if self.moved < FAST_LEN {
+            return;
+        }
+        let now = Instant::now();
+        if now - since < FAST_TIME {
+            // Where the system does not allow it the pipe stays short, which only costs speed.
+            let _ = rustix::pipe::fcntl_setpipe_size(fd, PIPE_LEN);
+            self.since = None;
+        } else {
+            *self = Self { since: Some(now), moved: 0 };
+        }
+    }
 }
 
 impl StdioLine {
@@ -41,7 +87,8 @@ impl StdioLine {
             seven_bit: false,
             xon_xoff: false,
         };
-        Ok(Self { from, to, facts, restore })
+        let (from_pipe, to_pipe) = (Growing::new(&from), Growing::new(&to));
+        Ok(Self { from, to, facts, restore, from_pipe, to_pipe })
     }
 }
 
@@ -72,11 +119,15 @@ fn own(
 
 impl Port for StdioLine {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        super::read(&self.from, into)
+        let read = super::read(&self.from, into)?;
+        self.from_pipe.moved(&self.from, read);
+        Ok(read)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        super::write(&self.to, bytes)
+        let written = super::write(&self.to, bytes)?;
+        self.to_pipe.moved(&self.to, written);
+        Ok(written)
     }
 
     fn read_fd(&self) -> BorrowedFd<'_> {

@@ -16,7 +16,7 @@ use super::{Bench, plain};
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A program that is ended at the latest when this value is.
-struct Program(Child);
+pub(super) struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
@@ -26,13 +26,13 @@ impl Drop for Program {
 }
 
 impl Program {
-    fn start(command: &mut Command) -> Result<Self, String> {
+    pub(super) fn start(command: &mut Command) -> Result<Self, String> {
         let what = format!("{command:?}");
         command.spawn().map(Self).map_err(|e| format!("{what}: {e}"))
     }
 
     /// Waits for a good end.
-    fn end(&mut self, what: &str) -> Result<(), String> {
+    pub(super) fn end(&mut self, what: &str) -> Result<(), String> {
         let until = Instant::now() + LIMIT;
         loop {
             match self.0.try_wait().map_err(|e| e.to_string())? {
@@ -85,7 +85,7 @@ fn listens(port: u16) -> Result<(), String> {
     Err(format!("nobody listens on port {port}"))
 }
 
-fn size(path: &Path) -> f64 {
+pub(super) fn size(path: &Path) -> f64 {
     fs::metadata(path).map_or(0.0, |meta| meta.len() as f64)
 }
 
@@ -122,7 +122,7 @@ impl Bench {
         self.dir.join(name)
     }
 
-    fn fresh(&self) -> Result<PathBuf, String> {
+    pub(super) fn fresh(&self) -> Result<PathBuf, String> {
         let into = self.path("in");
         let _ = fs::remove_dir_all(&into);
         fs::create_dir_all(&into).map_err(|e| e.to_string())?;
@@ -169,7 +169,7 @@ impl Bench {
         Ok(server)
     }
 
-    fn same(&self, file: &Path) -> Result<(), String> {
+    pub(super) fn same(&self, file: &Path) -> Result<(), String> {
         let into = self.path("in").join(file.file_name().unwrap_or_default());
         let read = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
         if read(file)? == read(&into)? { Ok(()) } else { Err("the files differ".to_owned()) }
@@ -282,9 +282,14 @@ impl Bench {
     }
 
     /// `wst` to a command in a PTY, or on pipes; the command stands in the line.
-    pub(super) fn wst_sends_command(&self, file: &Path, line: &str) -> Result<Figure, String> {
+    pub(super) fn wst_sends_command(
+        &self,
+        file: &Path,
+        line: &str,
+        flags: &'static [&'static str],
+    ) -> Result<Figure, String> {
         let into = self.fresh()?;
-        let mut send = self.command("send", Setting::default());
+        let mut send = self.command("send", Setting { flags, commands: &[] });
         send.arg(file).arg(line.replace("INTO", &into.display().to_string()));
         let told = said(&mut send, "wst send")?;
         self.same(file)?;

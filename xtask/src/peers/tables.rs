@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
-use super::{Bench, plain};
+use super::{Bench, plain, xyz};
 
 #[path = "../../../cli/tests/peers/material.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod material;
 
 /// One way to move a file, and its name in the table.
-type Contender<'a> = (&'static str, Box<dyn Fn() -> Result<Figure, String> + 'a>);
+pub(super) type Contender<'a> = (&'static str, Box<dyn Fn() -> Result<Figure, String> + 'a>);
 
 /// What a row is held against: the row, the least ratio to it, and where the number comes from.
-type Bar = (usize, usize, f64);
+pub(super) type Bar = (usize, usize, f64);
 
 const STREAMING: Setting =
     Setting { flags: &[], commands: &["set streaming on", "set reliable on"] };
@@ -51,6 +51,9 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     if wanted("pty") {
         pty(bench, &random)?;
     }
+    if wanted("xyz") {
+        xyz::all(bench, &random)?;
+    }
     if wanted("wire") {
         wire(bench, &random)?;
     }
@@ -86,12 +89,13 @@ fn pty(bench: &Bench, file: &Path) -> Result<(), String> {
     let own = format!("exec-pty:{} receive -q -o INTO -", bench.wst);
     let rows: Vec<Contender<'_>> = vec![
         ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_pty(file))),
-        ("wst to wst", Box::new(move || bench.wst_sends_command(file, &own))),
+        ("wst to wst", Box::new(move || bench.wst_sends_command(file, &own, &[]))),
         ("plain copy", Box::new(|| plain::pty(bench.len).map(|speed| Figure { speed, wire: 0.0 }))),
         (
             "wst to G-Kermit",
             Box::new(|| {
-                bench.wst_sends_command(file, "exec-pty:cd INTO; gkermit -q -i -w -e 9000 -r")
+                let line = "exec-pty:cd INTO; gkermit -q -i -w -e 9000 -r";
+                bench.wst_sends_command(file, line, &[])
             }),
         ),
         ("G-Kermit to G-Kermit, on pipes", Box::new(|| bench.gkermit_pipes(file))),
@@ -105,7 +109,12 @@ fn middle(mut values: Vec<f64>) -> f64 {
 }
 
 /// Runs the rows in turn, and prints them.
-fn group(bench: &Bench, title: &str, rows: &[Contender<'_>], bars: &[Bar]) -> Result<(), String> {
+pub(super) fn group(
+    bench: &Bench,
+    title: &str,
+    rows: &[Contender<'_>],
+    bars: &[Bar],
+) -> Result<(), String> {
     let mut speeds = vec![Vec::new(); rows.len()];
     for round in 0..=bench.rounds {
         for (row, (name, run)) in rows.iter().enumerate() {
