@@ -1,0 +1,2 @@
+//! Modems.
+pub mod v42bis;
