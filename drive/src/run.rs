@@ -462,6 +462,8 @@ impl Turning<'_, '_> {
             let mut quiet = true;
             if asks && self.may_spin && self.quick_answers >= QUICK_ANSWERS {
                 while quiet && now.since(began) < SPIN {
+                    // The partner may need this very processor.
+                    std::thread::yield_now();
                     quiet = poll(&mut fds[..used], Some(&Timespec::default())) == Ok(0);
                     now = self.options.clock.now();
                 }

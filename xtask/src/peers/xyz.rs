@@ -83,7 +83,7 @@ impl Bench {
         let dir = self.path("links");
         fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
         let mut install = Command::new(&self.wst);
-        install.arg("install-links").arg(dir).stdout(Stdio::null());
+        install.arg("install-links").arg(dir).stdout(Stdio::null()).stderr(Stdio::null());
         Program::start(&mut install)?.end("wst install-links")
     }
 
