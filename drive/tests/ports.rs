@@ -170,6 +170,40 @@ fn a_command_that_ends_closes_the_line() {
     }
 }
 
+/// lrzsz's rx answers the last block, flushes its terminal and is gone; the answer is read.
+#[test]
+fn the_last_word_of_a_command_in_a_pty_is_heard() {
+    const WORD: &[u8] = b"the last word";
+    if std::env::var_os("WST_TEST_FLUSH").is_some() {
+        rustix::io::write(rustix::stdio::stdout(), WORD).unwrap();
+        let both = rustix::termios::QueueSelector::IOFlush;
+        rustix::termios::tcflush(rustix::stdio::stdin(), both).unwrap();
+        std::process::exit(0);
+    }
+    let program = std::env::current_exe().unwrap();
+    let test = "the_last_word_of_a_command_in_a_pty_is_heard";
+    let spec = format!(
+        "exec-pty:WST_TEST_FLUSH=1 exec '{}' --exact {test} --nocapture",
+        program.display()
+    );
+    for run in 0..50 {
+        let (mut port, _) = open_noting(&spec);
+        let said = read_up_to(&mut *port, usize::MAX);
+        assert!(said.ends_with(WORD), "run {run}: {}", said.escape_ascii());
+        assert_eq!(port.finish(LONG).unwrap().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn a_command_in_a_pty_is_heard_however_it_writes() {
+    let (mut port, _) = open_noting("exec-pty:echo a; echo b >&2; echo c >/dev/tty; echo d >&0");
+    let said = String::from_utf8(read_up_to(&mut *port, usize::MAX)).unwrap();
+    let mut lines: Vec<&str> = said.lines().collect();
+    // One terminal keeps the order, two do not.
+    lines.sort_unstable();
+    assert_eq!(lines, ["a", "b", "c", "d"]);
+}
+
 #[test]
 fn a_command_that_does_not_end_is_ended() {
     for (spec, signal) in [

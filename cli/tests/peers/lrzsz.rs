@@ -75,8 +75,7 @@ pub fn run(
     };
     let (ended, _theirs) = match over {
         Over::Pipe => (ours(format!("exec:{shell}"))?.wait(limit), None),
-        // The shell stays for a moment, so that the end of the PTY's session takes no part in this.
-        Over::Pty => (ours(format!("exec-pty:{shell}; sleep 0.3"))?.wait(limit), None),
+        Over::Pty => (ours(format!("exec-pty:{shell}"))?.wait(limit), None),
         Over::Tcp => {
             let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
             let at = listener.local_addr().map_err(|e| e.to_string())?;

@@ -1,10 +1,23 @@
-//! A command in a PTY and a session of its own.
+//! A command in a terminal and a session of its own.
+//!
+//! ```text
+//!            +--------------------- PTY ----> stdin, /dev/tty
+//!   we ------+  <-- what is written there --
+//!            +<-- another PTY --------------- stdout, stderr
+//! ```
+//!
+//! Two PTYs and not one, because lrzsz leaves with `TCIOFLUSH` on its stdin, and Linux then throws
+//! away what the master's side of that terminal has not been handed yet: in half of all cases the
+//! ACK that says that the file is whole (docs/decisions/005). No reading brings it back, but it does
+//! not reach a terminal that is only stdout. What a program writes to `/dev/tty` or to its stdin is
+//! read too; only the order between the two is not kept.
 
 use super::{OpenError, PATIENCE, Port, PortFacts, child};
+use rustix::event::epoll;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long the command may take to end by itself once it has read everything, before it is hung
@@ -14,11 +27,68 @@ const GOODBYE: Duration = Duration::from_millis(500);
 /// A command that believes it has a terminal.
 pub(super) struct ExecPtyLine {
     child: Child,
-    /// Our side of the PTY; gone once we have hung up.
-    master: Option<OwnedFd>,
+    /// Our sides of the PTYs; gone once we have hung up.
+    masters: Option<Masters>,
     facts: PortFacts,
     status: Option<ExitStatus>,
     finished: bool,
+}
+
+/// Our sides of both PTYs.
+struct Masters {
+    /// Of the controlling terminal, which is the command's stdin.
+    terminal: OwnedFd,
+    /// Of its stdout and stderr.
+    output: OwnedFd,
+    /// Readable when one of them is.
+    either: OwnedFd,
+    /// Nobody has the other side of the terminal, or of the output, open any more.
+    closed: [bool; 2],
+}
+
+impl Masters {
+    fn new(terminal: OwnedFd, output: OwnedFd) -> io::Result<Self> {
+        let either = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for fd in [&terminal, &output] {
+            super::nonblocking(fd)?;
+            epoll::add(&either, fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        }
+        Ok(Self { terminal, output, either, closed: [false; 2] })
+    }
+
+    /// Reads from the output, and from the terminal when there is nothing; it has ended when both
+    /// have.
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        for (fd, closed) in [&self.output, &self.terminal].into_iter().zip(&mut self.closed) {
+            if *closed {
+                continue;
+            }
+            match super::read(fd, into)? {
+                Some(0) => {
+                    *closed = true;
+                    // It would be ready for ever.
+                    epoll::delete(&self.either, fd)?;
+                }
+                Some(len) => return Ok(Some(len)),
+                None => {}
+            }
+        }
+        Ok(if self.closed == [true; 2] { Some(0) } else { None })
+    }
+
+    /// Reads away what is there.
+    fn drain(&mut self) {
+        let mut rest = [0; 4096];
+        while matches!(self.read(&mut rest), Ok(Some(1..))) {}
+    }
+
+    /// Bytes that we wrote and the command has not read.
+    fn unread(&self) -> Option<u64> {
+        // Held only while we look: as long as it is open, the command's end would not show.
+        let slave =
+            ioctl_tiocgptpeer(&self.terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).ok()?;
+        rustix::io::ioctl_fionread(&slave).ok()
+    }
 }
 
 impl ExecPtyLine {
@@ -29,15 +99,21 @@ impl ExecPtyLine {
             pty_process::Error::Io(error) => failed(error),
             pty_process::Error::Rustix(error) => failed(error.into()),
         };
-        let (master, slave) = pty_process::blocking::open().map_err(wrapped)?;
-        crate::terminal::make_raw(&slave).map_err(failed)?;
+        let (terminal, stdin) = pty_process::blocking::open().map_err(wrapped)?;
+        let (output, stdout) = pty_process::blocking::open().map_err(wrapped)?;
+        for slave in [&stdin, &stdout] {
+            crate::terminal::make_raw(slave).map_err(failed)?;
+        }
+        let stdout = stdout.as_fd().try_clone_to_owned().map_err(failed)?;
+        let stderr = stdout.try_clone().map_err(failed)?;
         let child = pty_process::blocking::Command::new("sh")
             .arg("-c")
             .arg(command)
-            .spawn(slave)
+            .stdout(Stdio::from(stdout))
+            .stderr(Stdio::from(stderr))
+            .spawn(stdin)
             .map_err(wrapped)?;
-        let master = OwnedFd::from(master);
-        super::nonblocking(&master).map_err(failed)?;
+        let masters = Masters::new(terminal.into(), output.into()).map_err(failed)?;
         let facts = PortFacts {
             name: format!("exec-pty:{command}"),
             reliable: Some(true),
@@ -48,33 +124,32 @@ impl ExecPtyLine {
             seven_bit: false,
             xon_xoff: false,
         };
-        Ok(Self { child, master: Some(master), facts, status: None, finished: false })
-    }
-
-    fn master(&self) -> io::Result<&OwnedFd> {
-        self.master.as_ref().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+        Ok(Self { child, masters: Some(masters), facts, status: None, finished: false })
     }
 }
 
 impl Port for ExecPtyLine {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        super::read(self.master()?, into)
+        match &mut self.masters {
+            Some(masters) => masters.read(into),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        super::write(self.master()?, bytes)
+        match &self.masters {
+            Some(masters) => super::write(&masters.terminal, bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     fn read_fd(&self) -> BorrowedFd<'_> {
         // After `finish` there is nothing to wait on; stderr keeps the promise of a descriptor.
-        match &self.master {
-            Some(master) => master.as_fd(),
-            None => rustix::stdio::stderr(),
-        }
+        self.masters.as_ref().map_or(rustix::stdio::stderr(), |masters| masters.either.as_fd())
     }
 
     fn write_fd(&self) -> BorrowedFd<'_> {
-        self.read_fd()
+        self.masters.as_ref().map_or(rustix::stdio::stderr(), |masters| masters.terminal.as_fd())
     }
 
     fn facts(&self) -> &PortFacts {
@@ -87,28 +162,21 @@ impl Port for ExecPtyLine {
             return Ok(self.status);
         }
         self.finished = true;
-        let Some(master) = self.master.take() else { return Ok(None) };
-        let mut rest = [0; 4096];
-        let mut drain = || while matches!(super::read(&master, &mut rest), Ok(Some(1..))) {};
+        let Some(mut masters) = self.masters.take() else { return Ok(None) };
         let until = Instant::now() + patience;
-        // Held only while we look: as long as it is open, the child's end would not show.
-        let unread = || {
-            let slave = ioctl_tiocgptpeer(&master, OpenptFlags::RDWR | OpenptFlags::NOCTTY).ok()?;
-            rustix::io::ioctl_fionread(&slave).ok()
-        };
-        while self.status.is_none() && unread().is_some_and(|len| len > 0) {
+        while self.status.is_none() && masters.unread().is_some_and(|len| len > 0) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
             let look = left.min(Duration::from_millis(10));
-            self.status = child::wait(&mut self.child, look, &mut drain);
+            self.status = child::wait(&mut self.child, look, || masters.drain());
         }
         if self.status.is_none() {
             let goodbye = GOODBYE.min(patience / 2);
-            self.status = child::wait(&mut self.child, goodbye, &mut drain);
+            self.status = child::wait(&mut self.child, goodbye, || masters.drain());
         }
-        drop(master);
+        drop(masters);
         if self.status.is_none() {
             self.status = child::end(&mut self.child, patience, || {});
         }
