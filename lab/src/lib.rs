@@ -16,12 +16,10 @@
 
 pub mod agenda;
 pub mod chain;
-pub mod corpus;
 pub mod element;
 pub mod modem;
 pub mod pair;
 pub mod random;
-pub mod scenario;
 pub mod serial;
 pub mod store;
 pub mod swarm;
