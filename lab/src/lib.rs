@@ -16,13 +16,16 @@
 
 pub mod agenda;
 pub mod chain;
+pub mod corpus;
 pub mod element;
 pub mod modem;
 pub mod pair;
 pub mod random;
+pub mod scenario;
 pub mod serial;
 pub mod store;
 pub mod swarm;
+pub mod table;
 pub mod trace;
 
 pub use element::{Element, End, Unit, Usage};

@@ -42,6 +42,7 @@ mod timeline;
 
 pub use model::{Burst, Direction, LineModel, Parity, Period, Probability};
 pub use spec::BadLine;
+pub(crate) use spec::time;
 
 use crate::element::{Element, End, Usage};
 use noise::{Fate, Noise};

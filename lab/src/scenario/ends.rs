@@ -1,0 +1,161 @@
+//! The two engines of a scenario, and their configurations by the names of the settings.
+
+use crate::element::End;
+use wetstring_proto::settings::{BadSetting, Settings};
+use wetstring_proto::xymodem::Variant;
+use wetstring_proto::{Engine, LineFacts, kermit, xymodem, zmodem};
+
+/// A protocol that moves files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// Kermit.
+    Kermit,
+    /// XMODEM or YMODEM, and which.
+    Xymodem(Variant),
+    /// ZMODEM.
+    Zmodem,
+}
+
+impl Protocol {
+    /// The names that [`Protocol::of`] knows; `wst -P` takes the same.
+    pub const NAMES: [&str; 7] =
+        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem"];
+
+    /// The protocol of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "kermit" => Self::Kermit,
+            "xmodem" => Self::Xymodem(Variant::Xmodem),
+            "xmodem-crc" => Self::Xymodem(Variant::XmodemCrc),
+            "xmodem-1k" => Self::Xymodem(Variant::Xmodem1k),
+            "ymodem" => Self::Xymodem(Variant::Ymodem),
+            "ymodem-g" => Self::Xymodem(Variant::YmodemG),
+            "zmodem" => Self::Zmodem,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let same = |name: &&&str| Self::of(name) == Some(self);
+        Self::NAMES.iter().find(same).copied().unwrap_or_default()
+    }
+
+    /// Whether it tells nothing of a file's length, so that padding stays at its end.
+    pub fn pads(self) -> bool {
+        matches!(self, Self::Xymodem(variant) if !variant.is_batch())
+    }
+
+    /// What stands in front of its settings' names.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Kermit => "kermit",
+            Self::Xymodem(_) => "xymodem",
+            Self::Zmodem => "zmodem",
+        }
+    }
+}
+
+/// The configurations of the two ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    protocol: Protocol,
+    configs: [Config; 2],
+}
+
+#[derive(Clone, Debug)]
+enum Config {
+    Kermit(Box<kermit::Config>),
+    Xymodem(xymodem::Config),
+    Zmodem(Box<zmodem::Config>),
+}
+
+impl Ends {
+    /// The defaults at ports of which this is known.
+    pub(crate) fn new(protocol: Protocol, ports: [LineFacts; 2]) -> Self {
+        let configs = ports.map(|line| match protocol {
+            Protocol::Kermit => {
+                Config::Kermit(Box::new(kermit::Config { line, ..kermit::Config::default() }))
+            }
+            Protocol::Xymodem(variant) => {
+                Config::Xymodem(xymodem::Config { line, variant, ..xymodem::Config::default() })
+            }
+            Protocol::Zmodem => {
+                Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
+            }
+        });
+        Self { protocol, configs }
+    }
+
+    /// Sets one of the settings of an end, by its name without the protocol in front.
+    pub(crate) fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
+        let name = format!("{}.{key}", self.protocol.prefix());
+        let config: &mut dyn SetByName = match &mut self.configs[end.index()] {
+            Config::Kermit(config) => &mut **config,
+            Config::Xymodem(config) => config,
+            Config::Zmodem(config) => &mut **config,
+        };
+        config.set_by_name(&name, value).map_err(|bad| match bad {
+            BadSetting::Unknown => {
+                let rows = config.rows();
+                let key = |row: &&'static str| row.split_once('.').map_or(*row, |(_, key)| key);
+                let names: Vec<&str> = rows.iter().map(key).collect();
+                format!("unknown setting, expected host or one of {}", names.join(", "))
+            }
+            BadSetting::Value(_) => format!("{bad}, got {value}"),
+        })
+    }
+
+    /// The engine that sends, at end A.
+    pub(crate) fn sender(&self) -> Box<dyn Engine> {
+        // The memory is what the configuration asks for, so it is never too small.
+        match self.configs[End::A.index()].clone() {
+            Config::Kermit(config) => {
+                let memory = vec![0; config.sender_memory()];
+                Box::new(kermit::Sender::new(*config, memory).expect("memory as asked for"))
+            }
+            Config::Xymodem(config) => {
+                let memory = vec![0; config.sender_memory()];
+                Box::new(xymodem::Sender::new(config, memory).expect("memory as asked for"))
+            }
+            Config::Zmodem(config) => {
+                let memory = vec![0; config.sender_memory()];
+                Box::new(zmodem::Sender::new(*config, memory).expect("memory as asked for"))
+            }
+        }
+    }
+
+    /// The engine that receives, at end B.
+    pub(crate) fn receiver(&self) -> Box<dyn Engine> {
+        match self.configs[End::B.index()].clone() {
+            Config::Kermit(config) => {
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(kermit::Receiver::new(*config, memory).expect("memory as asked for"))
+            }
+            Config::Xymodem(config) => {
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(xymodem::Receiver::new(config, memory).expect("memory as asked for"))
+            }
+            Config::Zmodem(config) => {
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(zmodem::Receiver::new(*config, memory).expect("memory as asked for"))
+            }
+        }
+    }
+}
+
+/// [`Settings`] as an object.
+trait SetByName {
+    fn set_by_name(&mut self, name: &str, value: &str) -> Result<(), BadSetting>;
+    fn rows(&self) -> Vec<&'static str>;
+}
+
+impl<T: Settings> SetByName for T {
+    fn set_by_name(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
+        self.set(name, value)
+    }
+
+    fn rows(&self) -> Vec<&'static str> {
+        T::table().iter().map(|row| row.name).collect()
+    }
+}

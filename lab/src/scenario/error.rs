@@ -1,0 +1,86 @@
+//! What is wrong with a scenario or a table, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A place in a file that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadScenario {
+    /// The file, or what stands for it (`--set both.window=5`).
+    pub file: String,
+    /// Line in the file, counted from 1, where one is to blame.
+    pub line: Option<usize>,
+    /// The key, with dots; empty if the text is no TOML at all.
+    pub key: String,
+    /// What was expected, and what was found.
+    pub message: String,
+}
+
+impl BadScenario {
+    /// Something that is not there.
+    pub fn missing(file: &str, key: &str, message: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line: None, key: key.to_owned(), message: message.into() }
+    }
+
+    /// Something at this place of this text.
+    pub fn at(
+        (file, text): (&str, &str),
+        span: &Range<usize>,
+        key: &str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { line: Some(line_of(text, span.start)), ..Self::missing(file, key, message) }
+    }
+
+    /// What the reader of TOML says. Its words for an unknown key name the key.
+    pub(crate) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let message = error.message().trim().replace('\n', ", ");
+        match error.span() {
+            Some(span) => Self::at((file, text), &span, &key_at(text, &span), message),
+            None => Self::missing(file, "", message),
+        }
+    }
+}
+
+/// The line of an offset, counted from 1.
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count()
+}
+
+/// The key of the line in which a span begins, with the table it stands in.
+fn key_at(text: &str, span: &Range<usize>) -> String {
+    let word = |text: &str| {
+        let key = text.split('=').next().unwrap_or_default().trim();
+        let good = |c: char| c.is_ascii_alphanumeric() || "-_.\" ".contains(c);
+        (!key.is_empty() && key.chars().all(good)).then(|| key.to_owned())
+    };
+    let start = text[..span.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let header = |line: &str| {
+        let inner = line.trim().strip_prefix('[')?.trim_start_matches('[');
+        inner.split(']').next().map(|name| name.trim().to_owned())
+    };
+    // Inside an inline table the key stands right at the span.
+    let spot = text.get(span.clone()).and_then(word).filter(|word| word.len() < 40);
+    let whole = header(line).or_else(|| spot.filter(|_| line.contains('='))).or_else(|| word(line));
+    let section = text[..start].lines().rev().find_map(header);
+    match (header(line).is_none().then_some(section).flatten(), whole) {
+        (Some(section), Some(key)) => format!("{section}.{key}"),
+        (_, key) => key.unwrap_or_default(),
+    }
+}
+
+impl fmt::Display for BadScenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for BadScenario {}

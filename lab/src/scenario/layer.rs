@@ -1,0 +1,165 @@
+//! One part of a scenario as it stands in a file: any of the keys, each with its place.
+
+use super::ends::Ends;
+use super::error::BadScenario;
+use super::host::Host;
+use crate::element::End;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use toml::{Spanned, Value};
+
+/// Any of the keys of a scenario.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Partial {
+    pub(crate) protocol: Option<Spanned<String>>,
+    pub(crate) line: Option<Spanned<Line>>,
+    pub(crate) seed: Option<Spanned<u64>>,
+    pub(crate) port: Option<Spanned<u16>>,
+    pub(crate) file: Option<File>,
+    pub(crate) both: Option<BTreeMap<String, Spanned<Value>>>,
+    pub(crate) sender: Option<BTreeMap<String, Spanned<Value>>>,
+    pub(crate) receiver: Option<BTreeMap<String, Spanned<Value>>>,
+    pub(crate) limits: Option<Limits>,
+}
+
+/// One description, or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a description such as \"9600\", or a list of them")]
+pub(crate) enum Line {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Line {
+    pub(crate) fn specs(&self) -> Vec<String> {
+        match self {
+            Self::One(spec) => vec![spec.clone()],
+            Self::Many(specs) => specs.clone(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    pub(crate) corpus: Option<Spanned<String>>,
+    pub(crate) made: Option<Spanned<String>>,
+    pub(crate) path: Option<Spanned<String>>,
+    pub(crate) bytes: Option<Spanned<u64>>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) name: Option<Spanned<String>>,
+    pub(crate) text: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) time: Option<u64>,
+    pub(crate) events: Option<u64>,
+}
+
+/// A part of a scenario with the text it comes from, so that an error can name the place.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    name: Arc<str>,
+    text: Arc<str>,
+    /// Lines of the file have numbers that mean something.
+    numbered: bool,
+    partial: Partial,
+}
+
+impl Layer {
+    /// Reads the text of a file of this name.
+    pub fn parse(name: &str, text: &str) -> Result<Self, BadScenario> {
+        let partial =
+            toml::from_str(text).map_err(|error| BadScenario::of_toml(name, text, &error))?;
+        Ok(Self::of((name, text), partial))
+    }
+
+    /// A part that was read already, as a piece of this text.
+    pub fn of((name, text): (&str, &str), partial: Partial) -> Self {
+        Self { name: name.into(), text: text.into(), numbered: true, partial }
+    }
+
+    /// `KEY=VALUE`; a value that is no TOML value is taken as text.
+    pub fn assignment(setting: &str) -> Result<Self, BadScenario> {
+        let name = format!("--set {setting}");
+        let Some((key, value)) = setting.split_once('=') else {
+            let say = "expected KEY=VALUE, such as both.window=5";
+            return Err(BadScenario::missing(&name, "", say));
+        };
+        let (key, value) = (key.trim(), value.trim());
+        let literal = format!("{key} = {value}");
+        let quoted = format!("{key} = {}", Value::String(value.to_owned()));
+        let parse =
+            |text: &str| toml::from_str::<Partial>(text).map(|part| (text.to_owned(), part));
+        let (text, partial) = match toml::from_str::<toml::Table>(&literal) {
+            Ok(_) => parse(&literal).or_else(|error| parse(&quoted).map_err(|_| error)),
+            Err(_) => parse(&quoted),
+        }
+        .map_err(|error| {
+            let message = error.message().trim().replace('\n', ", ");
+            BadScenario::missing(&name, key, message)
+        })?;
+        Ok(Self { numbered: false, ..Self::of((&name, &text), partial) })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn partial(&self) -> &Partial {
+        &self.partial
+    }
+
+    /// An error at the place of this value.
+    pub(crate) fn bad<T>(&self, value: &Spanned<T>, key: &str, message: String) -> BadScenario {
+        if self.numbered {
+            BadScenario::at((&self.name, &self.text), &value.span(), key, message)
+        } else {
+            BadScenario::missing(&self.name, key, message)
+        }
+    }
+
+    /// Puts the settings of the ends into their configurations.
+    pub(crate) fn apply_ends(
+        &self,
+        ends: &mut Ends,
+        hosts: &mut [Host; 2],
+    ) -> Result<(), BadScenario> {
+        let of = [
+            ("both", &self.partial.both, &End::BOTH[..]),
+            ("sender", &self.partial.sender, &[End::A][..]),
+            ("receiver", &self.partial.receiver, &[End::B][..]),
+        ];
+        for (section, settings, which) in of {
+            for (key, value) in settings.iter().flatten() {
+                let full = format!("{section}.{key}");
+                let say = |message| self.bad(value, &full, message);
+                let word = word(value.get_ref()).ok_or_else(|| {
+                    say("expected a text, a whole number, true or false".to_owned())
+                })?;
+                for end in which {
+                    if key == "host" {
+                        hosts[end.index()] = word.parse().map_err(say)?;
+                    } else {
+                        ends.set(*end, key, &word).map_err(say)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value in the notation that settings take.
+fn word(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,283 @@
+//! A scenario: one transfer in the laboratory, described completely by a TOML file.
+//!
+//! ```toml
+//! protocol = "kermit"                        # kermit, xymodem's variants, zmodem
+//! line = ["9600,delay=250ms,burst=8@2s"]     # what lies between, from the sender to the receiver
+//! seed = 1                                   # where all chance comes from
+//!
+//! [file]
+//! corpus = "dos-exe"                         # see `corpus`; or made = "random", or path = "FILE"
+//!
+//! [both]                                     # settings of both ends, by the names of `wst show`
+//! window = 5
+//!
+//! [receiver]                                 # of this end only; host = what the machine costs
+//! host = "packet=13ms"
+//! ```
+//!
+//! | key | meaning | unless given |
+//! |---|---|---|
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem` | `kermit` |
+//! | `line` | one element's description or a list of them, see [`elements`] | must be given |
+//! | `seed` | seed of the elements that name none of their own | 1 |
+//! | `port` | bytes that a port takes or gives at a time | 64 |
+//! | `file.corpus`, `file.made`, `file.path` | content: see [`crate::corpus`]; `random`, `zeros`, `text`, `ramp` or `runs`; a file | `made = "random"` |
+//! | `file.bytes` | length: the content is cut or repeated | the corpus's or file's own; 131072 |
+//! | `file.seed` | seed of made content | 1 |
+//! | `file.name` | name on the wire | by the content |
+//! | `file.text` | sent as lines of text | `false` |
+//! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host` | the defaults |
+//! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
+//!
+//! What a file says can be overridden piece by piece: a [`Layer`] is any part of the above, and a
+//! scenario is resolved from a row of layers of which the later ones win. That is how `--set` and
+//! the published tables work. Everything is checked before anything runs, and an error names the
+//! file, the line and the key.
+
+pub mod elements;
+mod ends;
+mod error;
+mod host;
+mod layer;
+mod run;
+
+pub use elements::{BadElement, Stretch};
+pub use ends::Protocol;
+pub use error::BadScenario;
+pub use host::Host;
+pub use layer::{Layer, Partial};
+pub use run::{Ending, Outcome};
+
+use crate::corpus::Corpus;
+use crate::store::{Content, MemoryFile};
+use ends::Ends;
+use std::sync::Arc;
+use wetstring_proto::Duration;
+use wetstring_proto::file::FileKind;
+
+/// Gives the content of a file by the path that a scenario names, or says why not.
+pub type Load<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// A [`Load`] for where there are no files.
+pub fn no_files(path: &str) -> Result<Vec<u8>, String> {
+    Err(format!("expected a corpus or made content here, got the path {path}"))
+}
+
+/// One transfer, checked and ready to run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    protocol: Protocol,
+    file: MemoryFile,
+    line: Vec<String>,
+    ends: Ends,
+    hosts: [Host; 2],
+    seed: u64,
+    port_bytes: usize,
+    time_limit: Duration,
+    event_limit: u64,
+    /// What the direction of the data can carry, in characters per 1000 s.
+    limit_millicps: Option<u64>,
+    /// Another seed gives another run.
+    has_chance: bool,
+}
+
+/// Length of made content unless the scenario says so.
+const MADE_BYTES: u64 = 128 * 1024;
+/// The longest file: it is kept in memory.
+const MOST_BYTES: u64 = 1 << 30;
+
+impl Scenario {
+    /// Reads a scenario from the text of a file of this name.
+    pub fn parse(name: &str, text: &str, load: Load<'_>) -> Result<Self, BadScenario> {
+        Self::parse_with(name, text, &[], load)
+    }
+
+    /// Reads a scenario and overrides keys of it: `settings` are `KEY=VALUE`, as in
+    /// `both.window=5` or `seed=7`; a value that is no TOML value is taken as text.
+    pub fn parse_with(
+        name: &str,
+        text: &str,
+        settings: &[String],
+        load: Load<'_>,
+    ) -> Result<Self, BadScenario> {
+        let mut layers = vec![Layer::parse(name, text)?];
+        for setting in settings {
+            layers.push(Layer::assignment(setting)?);
+        }
+        Self::resolve(&layers.iter().collect::<Vec<_>>(), load)
+    }
+
+    /// Makes a scenario from layers, of which the later ones win.
+    pub fn resolve(layers: &[&Layer], load: Load<'_>) -> Result<Self, BadScenario> {
+        let find = Finder(layers);
+        let protocol = match find.last(|part| part.protocol.as_ref()) {
+            None => Protocol::Kermit,
+            Some((layer, value)) => Protocol::of(value.get_ref()).ok_or_else(|| {
+                let names = Protocol::NAMES.join(", ");
+                layer.bad(value, "protocol", format!("expected one of {names}"))
+            })?,
+        };
+        let seed = find.last(|part| part.seed.as_ref()).map_or(1, |(_, seed)| *seed.get_ref());
+        let Some((line_layer, line)) = find.last(|part| part.line.as_ref()) else {
+            let layer = layers.first().map_or("scenario", |layer| layer.name());
+            return Err(BadScenario::missing(layer, "line", "expected a line, such as \"9600\""));
+        };
+        let specs = line.get_ref().specs();
+        let stretch = elements::stretch(&specs, seed)
+            .map_err(|bad| line_layer.bad(line, "line", bad.to_string()))?;
+        let mut ends = Ends::new(protocol, stretch.ports);
+        let mut hosts = [Host::default(); 2];
+        for layer in layers {
+            layer.apply_ends(&mut ends, &mut hosts)?;
+        }
+        let port = find.last(|part| part.port.as_ref()).map_or(64, |(_, port)| *port.get_ref());
+        let limits = |pick: fn(&layer::Limits) -> Option<u64>| {
+            find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
+        };
+        Ok(Self {
+            protocol,
+            file: find.file(load)?,
+            line: specs,
+            ends,
+            hosts,
+            seed,
+            port_bytes: usize::from(port).max(1),
+            time_limit: Duration::from_secs(limits(|l| l.time).unwrap_or(86_400)),
+            event_limit: limits(|l| l.events).unwrap_or(100_000_000),
+            limit_millicps: stretch.limit_millicps,
+            has_chance: stretch.has_chance,
+        })
+    }
+
+    /// The same with another seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The protocol.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// The descriptions of the elements, from the sender to the receiver.
+    pub fn line(&self) -> &[String] {
+        &self.line
+    }
+
+    /// The file that is moved.
+    pub fn file(&self) -> &MemoryFile {
+        &self.file
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// What the direction of the data can carry in characters per second, in thousandths; `None`
+    /// if the line takes no time.
+    pub fn limit_millicps(&self) -> Option<u64> {
+        self.limit_millicps
+    }
+
+    /// Whether another seed gives another run.
+    pub fn has_chance(&self) -> bool {
+        self.has_chance
+    }
+
+    /// File bytes as a receiver on a system with CR LF line ends counts them: a line feed of a
+    /// text is two.
+    pub fn counted_bytes(&self) -> u64 {
+        let bytes = &self.file.bytes;
+        let lines = match self.file.kind {
+            FileKind::Text => bytes.iter().filter(|byte| **byte == b'\n').count(),
+            FileKind::Binary => 0,
+        };
+        (bytes.len() + lines) as u64
+    }
+}
+
+/// Looks for values in layers, the last one first.
+struct Finder<'a>(&'a [&'a Layer]);
+
+impl<'a> Finder<'a> {
+    fn last<T>(&self, pick: impl Fn(&'a Partial) -> Option<T>) -> Option<(&'a Layer, T)> {
+        self.0.iter().rev().find_map(|layer| Some((*layer, pick(layer.partial())?)))
+    }
+
+    fn file(&self, load: Load<'_>) -> Result<MemoryFile, BadScenario> {
+        let part = |pick: fn(&'a layer::File) -> Option<&'a toml::Spanned<String>>| {
+            self.last(|part| part.file.as_ref().and_then(pick))
+        };
+        let bytes = self.last(|part| part.file.as_ref()?.bytes.as_ref());
+        let seed = self.last(|part| part.file.as_ref()?.seed).map_or(1, |(_, seed)| seed);
+        let text = self.last(|part| part.file.as_ref()?.text).is_some_and(|(_, text)| text);
+        if let Some((layer, value)) = bytes
+            && *value.get_ref() > MOST_BYTES
+        {
+            let say = format!("expected at most {MOST_BYTES} bytes, got {}", value.get_ref());
+            return Err(layer.bad(value, "file.bytes", say));
+        }
+        let bytes = bytes.map(|(_, bytes)| *bytes.get_ref());
+        // Which of the three it is says the last layer that names any of them.
+        let chosen = self.last(|part| {
+            let file = part.file.as_ref()?;
+            (file.corpus.is_some() || file.made.is_some() || file.path.is_some()).then_some(file)
+        });
+        let made = |kind: &str| {
+            made(kind, seed, bytes.unwrap_or(MADE_BYTES) as usize).map(|bytes| (kind.into(), bytes))
+        };
+        let (name, content): (String, Arc<[u8]>) = match chosen {
+            None => made("random").unwrap_or_default(),
+            Some((layer, file)) => {
+                if let Some(value) = &file.corpus {
+                    let corpus = Corpus::named(value.get_ref()).ok_or_else(|| {
+                        let names = Corpus::names().collect::<Vec<_>>().join(", ");
+                        layer.bad(value, "file.corpus", format!("expected one of {names}"))
+                    })?;
+                    let whole: Arc<[u8]> = corpus.bytes(seed).into();
+                    (corpus.name().into(), fit(whole, bytes))
+                } else if let Some(value) = &file.made {
+                    made(value.get_ref()).ok_or_else(|| {
+                        let say = "expected random, zeros, text, ramp or runs".to_owned();
+                        layer.bad(value, "file.made", say)
+                    })?
+                } else if let Some(value) = &file.path {
+                    let path = value.get_ref();
+                    let whole = load(path).map_err(|error| layer.bad(value, "file.path", error))?;
+                    let last = path.rsplit(['/', '\\']).next().unwrap_or(path);
+                    (last.into(), fit(whole.into(), bytes))
+                } else {
+                    made("random").unwrap_or_default()
+                }
+            }
+        };
+        let name = part(|file| file.name.as_ref()).map_or(name, |(_, name)| name.get_ref().clone());
+        let kind = if text { FileKind::Text } else { FileKind::Binary };
+        Ok(MemoryFile { kind, ..MemoryFile::new(&name, content) })
+    }
+}
+
+/// Made content of one of the kinds.
+fn made(kind: &str, seed: u64, len: usize) -> Option<Arc<[u8]>> {
+    let content = match kind {
+        "random" => Content::Random(seed),
+        "zeros" => Content::Zeros,
+        "text" => Content::Text(seed),
+        "ramp" => Content::Ramp,
+        "runs" => Content::Runs,
+        _ => return None,
+    };
+    Some(content.bytes(len).into())
+}
+
+/// The content at this length: cut, or repeated from its beginning.
+fn fit(content: Arc<[u8]>, len: Option<u64>) -> Arc<[u8]> {
+    match len {
+        None => content,
+        Some(len) if len == content.len() as u64 => content,
+        Some(len) => content.iter().copied().cycle().take(len as usize).collect(),
+    }
+}

@@ -1,0 +1,160 @@
+//! A run of a scenario, and what became of it.
+
+use super::{Scenario, elements, host::Hosted};
+use crate::element::End;
+use crate::pair::{Pair, PairReport, Stop};
+use crate::store::{MemorySink, MemorySource};
+use crate::trace::Recorder;
+use std::fmt;
+use wetstring_proto::engine::{Failure, Outcome as EngineOutcome};
+use wetstring_proto::file::FileKind;
+use wetstring_proto::{Duration, Engine};
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// Both ends are done, and the receiver has what the sender had.
+    Done,
+    /// An end failed: the first to do so, and why.
+    Failed(End, Failure),
+    /// The run was stopped.
+    Stopped(Stop),
+    /// Both ends say that they are done, but the receiver's file is another one.
+    Wrong,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = |end| if end == End::A { "sender" } else { "receiver" };
+        match self {
+            Self::Done => f.write_str("done"),
+            Self::Failed(end, failure) => write!(f, "the {} failed: {failure}", who(*end)),
+            Self::Stopped(stop) => write!(f, "stopped: {stop}"),
+            Self::Wrong => f.write_str("the receiver's file differs from the sender's"),
+        }
+    }
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// File bytes, as [`Scenario::counted_bytes`] has them.
+    pub bytes: u64,
+    /// From the start to when both ends knew the outcome.
+    pub elapsed: Duration,
+    /// What the line can carry, as [`Scenario::limit_millicps`] has it.
+    pub limit_millicps: Option<u64>,
+    /// Everything else.
+    pub report: PairReport,
+    /// Digest of the trace; 0 if none was recorded.
+    pub trace_digest: u64,
+}
+
+impl Outcome {
+    /// Whether the file arrived as it was.
+    pub fn is_done(&self) -> bool {
+        self.ending == Ending::Done
+    }
+
+    /// File bytes per second, in thousandths.
+    pub fn millicps(&self) -> u64 {
+        per(self.bytes, 1_000_000_000_000, self.elapsed.as_nanos())
+    }
+
+    /// Whole seconds as a clock of whole seconds shows them: the nearest, but at least one.
+    pub fn whole_secs(&self) -> u64 {
+        let nanos = self.elapsed.as_nanos() + 500_000_000;
+        u64::try_from(nanos / 1_000_000_000).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Characters per second as the sources print them: whole bytes by whole seconds, rounded
+    /// down.
+    pub fn printed_cps(&self) -> u64 {
+        self.bytes / self.whole_secs()
+    }
+
+    /// File bytes as a share of what `limit_millicps` can carry, in thousandths of a percent.
+    pub fn efficiency(&self, limit_millicps: u64) -> u64 {
+        per(self.millicps(), 100_000, u128::from(limit_millicps))
+    }
+
+    /// Bits per second that the line carried from the sender, framing included.
+    pub fn line_bps(&self) -> u64 {
+        let bits = self.report.sides[End::A.index()].usage.bits;
+        per(bits, 1_000_000_000, self.elapsed.as_nanos())
+    }
+
+    /// Packets that were sent again, by both ends.
+    pub fn retransmissions(&self) -> u64 {
+        self.report.sides.iter().map(|side| side.stats.retransmissions).sum()
+    }
+}
+
+fn per(amount: u64, unit: u128, by: u128) -> u64 {
+    u64::try_from((u128::from(amount) * unit).checked_div(by).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+impl Scenario {
+    /// Runs it. The same scenario gives the same outcome and the same trace, whenever and wherever.
+    pub fn run(&self, recorder: &mut Recorder) -> Outcome {
+        let stretch = elements::stretch(&self.line, self.seed);
+        let mut element = stretch.expect("elements that were checked when it was read").element;
+        let mut sender = self.hosted(End::A, self.ends.sender());
+        let mut receiver = self.hosted(End::B, self.ends.receiver());
+        let (mut source, mut sink) = (MemorySource::one(self.file.clone()), MemorySink::new());
+        let report = Pair::new(element.as_mut())
+            .port_buffer(self.port_bytes)
+            .time_limit(self.time_limit)
+            .event_limit(self.event_limit)
+            .run((sender.as_mut(), &mut source), (receiver.as_mut(), &mut sink), recorder);
+        Outcome {
+            ending: self.ending(&report, &sink),
+            bytes: self.counted_bytes(),
+            elapsed: report.elapsed,
+            limit_millicps: self.limit_millicps,
+            report,
+            trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
+        }
+    }
+
+    fn hosted(&self, end: End, engine: Box<dyn Engine>) -> Box<dyn Engine> {
+        let host = self.hosts[end.index()];
+        if host.is_free() { engine } else { Box::new(Hosted::new(engine, host)) }
+    }
+
+    fn ending(&self, report: &PairReport, sink: &MemorySink) -> Ending {
+        let failures = End::BOTH.into_iter().filter_map(|end| {
+            let side = &report.sides[end.index()];
+            match side.outcome {
+                Some(EngineOutcome::Failed(failure)) => Some((side.settled_at, end, failure)),
+                _ => None,
+            }
+        });
+        if let Some((_, end, failure)) = failures.min_by_key(|(at, ..)| *at) {
+            return Ending::Failed(end, failure);
+        }
+        if !report.is_done() {
+            return Ending::Stopped(report.stop);
+        }
+        let source = &self.file.bytes;
+        let same = |received: &[u8]| match self.file.kind {
+            _ if self.protocol.pads() => {
+                // The last block is filled up, and a block has at most 1024 bytes.
+                received.starts_with(source) && received.len() - source.len() < 1024
+            }
+            FileKind::Text => lines(received).eq(lines(source)),
+            FileKind::Binary => received == &**source,
+        };
+        match sink.received() {
+            [file] if file.complete && same(&file.bytes) => Ending::Done,
+            _ => Ending::Wrong,
+        }
+    }
+}
+
+/// A text without the difference between LF and CR LF.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}

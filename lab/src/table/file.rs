@@ -1,0 +1,254 @@
+//! A table as it stands in its file.
+
+use crate::scenario::{BadScenario, Partial};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// How near to the published value ours has to be, besides half a unit of its last printed digit
+/// and half a second of a clock that shows whole ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Nothing but the line decides: 3 %.
+    Physics,
+    /// One parameter of a machine or line was fitted: 10 %.
+    Host,
+    /// Several things had to be assumed: 25 %.
+    Assumptions,
+    /// A statistic of many transfers on shared machines: 20 %.
+    Statistical,
+}
+
+impl Class {
+    /// The tolerance, in thousandths of the published value.
+    pub const fn per_mille(self) -> u64 {
+        match self {
+            Self::Physics => 30,
+            Self::Host => 100,
+            Self::Assumptions => 250,
+            Self::Statistical => 200,
+        }
+    }
+}
+
+/// One parameter that was fitted, and to what.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibrated {
+    /// The line and the machines.
+    pub condition: String,
+    /// What was fitted, as it stands in a scenario.
+    pub parameter: String,
+    /// The cell that decided its value.
+    pub cell: String,
+    /// Why this one.
+    pub why: String,
+}
+
+/// Where a table was published.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Source {
+    /// Number of the seed document.
+    pub(super) seed: String,
+    /// Line in it.
+    pub(super) line: u32,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TableFile {
+    pub(super) title: String,
+    pub(super) source: Option<Source>,
+    pub(super) class: Class,
+    pub(super) limit_cps: Option<u64>,
+    #[serde(default = "one")]
+    pub(super) seeds: u64,
+    #[serde(default)]
+    pub(super) order: bool,
+    #[serde(default)]
+    pub(super) own: bool,
+    #[serde(default)]
+    pub(super) assumed: Vec<String>,
+    #[serde(default)]
+    pub(super) inconsistent: Vec<String>,
+    #[serde(default)]
+    pub(super) calibrated: Vec<Calibrated>,
+    pub(super) common: Option<Partial>,
+    pub(super) column: Vec<ColumnFile>,
+    pub(super) row: Vec<RowFile>,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ColumnFile {
+    pub(super) name: String,
+    pub(super) scenario: Option<Partial>,
+    pub(super) era: Option<Partial>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RowFile {
+    pub(super) name: String,
+    pub(super) scenario: Option<Partial>,
+    pub(super) era: Option<Partial>,
+    /// Why the order of the columns differs from the published one.
+    pub(super) order_reason: Option<String>,
+    #[serde(default)]
+    pub(super) cells: Vec<CellFile>,
+}
+
+/// A published number with as many decimals as were printed.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a number that is not negative")]
+pub(super) enum Number {
+    Whole(u64),
+    Decimal(f64),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Result {
+    Ok,
+    Fail,
+    Impossible,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct CellFile {
+    pub(super) column: Spanned<String>,
+    pub(super) scenario: Option<Partial>,
+    secs: Option<Spanned<Number>>,
+    cps: Option<Spanned<Number>>,
+    eff: Option<Spanned<Number>>,
+    line_bps: Option<Spanned<Number>>,
+    line_eff: Option<Spanned<Number>>,
+    outcome: Option<Result>,
+    class: Option<Class>,
+    reason: Option<String>,
+    #[serde(default)]
+    reasons: BTreeMap<Measure, String>,
+}
+
+impl CellFile {
+    /// A cell of a table that was not published.
+    pub(super) fn own(column: &str) -> Self {
+        Self {
+            column: Spanned::new(0..0, column.to_owned()),
+            scenario: None,
+            secs: None,
+            cps: None,
+            eff: None,
+            line_bps: None,
+            line_eff: None,
+            outcome: None,
+            class: None,
+            reason: None,
+            reasons: BTreeMap::new(),
+        }
+    }
+}
+
+/// What of a transfer is measured.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Measure {
+    /// Elapsed time.
+    Secs,
+    /// File characters per second.
+    Cps,
+    /// The same as a percentage of the limit.
+    Eff,
+    /// Bits per second on the line, framing included.
+    LineBps,
+    /// The same as a percentage of the limit.
+    LineEff,
+}
+
+impl Measure {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Secs => "secs",
+            Self::Cps => "cps",
+            Self::Eff => "eff",
+            Self::LineBps => "line-bps",
+            Self::LineEff => "line-eff",
+        }
+    }
+
+    pub(super) const fn unit(self) -> &'static str {
+        match self {
+            Self::Secs => "s",
+            Self::Cps => "cps",
+            Self::Eff | Self::LineEff => "%",
+            Self::LineBps => "bit/s",
+        }
+    }
+}
+
+/// What the source printed of a transfer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Published {
+    /// Values in thousandths, and half a unit of the last printed digit.
+    pub(super) values: Vec<(Measure, u64, u64)>,
+    /// It failed, or could not be done.
+    pub(super) outcome: Option<Result>,
+    pub(super) class: Option<Class>,
+    pub(super) reason: Option<String>,
+    pub(super) reasons: BTreeMap<Measure, String>,
+}
+
+impl Published {
+    pub(super) fn of(
+        cell: &CellFile,
+        source: (&str, &str),
+    ) -> std::result::Result<Self, BadScenario> {
+        let given = [
+            (Measure::Secs, &cell.secs),
+            (Measure::Cps, &cell.cps),
+            (Measure::Eff, &cell.eff),
+            (Measure::LineBps, &cell.line_bps),
+            (Measure::LineEff, &cell.line_eff),
+        ];
+        let mut values = Vec::new();
+        for (measure, number) in given {
+            let Some(number) = number else { continue };
+            values.push(match *number.get_ref() {
+                Number::Whole(value) => (measure, value * 1000, 500),
+                // One decimal is all that any source prints.
+                Number::Decimal(value) if (0.0..1e12).contains(&value) => {
+                    (measure, (value * 1000.0).round() as u64, 50)
+                }
+                Number::Decimal(value) => {
+                    let say = format!("expected a number that is not negative, got {value}");
+                    return Err(BadScenario::at(source, &number.span(), measure.name(), say));
+                }
+            });
+        }
+        Ok(Self {
+            values,
+            outcome: cell.outcome.filter(|outcome| *outcome != Result::Ok),
+            class: cell.class,
+            reason: cell.reason.clone(),
+            reasons: cell.reasons.clone(),
+        })
+    }
+
+    /// The reason that is given for a value that differs.
+    pub(super) fn reason(&self, measure: Measure) -> &str {
+        self.reasons.get(&measure).or(self.reason.as_ref()).map_or("", String::as_str)
+    }
+}
+
+impl TableFile {
+    pub(super) fn parse(path: &str, text: &str) -> std::result::Result<Self, BadScenario> {
+        toml::from_str(text).map_err(|error| BadScenario::of_toml(path, text, &error))
+    }
+}

@@ -1,0 +1,383 @@
+//! Published beside ours: the ratio, and the verdict.
+
+use super::file::{Measure, Published, Result};
+use super::{Table, Transfer};
+use crate::scenario::{Ending, Outcome};
+use std::fmt;
+use std::ops::Range;
+
+/// What is to be said of a cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Ours is as published, within the tolerance.
+    Reproduced,
+    /// It is not, and the table says why.
+    Differs,
+    /// It is not, and nobody says why.
+    Unexplained,
+    /// A reason is given although nothing differs.
+    Needless,
+    /// Nothing was published.
+    Own,
+}
+
+impl Verdict {
+    /// Whether a table with such a cell is in order.
+    pub const fn is_good(self) -> bool {
+        matches!(self, Self::Reproduced | Self::Differs | Self::Own)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Reproduced => "reproduced",
+            Self::Differs => "differs",
+            Self::Unexplained => "unexplained",
+            Self::Needless => "reason without a difference",
+            Self::Own => "own",
+        })
+    }
+}
+
+/// One value that was published, with ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cell {
+    /// Name of the table.
+    pub table: String,
+    /// Name of the row.
+    pub row: String,
+    /// Name of the column and what of it: `XMODEM secs`.
+    pub col: String,
+    /// As printed; empty if nothing was.
+    pub published: String,
+    /// Ours, in the same notation.
+    pub ours: String,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// Ours divided by published, in thousandths.
+    pub ratio_per_mille: Option<u64>,
+    /// What is to be said of it.
+    pub verdict: Verdict,
+    /// Why it differs.
+    pub reason: String,
+    /// The same value with our defaults.
+    pub defaults: String,
+    /// Efficiency with our defaults against the line's limit, in thousandths of a percent; as
+    /// published where nothing was.
+    pub efficiency: Option<u64>,
+}
+
+/// A table, judged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// Name of the table.
+    pub table: String,
+    /// What it is.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// Its cells, row by row.
+    pub cells: Vec<Cell>,
+    /// What was fitted, what was assumed, and where the source contradicts itself.
+    pub notes: Vec<String>,
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// Nothing of it was published.
+    pub own: bool,
+}
+
+impl Report {
+    /// Whether every cell is reproduced, or differs for a reason that is given.
+    pub fn is_good(&self) -> bool {
+        self.cells.iter().all(|cell| cell.verdict.is_good())
+    }
+
+    /// How many cells have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.cells.iter().filter(|cell| cell.verdict == verdict).count()
+    }
+}
+
+pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
+    let file = &table.file;
+    let mut cells = Vec::new();
+    for row in &file.row {
+        let transfers: Vec<&Transfer> =
+            table.transfers.iter().filter(|transfer| transfer.row == row.name).collect();
+        for transfer in &transfers {
+            Judge { table, transfer, outcomes }.cells(&mut cells);
+        }
+        if file.order {
+            cells.push(order(table, &transfers, row.order_reason.as_deref(), outcomes));
+        }
+    }
+    let mut notes: Vec<String> = file
+        .calibrated
+        .iter()
+        .map(|c| {
+            format!("calibrated: {} for {}, on {}: {}", c.parameter, c.condition, c.cell, c.why)
+        })
+        .collect();
+    notes.extend(file.assumed.iter().map(|text| format!("assumed: {text}")));
+    notes.extend(file.inconsistent.iter().map(|text| format!("the source: {text}")));
+    Report {
+        table: table.name.clone(),
+        title: file.title.clone(),
+        source: file.source.as_ref().map_or_else(String::new, |source| {
+            format!("seed {}, line {}", source.seed, source.line)
+        }),
+        cells,
+        notes,
+        columns: file.column.iter().map(|column| column.name.clone()).collect(),
+        own: file.own,
+    }
+}
+
+/// The run in the middle by time, and how many failed. Failures count as slowest.
+fn median<'a>(outcomes: &'a [Outcome], of: &Range<usize>) -> Option<(&'a Outcome, usize)> {
+    let mut runs: Vec<&Outcome> = outcomes.get(of.clone())?.iter().collect();
+    runs.sort_by_key(|run| (!run.is_done(), run.elapsed));
+    let failed = runs.iter().filter(|run| !run.is_done()).count();
+    Some((runs.get((runs.len().max(1) - 1) / 2)?, failed))
+}
+
+struct Judge<'a> {
+    table: &'a Table,
+    transfer: &'a Transfer,
+    outcomes: &'a [Outcome],
+}
+
+impl Judge<'_> {
+    /// What `eff` is a percentage of, in thousandths of characters per second.
+    fn limit(&self, outcome: &Outcome) -> Option<u64> {
+        self.table.file.limit_cps.map(|cps| cps * 1000).or(outcome.limit_millicps)
+    }
+
+    fn cells(&self, cells: &mut Vec<Cell>) {
+        let Some((ours, failed)) = median(self.outcomes, &self.transfer.ours) else { return };
+        let defaults = median(self.outcomes, &self.transfer.defaults).map(|(run, _)| run);
+        let published = &self.transfer.published;
+        if self.table.file.own {
+            return cells.push(self.own(ours, failed));
+        }
+        if let Some(outcome) = published.outcome {
+            return cells.push(self.outcome(outcome, ours, defaults));
+        }
+        let first = cells.len();
+        for (measure, value, half_digit) in &published.values {
+            cells.push(self.value(*measure, *value, *half_digit, ours, defaults));
+        }
+        // A reason for all of the values is needless only if none of them differs.
+        let new = &mut cells[first..];
+        if published.reason.is_some() && new.iter().all(|cell| cell.verdict == Verdict::Reproduced)
+        {
+            new[0].verdict = Verdict::Needless;
+        }
+        for (measure, cell) in published.values.iter().map(|value| value.0).zip(new) {
+            let reason = published.reasons.contains_key(&measure);
+            if reason && cell.verdict == Verdict::Reproduced {
+                cell.verdict = Verdict::Needless;
+            }
+        }
+    }
+
+    fn cell(&self, what: &str, unit: &'static str) -> Cell {
+        Cell {
+            table: self.table.name.clone(),
+            row: self.transfer.row.clone(),
+            col: format!("{} {what}", self.transfer.column).trim_end().to_owned(),
+            published: String::new(),
+            ours: String::new(),
+            unit,
+            ratio_per_mille: None,
+            verdict: Verdict::Own,
+            reason: String::new(),
+            defaults: String::new(),
+            efficiency: None,
+        }
+    }
+
+    fn efficiency(&self, run: &Outcome) -> Option<u64> {
+        self.limit(run).filter(|_| run.is_done()).map(|limit| run.efficiency(limit))
+    }
+
+    fn own(&self, ours: &Outcome, failed: usize) -> Cell {
+        let runs = self.transfer.ours.len();
+        let shown = match (failed, self.efficiency(ours)) {
+            (0, Some(efficiency)) => tenths(efficiency),
+            (failed, _) if failed == runs => "fails".to_owned(),
+            (failed, Some(efficiency)) => {
+                format!("{} ({failed} of {runs} fail)", tenths(efficiency))
+            }
+            (failed, None) => format!("{failed} of {runs} fail"),
+        };
+        Cell { ours: shown, efficiency: self.efficiency(ours), ..self.cell("", "%") }
+    }
+
+    /// A transfer that failed, or could not be done.
+    fn outcome(&self, outcome: Result, ours: &Outcome, defaults: Option<&Outcome>) -> Cell {
+        let word = if outcome == Result::Impossible { "-" } else { "fail" };
+        let of = |run: &Outcome| if run.is_done() { "ok" } else { word }.to_owned();
+        let mut cell = self.cell("outcome", "");
+        (cell.published, cell.ours) = (word.to_owned(), of(ours));
+        cell.defaults = defaults.map_or_else(String::new, of);
+        cell.efficiency = defaults.and_then(|run| self.efficiency(run));
+        let same = cell.published == cell.ours;
+        verdict(&mut cell, same, self.transfer.published.reason(Measure::Secs));
+        if same && !self.transfer.published.reason(Measure::Secs).is_empty() {
+            cell.verdict = Verdict::Needless;
+        }
+        cell
+    }
+
+    fn value(
+        &self,
+        measure: Measure,
+        published: u64,
+        half_digit: u64,
+        ours: &Outcome,
+        defaults: Option<&Outcome>,
+    ) -> Cell {
+        let mut cell = self.cell(measure.name(), measure.unit());
+        let decimal = half_digit < 500;
+        cell.published = shown(published, decimal);
+        cell.defaults =
+            defaults.map_or_else(String::new, |run| self.printed(measure, run, decimal));
+        cell.efficiency = defaults.and_then(|run| self.efficiency(run));
+        cell.ours = self.printed(measure, ours, decimal);
+        let exact = self.exact(measure, ours).filter(|_| ours.is_done());
+        cell.ratio_per_mille = exact.and_then(|exact| (exact * 1000).checked_div(published));
+        let near = exact.is_some_and(|exact| {
+            let class = self.transfer.published.class.unwrap_or(self.table.file.class);
+            let tolerance = published * class.per_mille() / 1000;
+            let rounding = half_digit + self.half_second(measure, published, ours.bytes);
+            exact.abs_diff(published) <= tolerance + rounding
+        });
+        verdict(&mut cell, near, self.transfer.published.reason(measure));
+        cell
+    }
+
+    /// What half a second of the published time is worth in this measure, in thousandths.
+    fn half_second(&self, measure: Measure, published: u64, bytes: u64) -> u64 {
+        let find = |of| self.transfer.published.values.iter().find(|(m, ..)| *m == of);
+        let millis = find(Measure::Secs).map(|(_, secs, _)| *secs).or_else(|| {
+            find(Measure::Cps).and_then(|(_, cps, _)| (bytes * 1_000_000).checked_div(*cps))
+        });
+        match (measure, millis) {
+            (Measure::Cps | Measure::Eff, Some(millis)) => {
+                (published * 500).checked_div(millis).unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Ours in thousandths, not rounded as a clock of whole seconds would.
+    fn exact(&self, measure: Measure, run: &Outcome) -> Option<u64> {
+        Some(match measure {
+            Measure::Secs => u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX),
+            Measure::Cps => run.millicps(),
+            Measure::Eff => run.efficiency(self.limit(run)?),
+            Measure::LineBps => run.line_bps() * 1000,
+            Measure::LineEff => {
+                let side = &run.report.sides[0];
+                let millis = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
+                let millicps = (side.usage.bytes_in * 1_000_000).checked_div(millis)?;
+                (millicps * 100_000).checked_div(self.limit(run)?)?
+            }
+        })
+    }
+
+    /// Ours as the source would print it.
+    fn printed(&self, measure: Measure, run: &Outcome, decimal: bool) -> String {
+        if !run.is_done() {
+            return match run.ending {
+                Ending::Wrong => "wrong file".to_owned(),
+                _ => "fail".to_owned(),
+            };
+        }
+        match (measure, self.limit(run)) {
+            (Measure::Secs, _) => run.whole_secs().to_string(),
+            (Measure::Cps, _) => run.printed_cps().to_string(),
+            (Measure::Eff, Some(limit)) if !decimal => {
+                // The source divides the rate that it has printed.
+                (run.printed_cps() * 100_000 / limit.max(1)).to_string()
+            }
+            _ => self.exact(measure, run).map_or_else(String::new, |value| shown(value, decimal)),
+        }
+    }
+}
+
+fn verdict(cell: &mut Cell, near: bool, reason: &str) {
+    cell.verdict = match (near, reason.is_empty()) {
+        (true, _) => Verdict::Reproduced,
+        (false, false) => Verdict::Differs,
+        (false, true) => Verdict::Unexplained,
+    };
+    if !near {
+        reason.clone_into(&mut cell.reason);
+    }
+}
+
+/// Whether the columns of a row come in the published order by time.
+fn order(
+    table: &Table,
+    transfers: &[&Transfer],
+    reason: Option<&str>,
+    outcomes: &[Outcome],
+) -> Cell {
+    let secs = |published: &Published| {
+        let find = |of| published.values.iter().find(|(m, ..)| *m == of).map(|value| value.1);
+        find(Measure::Secs).filter(|_| published.outcome.is_none())
+    };
+    let ranked = |mut list: Vec<(u64, &str)>| {
+        list.sort_by_key(|(time, _)| *time);
+        list.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(" < ")
+    };
+    let timed = || transfers.iter().filter_map(|t| Some((secs(&t.published)?, *t)));
+    let published = ranked(timed().map(|(secs, t)| (secs, t.column.as_str())).collect());
+    let ours = ranked(
+        timed()
+            .filter_map(|(_, t)| {
+                let (run, _) = median(outcomes, &t.ours)?;
+                let millis = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
+                Some((if run.is_done() { millis } else { u64::MAX }, t.column.as_str()))
+            })
+            .collect(),
+    );
+    // Columns of one published time may come in any order.
+    let times: Vec<u64> = ours
+        .split(" < ")
+        .filter_map(|name| timed().find(|(_, t)| t.column == name).map(|(secs, _)| secs))
+        .collect();
+    let same = times.is_sorted();
+    let mut cell = Cell {
+        table: table.name.clone(),
+        row: transfers.first().map_or_else(String::new, |t| t.row.clone()),
+        col: "order".to_owned(),
+        published,
+        ours,
+        unit: "",
+        ratio_per_mille: None,
+        verdict: Verdict::Own,
+        reason: String::new(),
+        defaults: String::new(),
+        efficiency: None,
+    };
+    verdict(&mut cell, same, reason.unwrap_or_default());
+    if same && reason.is_some() {
+        cell.verdict = Verdict::Needless;
+    }
+    cell
+}
+
+/// A value in thousandths, whole or with one decimal.
+pub(super) fn shown(value: u64, decimal: bool) -> String {
+    if decimal { tenths(value) } else { ((value + 500) / 1000).to_string() }
+}
+
+/// A value in thousandths with one decimal.
+pub(super) fn tenths(value: u64) -> String {
+    let tenths = (value + 50) / 100;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}

@@ -1,0 +1,202 @@
+//! Published tables, run again cell by cell.
+//!
+//! A table is a TOML file. Its rows and columns are parts of scenarios ([`crate::scenario`]); a
+//! transfer of the table is what `common`, the row, the column, the column's `era` and the cell
+//! say, the later ones on top. `era` are the settings that the source printed for its programs;
+//! "our defaults" is the same transfer without them, over the same line and between the same
+//! machines.
+//!
+//! ```toml
+//! title = "Kermit News 5, table 2: ..."
+//! source = { seed = "001", line = 89 }       # where in the seed document
+//! class = "host"                             # how near is near enough, see Class
+//! limit-cps = 1920                           # what the source's `eff` is a percentage of
+//! assumed = ["what the source does not say, and what was taken for it"]
+//! inconsistent = ["where the source contradicts itself"]
+//!
+//! [[calibrated]]                             # at most one for each condition
+//! condition = "the line and machines it is for"
+//! parameter = "receiver.host = packet=13ms"
+//! cell = "ASCII Text, XMODEM, secs"
+//! why = "..."
+//!
+//! [common]
+//! line = "19200"
+//! receiver.host = "packet=13ms"
+//!
+//! [[column]]
+//! name = "XMODEM"
+//! scenario = { protocol = "xmodem" }
+//! era.both = { retries = 10 }
+//!
+//! [[row]]
+//! name = "ASCII Text"
+//! scenario.file = { corpus = "manual-crlf" }
+//! cells = [
+//!     { column = "XMODEM", secs = 89, cps = 1549, eff = 81 },
+//!     { column = "YMODEM", outcome = "fail", reason = "why ours does not fail" },
+//! ]
+//! ```
+//!
+//! A cell has any of `secs`, `cps`, `eff`, `line-bps` (bits per second on the line) and `line-eff`
+//! (the same as a percentage), or an `outcome` of `fail` or `impossible`. Further keys are
+//! `scenario`, `class`, `reason` (for all of its values that differ) and `reasons` (for one of
+//! them). A table with `own = true` has no published values: every column of every row is run, and
+//! its efficiency is shown.
+//!
+//! Other top keys: `order = true` also compares the order of the columns by time in each row;
+//! `seeds = N` runs each transfer in which something is left to chance with N seeds and takes the median.
+
+mod file;
+mod judge;
+mod page;
+
+pub use file::{Calibrated, Class};
+pub use judge::{Cell, Report, Verdict};
+
+use crate::scenario::{BadScenario, Layer, Load, Outcome, Scenario};
+use file::{CellFile, Published, TableFile};
+use std::ops::Range;
+
+/// The tables that come with the laboratory, by name.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("kermit-news-1", include_str!("../../tables/kermit-news-1.toml")),
+    ("kermit-news-2", include_str!("../../tables/kermit-news-2.toml")),
+    ("compare", include_str!("../../tables/compare.toml")),
+];
+
+/// A table, read and checked.
+#[derive(Clone, Debug)]
+pub struct Table {
+    name: String,
+    file: TableFile,
+    transfers: Vec<Transfer>,
+    jobs: Vec<Scenario>,
+}
+
+/// One transfer that the source made, and the runs that make it again.
+#[derive(Clone, Debug)]
+struct Transfer {
+    row: String,
+    column: String,
+    published: Published,
+    /// Runs as published, one for each seed.
+    ours: Range<usize>,
+    /// Runs with our defaults.
+    defaults: Range<usize>,
+}
+
+impl Table {
+    /// The names of the tables that come with the laboratory, in their order.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The table of this name; `None` if there is none.
+    pub fn named(name: &str) -> Option<Result<Self, BadScenario>> {
+        let (name, text) = BUILT_IN.iter().find(|(of, _)| *of == name)?;
+        Some(Self::parse(
+            name,
+            &format!("lab/tables/{name}.toml"),
+            text,
+            &crate::scenario::no_files,
+        ))
+    }
+
+    /// Reads a table of this name from the text of a file called `path`.
+    pub fn parse(name: &str, path: &str, text: &str, load: Load<'_>) -> Result<Self, BadScenario> {
+        let file = TableFile::parse(path, text)?;
+        let mut table =
+            Self { name: name.to_owned(), file, transfers: Vec::new(), jobs: Vec::new() };
+        table.plan((path, text), load)?;
+        Ok(table)
+    }
+
+    /// Makes the scenarios of all transfers.
+    fn plan(&mut self, source: (&str, &str), load: Load<'_>) -> Result<(), BadScenario> {
+        let layer = |partial: &Option<crate::scenario::Partial>| {
+            Layer::of(source, partial.clone().unwrap_or_default())
+        };
+        let common = layer(&self.file.common);
+        for row in self.file.row.clone() {
+            let on_row = layer(&row.scenario);
+            let cells = if self.file.own {
+                self.file.column.iter().map(|column| CellFile::own(&column.name)).collect()
+            } else {
+                row.cells
+            };
+            for cell in cells {
+                let column = self.column(&cell, source)?;
+                let (on_column, era) = (layer(&column.scenario), layer(&column.era));
+                let (on_row_era, on_cell) = (layer(&row.era), layer(&cell.scenario));
+                let as_published = [&common, &on_row, &on_column, &era, &on_row_era, &on_cell];
+                let with_defaults = [&common, &on_row, &on_column, &on_cell];
+                let ours = self.add(&as_published, load)?;
+                let defaults = if self.file.own { 0..0 } else { self.add(&with_defaults, load)? };
+                self.transfers.push(Transfer {
+                    row: row.name.clone(),
+                    column: column.name,
+                    published: Published::of(&cell, source)?,
+                    ours,
+                    defaults,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The column that a cell names.
+    fn column(
+        &self,
+        cell: &CellFile,
+        source: (&str, &str),
+    ) -> Result<file::ColumnFile, BadScenario> {
+        let columns = &self.file.column;
+        let found = columns.iter().find(|column| column.name == *cell.column.get_ref());
+        found.cloned().ok_or_else(|| {
+            let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            let say = format!("expected one of the columns {}", names.join(", "));
+            BadScenario::at(source, &cell.column.span(), "row.cells.column", say)
+        })
+    }
+
+    /// Adds the runs of a transfer: one for each seed.
+    fn add(&mut self, layers: &[&Layer], load: Load<'_>) -> Result<Range<usize>, BadScenario> {
+        let first = self.jobs.len();
+        let scenario = Scenario::resolve(layers, load)?;
+        let count = if scenario.has_chance() { self.file.seeds.max(1) } else { 1 };
+        let seeds = (0..count).map(|add| scenario.seed() + add);
+        self.jobs.extend(seeds.map(|seed| scenario.clone().with_seed(seed)));
+        Ok(first..self.jobs.len())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is, in a sentence.
+    pub fn title(&self) -> &str {
+        &self.file.title
+    }
+
+    /// Everything that has to be run, in the order in which [`Table::judge`] wants the outcomes.
+    pub fn jobs(&self) -> &[Scenario] {
+        &self.jobs
+    }
+
+    /// What was fitted to the source, and on which of its cells.
+    pub fn calibrated(&self) -> &[Calibrated] {
+        &self.file.calibrated
+    }
+
+    /// Compares what became of the [`Table::jobs`] with what was published.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many outcomes as jobs.
+    pub fn judge(&self, outcomes: &[Outcome]) -> Report {
+        assert_eq!(outcomes.len(), self.jobs.len(), "expected an outcome for each job");
+        judge::judge(self, outcomes)
+    }
+}
