@@ -102,6 +102,7 @@ fn sx_and_rx() {
     let lines = [
         ("sx", "rx a.bin"),
         ("sx -k", "rx -c a.bin"),
+        ("sx -k", "rx a.bin"),
         ("sx", "lrz -X -y -c -b a.bin"),
         ("lsz -b -X -m 1200 -M 10", "rx a.bin"),
     ];

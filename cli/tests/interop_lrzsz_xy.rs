@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use peers::lrzsz::{Done, EVERYWHERE, Over, arrived, lrzsz, names, padded, run, words};
-use peers::{LIMIT, Scene, all, material, same_bytes};
+use peers::{LIMIT, Scene, all, last_event, material, same_bytes};
 
 /// A protocol of ours, further settings, and what lrzsz is told.
 type Job = (Over, &'static str, &'static [&'static str], &'static str);
@@ -26,7 +26,7 @@ fn everywhere(modes: &[(&'static str, &'static [&'static str], &'static str)]) -
 }
 
 fn send(protocol: &str, flags: &[&str], files: &[PathBuf]) -> Vec<OsString> {
-    let mut args = words(&["send", "-P", protocol]);
+    let mut args = words(&["send", "-P", protocol, "--json"]);
     args.extend(words(flags));
     args.extend(words(files));
     args
@@ -88,7 +88,14 @@ fn wst_sends_to_rx() {
         let scene = Scene::new();
         let (file, into) = (scene.file("from/a.bin", &bytes), scene.folder("in"));
         let args = send(protocol, flags, std::slice::from_ref(&file));
-        run(&scene, *over, &args, &into, command, LIMIT)?.well()?;
+        let done = run(&scene, *over, &args, &into, command, LIMIT)?.well()?;
+        // rx takes long blocks with checksums too.
+        let longest = last_event(&done.wst)?["stats"]["longest_packet_bytes"].as_u64();
+        let data = if *protocol == "xmodem-1k" { 1024 } else { 128 };
+        let check = if command.contains("-c") { 2 } else { 1 };
+        if longest != Some(3 + data + check) {
+            return Err(format!("expected blocks of {data}, got {longest:?}"));
+        }
         padded(&file, &into.join("a.bin"))
     });
 }

@@ -8,6 +8,7 @@ use wetstring_proto::xymodem::config::TABLE;
 use wetstring_proto::xymodem::{Config, Receiver, Sender};
 use wetstring_proto::{
     Blame, Command, Duration, Engine, Failure, FailureKind, Instant, Outcome, Refusal, Status,
+    Store,
 };
 
 const VARIANTS: [&str; 5] = ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"];
@@ -181,8 +182,66 @@ fn the_receiver_chooses_the_check() {
         assert_arrived(ours, &got, &[file], &format!("{ours} {theirs}"));
         // 128 and 1024 bytes of data, three before and one or two behind.
         let first = ends.to_receiver[0];
-        let long = ours == "xmodem-1k" && theirs != "xmodem";
+        let long = ours == "xmodem-1k";
         assert_eq!(first, if long { 2 } else { 1 }, "{ours} {theirs}");
+    }
+}
+
+/// Blocks of 1024 bytes with a checksum, as lrzsz's `sx -k` sends them to its `rx`: if the person
+/// says so, by the variant or by the length.
+#[test]
+fn long_blocks_with_checksums_are_sent_to_those_who_were_said_to_know_them() {
+    let theirs = config(&[("variant", "xmodem")]);
+    let file = File::new("f", &random(4000, 9));
+    for (variant, block, longest) in [
+        ("xmodem", "auto", 132),
+        ("xmodem", "1024", 1028),
+        ("xmodem-1k", "auto", 1028),
+        ("xmodem-1k", "128", 132),
+    ] {
+        let ours = config(&[("variant", variant), ("block", block)]);
+        let (mut s, mut r) = (sender(&ours), receiver(&theirs));
+        let (mut source, mut sink) = (Source::new(vec![file.clone()]), Sink::new());
+        let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+        let label = format!("{variant} {block}");
+        assert_eq!((ends.sender, ends.receiver), DONE, "{label}");
+        assert_arrived(variant, &sink.files, std::slice::from_ref(&file), &label);
+        assert_eq!(s.stats().longest_packet_bytes, longest, "{label}");
+        assert_eq!(r.stats().noise_bytes, 0, "{label}");
+    }
+}
+
+/// YMODEM says 1024 by itself, so a receiver that asks for checksums is not taken at its word.
+#[test]
+fn ymodem_with_checksums_has_short_blocks() {
+    for (block, longest) in [("auto", 132), ("1024", 1028)] {
+        let ours = config(&[("variant", "ymodem"), ("block", block)]);
+        let (mut s, mut source) = (sender(&ours), Source::new(vec![File::new("f", &[7; 2000])]));
+        let mut trace = wetstring_proto::NoTrace;
+        let mut cx = wetstring_proto::Cx { now: Instant(0), trace: &mut trace };
+        for step in 0..400u64 {
+            cx.now = Instant(step * 50_000_000);
+            while let Some(request) = s.request() {
+                let reply = source.answer(request);
+                s.reply(&mut cx, reply);
+            }
+            s.tick(&mut cx);
+            let len = s.transmit(&mut cx).len();
+            s.transmitted(&mut cx, len);
+            // NAK to begin with and behind block 0, ACK to everything else.
+            let asks = step == 1 || s.stats().packets_out == 1 && step % 40 == 39;
+            s.receive(
+                &mut cx,
+                if asks {
+                    &[0x15]
+                } else if len > 0 {
+                    &[6]
+                } else {
+                    &[]
+                },
+            );
+        }
+        assert_eq!(s.stats().longest_packet_bytes, longest, "{block}: {:?}", s.stats());
     }
 }
 
@@ -413,7 +472,7 @@ fn fall_back_to_checksums_after_four_c() {
 /// What an engine says into silence: (second, byte).
 fn common_silence(
     engine: &mut dyn Engine,
-    store: &mut dyn wetstring_proto::Store,
+    store: &mut dyn Store,
     until: Duration,
 ) -> Vec<(u64, u8)> {
     let (mut now, mut said) = (Instant::ZERO, Vec::new());

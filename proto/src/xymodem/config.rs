@@ -49,7 +49,8 @@ pub struct Config {
     pub line: LineFacts,
     /// Which of the family.
     pub variant: Variant,
-    /// Data bytes of a block to send: 128 or 1024; `None` goes by the variant.
+    /// Data bytes of a block to send: 128 or 1024; `None` goes by the variant, and in YMODEM by
+    /// the receiver too: one that asks for checksums gets 128.
     pub block: Option<u16>,
     /// Send shorter blocks for a while after a long one was damaged.
     pub adapt_block: bool,
@@ -131,6 +132,12 @@ impl Config {
         }
     }
 
+    /// Long blocks also to a receiver that asks for checksums, as lrzsz's `sx -k` sends them
+    /// (docs/decisions/021).
+    pub(crate) fn insists_on_long(&self) -> bool {
+        self.send_block() == LONG && (self.block.is_some() || self.variant == Variant::Xmodem1k)
+    }
+
     /// Data bytes of the longest block that this end can receive. Only XMODEM with 128-byte blocks
     /// and a buffer of less than 1024 bytes refuses long ones.
     pub(crate) fn receive_block(&self) -> usize {
@@ -208,7 +215,7 @@ pub const TABLE: &[Setting] = &[
         range: Range::Word(&["auto", "128", "1024"]),
         default: "auto",
         unit: "bytes",
-        doc: "Longest block to send; auto is 128 for xmodem and xmodem-crc, 1024 for the others",
+        doc: "Longest block to send; auto is 128 for xmodem and xmodem-crc, 1024 for the others, and 128 for ymodem where the receiver asks for checksums",
         source: "[XY88] chapter 4; lrzsz sx -k",
     },
     Setting {

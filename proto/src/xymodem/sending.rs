@@ -276,8 +276,9 @@ impl Core {
         // One long block against several short ones, each with a round trip. XMODEM keeps the
         // padding, so the fewer the better there.
         let least = if self.is_batch() { 4 * SHORT } else { 7 * SHORT };
-        // Receivers that ask for checksums are older than long blocks.
-        let possible = longest == LONG && ready > least && self.check == Check::Crc;
+        // Receivers that ask for checksums may be older than long blocks; the person knows.
+        let known = self.check == Check::Crc || self.link.config.insists_on_long();
+        let possible = longest == LONG && ready > least && known;
         if possible && (self.streaming || self.lengths.is_long()) { LONG } else { SHORT }
     }
 
