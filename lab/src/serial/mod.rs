@@ -32,13 +32,14 @@
 //! Half duplex: the line turns around when the last character of one direction has arrived and the
 //! other has something waiting. A direction that never pauses keeps the line.
 //!
-//! Not here: flow control (RTS/CTS, XON/XOFF), modems, and idle noise that makes characters out of
-//! nothing.
+//! Not here: flow control (RTS/CTS, XON/XOFF; see [`flow`]), modems (see [`crate::modem`]), and
+//! idle noise that makes characters out of nothing.
 
+pub mod flow;
 mod model;
-mod noise;
-mod spec;
-mod timeline;
+pub(crate) mod noise;
+pub(crate) mod spec;
+pub(crate) mod timeline;
 
 pub use model::{Burst, Direction, LineModel, Parity, Period, Probability};
 pub use spec::BadLine;
@@ -216,7 +217,7 @@ impl Way {
 }
 
 /// Moves the first bytes of a queue out of it.
-fn copy_out(queue: &mut VecDeque<u8>, into: &mut [u8]) {
+pub(crate) fn copy_out(queue: &mut VecDeque<u8>, into: &mut [u8]) {
     let (front, back) = queue.as_slices();
     let from_front = front.len().min(into.len());
     into[..from_front].copy_from_slice(&front[..from_front]);

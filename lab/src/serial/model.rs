@@ -40,7 +40,7 @@ impl Probability {
     }
 
     /// The same, in units of 2^-64.
-    pub(super) const fn of_2_to_64(self) -> u128 {
+    pub(crate) const fn of_2_to_64(self) -> u128 {
         ((self.digits as u128) << 64) / 10u128.pow(self.scale)
     }
 }
@@ -59,6 +59,27 @@ pub enum Parity {
     Mark,
     /// It is zero.
     Space,
+}
+
+impl Parity {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::None, Self::Even, Self::Odd, Self::Mark, Self::Space];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Even => "even",
+            Self::Odd => "odd",
+            Self::Mark => "mark",
+            Self::Space => "space",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|parity| parity.name() == name)
+    }
 }
 
 /// Noise bursts: `len` characters in a row are damaged, again and again.
@@ -193,7 +214,7 @@ impl LineModel {
     }
 
     /// A character as the line's sending side puts it on the line.
-    pub(super) const fn dress(&self, byte: u8) -> u8 {
+    pub(crate) const fn dress(&self, byte: u8) -> u8 {
         let seven = byte & 0x7f;
         let odd = seven.count_ones() % 2 == 1;
         match self.parity {
@@ -207,7 +228,7 @@ impl LineModel {
     }
 
     /// Whether [`LineModel::dress`] changes anything.
-    pub(super) const fn dresses(&self) -> bool {
+    pub(crate) const fn dresses(&self) -> bool {
         self.seven_bit || !matches!(self.parity, Parity::None)
     }
 }

@@ -12,7 +12,7 @@ use crate::random::Random;
 /// probability q^(2^k) / (1 + q^(2^k)), where q is the chance of a failure. So a distance is drawn
 /// digit by digit from integer thresholds, and no logarithm decides anything.
 #[derive(Clone, Debug)]
-struct Distance {
+pub(crate) struct Distance {
     random: Random,
     thresholds: Vec<u64>,
     /// Index of the trial that succeeds next.
@@ -20,7 +20,7 @@ struct Distance {
 }
 
 impl Distance {
-    fn new(probability: Probability, random: Random) -> Option<Self> {
+    pub(crate) fn new(probability: Probability, random: Random) -> Option<Self> {
         let chance = probability.of_2_to_64();
         if chance == 0 {
             return None;
@@ -47,7 +47,7 @@ impl Distance {
     }
 
     /// The next trial that succeeds, if it comes before `end`.
-    fn hit(&mut self, end: u64) -> Option<u64> {
+    pub(crate) fn hit(&mut self, end: u64) -> Option<u64> {
         let hit = self.next;
         if hit >= end {
             return None;
@@ -125,7 +125,7 @@ impl Bursts {
 
 /// What happened to a character, for the trace and the counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     BitError,
     Burst,
     Drop,
@@ -134,7 +134,7 @@ pub(super) enum Fate {
 
 /// The faults of one direction.
 #[derive(Clone, Debug)]
-pub(super) struct Noise {
+pub(crate) struct Noise {
     bits: Option<Distance>,
     bursts: Option<Bursts>,
     drop: Option<Distance>,
@@ -147,7 +147,7 @@ pub(super) struct Noise {
 
 impl Noise {
     /// The faults of the line `name`, direction `way` (`fwd` or `rev`).
-    pub(super) fn new(model: &LineModel, rate_bps: u64, name: &str, way: &str) -> Self {
+    pub(crate) fn new(model: &LineModel, rate_bps: u64, name: &str, way: &str) -> Self {
         let distance = |probability, purpose: &str| {
             let purpose = format!("{purpose} {way}");
             Distance::new(probability, Random::stream(model.seed, name, &purpose))
@@ -164,7 +164,7 @@ impl Noise {
     }
 
     /// No faults.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self {
             bits: None,
             bursts: None,
@@ -177,7 +177,7 @@ impl Noise {
     }
 
     /// Whether there is any fault at all.
-    pub(super) fn is_some(&self) -> bool {
+    pub(crate) fn is_some(&self) -> bool {
         self.bits.is_some()
             || self.bursts.is_some()
             || self.drop.is_some()
@@ -186,7 +186,7 @@ impl Noise {
 
     /// Applies the faults to the characters from index `first` on; `mark` is told what happened
     /// to which, in the order of their indices for each kind of fault.
-    pub(super) fn apply(&mut self, first: u64, bytes: &mut [u8], mut mark: impl FnMut(u64, Fate)) {
+    pub(crate) fn apply(&mut self, first: u64, bytes: &mut [u8], mut mark: impl FnMut(u64, Fate)) {
         let end = first + bytes.len() as u64;
         if let Some(bits) = &mut self.bits {
             while let Some(hit) = bits.hit(end.saturating_mul(self.char_bits)) {

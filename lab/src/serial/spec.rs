@@ -58,7 +58,7 @@ impl FromStr for LineModel {
     }
 }
 
-fn bad(key: &str, expected: &'static str, got: &str) -> BadLine {
+pub(crate) fn bad(key: &str, expected: &'static str, got: &str) -> BadLine {
     BadLine { key: key.to_owned(), expected, got: got.to_owned() }
 }
 
@@ -135,7 +135,7 @@ fn check(model: &LineModel) -> Result<(), BadLine> {
     }
 }
 
-fn number(
+pub(crate) fn number(
     key: &str,
     value: &str,
     expected: &'static str,
@@ -150,7 +150,7 @@ fn number(
         .ok_or_else(|| bad(key, expected, value))
 }
 
-fn rates(value: &str) -> Result<(u64, Option<u64>), BadLine> {
+pub(crate) fn rates(value: &str) -> Result<(u64, Option<u64>), BadLine> {
     const RATE: &str = "bit/s from 0 (no time) to 100000000000, such as 9600 or 1200/75";
     let rate = |part| number("rate", part, RATE, 0, 100_000_000_000);
     match value.split_once('/') {
@@ -160,7 +160,7 @@ fn rates(value: &str) -> Result<(u64, Option<u64>), BadLine> {
 }
 
 /// A decimal number as (digits, number of decimals); at most 18 of either.
-fn decimal(text: &str) -> Option<(u64, u32)> {
+pub(crate) fn decimal(text: &str) -> Option<(u64, u32)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let all = || whole.bytes().chain(fraction.bytes());
     let digits = all().all(|byte| byte.is_ascii_digit());
@@ -187,7 +187,7 @@ pub(crate) fn time(key: &str, value: &str) -> Result<Duration, BadLine> {
     nanos.map(Duration::from_nanos).ok_or_else(|| bad(key, TIME, value))
 }
 
-fn chance(key: &str, value: &str) -> Result<Probability, BadLine> {
+pub(crate) fn chance(key: &str, value: &str) -> Result<Probability, BadLine> {
     let (mantissa, exponent) = match value.split_once(['e', 'E']) {
         None => (value, Some(0)),
         Some((mantissa, exponent)) => {
@@ -200,7 +200,7 @@ fn chance(key: &str, value: &str) -> Result<Probability, BadLine> {
     probability.ok_or_else(|| bad(key, CHANCE, value))
 }
 
-fn burst(key: &str, value: &str) -> Result<Burst, BadLine> {
+pub(crate) fn burst(key: &str, value: &str) -> Result<Burst, BadLine> {
     let (len, period) = value.split_once('@').ok_or_else(|| bad(key, BURST, value))?;
     let len = number(key, len, BURST, 1, 1 << 20)?;
     let every = if period.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -212,7 +212,7 @@ fn burst(key: &str, value: &str) -> Result<Burst, BadLine> {
 }
 
 /// Shows a value in the notation that is read.
-struct Spec<T>(T);
+pub(crate) struct Spec<T>(pub(crate) T);
 
 impl fmt::Display for Spec<Duration> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

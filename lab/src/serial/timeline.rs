@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// The time that one character takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CharTime {
+pub(crate) struct CharTime {
     /// Whole nanoseconds.
     whole: u64,
     /// And so many `rate`-ths of a nanosecond.
@@ -19,7 +19,7 @@ pub(super) struct CharTime {
 }
 
 impl CharTime {
-    pub(super) fn new(rate_bps: u64, bits: u32) -> Self {
+    pub(crate) fn new(rate_bps: u64, bits: u32) -> Self {
         let total = u64::from(bits) * 1_000_000_000;
         match rate_bps {
             0 => Self { whole: 0, part: 0, rate: 0 },
@@ -28,7 +28,7 @@ impl CharTime {
     }
 
     /// The time after `count` characters, if `carry` parts were left over before: (ns, parts).
-    pub(super) fn after(self, carry: u64, count: u64) -> (u64, u64) {
+    pub(crate) fn after(self, carry: u64, count: u64) -> (u64, u64) {
         if self.rate == 0 {
             return (0, 0);
         }
@@ -70,7 +70,7 @@ struct Run {
 
 /// The runs that have not passed yet.
 #[derive(Clone, Debug)]
-pub(super) struct Timeline {
+pub(crate) struct Timeline {
     time: CharTime,
     runs: VecDeque<Run>,
     count: u64,
@@ -79,12 +79,12 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(super) fn new(time: CharTime) -> Self {
+    pub(crate) fn new(time: CharTime) -> Self {
         Self { time, runs: VecDeque::new(), count: 0, end: (0, 0) }
     }
 
     /// Adds characters that begin at `start`, or when those before have ended if that is later.
-    pub(super) fn push(&mut self, start: u64, count: u64) {
+    pub(crate) fn push(&mut self, start: u64, count: u64) {
         if count == 0 {
             return;
         }
@@ -103,13 +103,13 @@ impl Timeline {
     }
 
     /// When the first character that is left ends.
-    pub(super) fn next(&self) -> Option<u64> {
+    pub(crate) fn next(&self) -> Option<u64> {
         let run = self.runs.front()?;
         Some(run.start.saturating_add(self.time.after(run.carry, 1).0))
     }
 
     /// When the `n`-th (1-based) character that is left ends.
-    pub(super) fn nth(&self, mut n: u64) -> Option<u64> {
+    pub(crate) fn nth(&self, mut n: u64) -> Option<u64> {
         for run in &self.runs {
             if n <= run.count {
                 return Some(run.start.saturating_add(self.time.after(run.carry, n).0));
@@ -120,7 +120,7 @@ impl Timeline {
     }
 
     /// Removes the characters that have ended by `now`, at most `limit`, and counts them.
-    pub(super) fn pass(&mut self, now: u64, limit: u64) -> u64 {
+    pub(crate) fn pass(&mut self, now: u64, limit: u64) -> u64 {
         let mut passed = 0;
         while let Some(run) = self.runs.front_mut() {
             let Some(elapsed) = now.checked_sub(run.start) else { break };
@@ -143,13 +143,37 @@ impl Timeline {
         passed
     }
 
+    /// Takes back the characters that begin at `at` or later, and counts them.
+    pub(crate) fn retract(&mut self, at: u64) -> u64 {
+        let mut taken = 0;
+        while let Some(run) = self.runs.back_mut() {
+            let keep = match at.checked_sub(run.start) {
+                None | Some(0) => 0,
+                // Those that end before `at` and the one that begins when they have ended.
+                Some(ns) => {
+                    (self.time.count_within(run.carry, ns - 1, run.count) + 1).min(run.count)
+                }
+            };
+            taken += run.count - keep;
+            let (ns, parts) = self.time.after(run.carry, keep);
+            self.end = (run.start.saturating_add(ns), parts);
+            if keep > 0 {
+                run.count = keep;
+                break;
+            }
+            self.runs.pop_back();
+        }
+        self.count -= taken;
+        taken
+    }
+
     /// How many characters are left.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.count
     }
 
     /// When the last character ends or ended.
-    pub(super) fn free_at(&self) -> u64 {
+    pub(crate) fn free_at(&self) -> u64 {
         self.end.0
     }
 }

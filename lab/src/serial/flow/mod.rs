@@ -1,0 +1,181 @@
+//! An asynchronous serial line on which the receiver can say stop: RTS/CTS or XON/XOFF.
+//!
+//! ```text
+//!  tx=      characters at `rate`     fifo=, latency=      rxbuf=
+//! [....] -> |start|8 data bits|stop| -> [FIFO] -> [..low......high..] -> emit
+//!    ^                                               |
+//!    +---- stop after `reaction` <--- RTS down, or XOFF on the way back
+//! ```
+//!
+//! The receiver holds what nobody has taken yet. When it holds `high` characters it says stop, when
+//! only `low` are left it says go. With `rtscts` the signal is there at once; with `xonxoff` it is a
+//! character on the line's other direction, in front of all that waits there. The sender obeys
+//! after `reaction`; what began before that moment goes out. What finds the buffer full is lost and
+//! counted: a reaction that is too long for the room above `high` loses characters, as in real
+//! life, and so does `none`.
+//!
+//! With `xonxoff` every 0x11 and 0x13 that arrives is taken for XON and XOFF, also one that was
+//! meant as data: it disappears and acts. (The eighth bit does not count on a line of 7 bits.)
+//!
+//! With `latency` the receiver's UART is emptied so long after the first character came into its
+//! empty FIFO; what comes meanwhile and finds `fifo` characters there is lost.
+//!
+//! The description as text, [`FlowModel`]: the rate, then in any order
+//!
+//! | word | meaning | unless given |
+//! |---|---|---|
+//! | `rtscts`, `xonxoff`, `none` | how the receiver says stop | `none` |
+//! | `reaction=1ms` | from the signal to its effect at the sender | 0 |
+//! | `rxbuf=256` | characters that the receiver's driver holds | 256 |
+//! | `high=192` | says stop at | 3/4 of `rxbuf` |
+//! | `low=64` | says go at | 1/4 of `rxbuf` |
+//! | `fifo=16` | characters of the UART's FIFO | 16 |
+//! | `latency=1ms` | from the interrupt to its service | 0: at once |
+//! | `buffer=64` | characters that the sender takes ahead | 64 |
+//! | `bits=10`, `7bit`, `parity=even` | as in [`super::LineModel`] | 10, 8 bits, none |
+//!
+//! Sources: the thresholds 3/4 and 1/4 and a buffer of 256 are those of the Linux 8250 and
+//! `n_tty` tradition, assumed here for hosts whose drivers are not known; a FIFO of 16 is the
+//! 16550A's (an 8250 has 1). A sender without automatic CTS goes on with what is in its own FIFO:
+//! 16 characters at `rate` are then a good `reaction`.
+//!
+//! Not here: noise and delay. Put a [`super::Serial`] behind it in a [`crate::chain::Chain`].
+
+mod model;
+mod way;
+
+pub use model::{FlowControl, FlowModel};
+pub(crate) use way::{Way, WaySpec};
+
+use crate::element::{Element, End, Usage};
+use way::Word;
+use wetstring_proto::{Cx, Instant};
+
+/// How often and how long a sender was told to wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stop {
+    /// Times.
+    pub count: u64,
+    /// Nanoseconds altogether.
+    pub ns: u64,
+}
+
+/// Two directions that stop each other. The first is the one from end A.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) ways: [Way; 2],
+}
+
+impl Link {
+    pub(crate) fn new(from_a: WaySpec, from_b: WaySpec) -> Self {
+        Self { ways: [Way::new(from_a), Way::new(from_b)] }
+    }
+
+    /// When something changes by itself, other than that characters arrive; `u64::MAX` is never.
+    pub(crate) fn next_event(&self) -> u64 {
+        self.ways[0].next_event().min(self.ways[1].next_event())
+    }
+
+    /// Lets everything happen that is due by `now`.
+    pub(crate) fn advance(&mut self, now: u64) {
+        loop {
+            let times = [self.ways[0].next_event(), self.ways[1].next_event()];
+            let from = usize::from(times[1] < times[0]);
+            if times[from] > now {
+                break;
+            }
+            let at = times[from];
+            for word in self.ways[from].handle(at).into_iter().flatten() {
+                self.tell(at, from, word);
+            }
+        }
+        self.ways[0].sync(now);
+        self.ways[1].sync(now);
+    }
+
+    /// Passes on what happened in the direction `from`.
+    fn tell(&mut self, at: u64, from: usize, word: Word) {
+        match word {
+            Word::Level { go } if self.ways[from].is_xon_xoff() => {
+                self.ways[1 - from].insert(at, go)
+            }
+            Word::Level { go } => self.ways[from].signal(at, go),
+            Word::Control { go } => self.ways[1 - from].signal(at, go),
+        }
+    }
+
+    /// Takes what the receiver of the direction `from` holds.
+    pub(crate) fn take(&mut self, now: u64, from: usize, into: &mut [u8]) -> usize {
+        let (len, word) = self.ways[from].take(into);
+        if let Some(word) = word {
+            self.tell(now, from, word);
+        }
+        len
+    }
+
+    /// When something more will be held at the receiver of direction `from`, or changes.
+    fn next(&self, from: usize) -> u64 {
+        let arrives = self.ways[from].arrives_at().unwrap_or(u64::MAX);
+        arrives.min(self.next_event())
+    }
+}
+
+/// A serial line with flow control, as an element.
+#[derive(Clone, Debug)]
+pub struct FlowLine {
+    link: Link,
+    model: FlowModel,
+    now: u64,
+}
+
+impl FlowLine {
+    /// A line of this model.
+    pub fn new(model: &FlowModel) -> Self {
+        let spec = || model.way();
+        Self { link: Link::new(spec(), spec()), model: model.clone(), now: 0 }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &FlowModel {
+        &self.model
+    }
+
+    /// How often the sender at `end` was told to wait, and how long.
+    pub fn stops(&self, end: End) -> Stop {
+        self.link.ways[end.index()].stop(self.now)
+    }
+
+    fn advance(&mut self, now: Instant) {
+        self.now = self.now.max(now.as_nanos());
+        self.link.advance(self.now);
+    }
+}
+
+impl Element for FlowLine {
+    fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
+        self.advance(cx.now);
+        self.link.ways[end.index()].offer(self.now, bytes)
+    }
+
+    fn next(&self, end: End) -> Option<Instant> {
+        let from = end.other().index();
+        if self.link.ways[from].held() > 0 {
+            return Some(Instant(self.now));
+        }
+        Some(self.link.next(from)).filter(|at| *at < u64::MAX).map(Instant)
+    }
+
+    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
+        self.advance(cx.now);
+        self.link.take(self.now, end.other().index(), into)
+    }
+
+    fn room(&self, end: End) -> Option<Instant> {
+        self.link.ways[end.index()].room().map(|at| Instant(at.max(self.now)))
+    }
+
+    fn usage(&self, end: End) -> Usage {
+        let way = &self.link.ways[end.index()];
+        self.model.usage(way)
+    }
+}
