@@ -6,8 +6,11 @@ use wetstring_proto::LineFacts;
 use wetstring_proto::kermit::frame::Parity;
 use wetstring_proto::kermit::prefix::PrefixTable;
 use wetstring_proto::kermit::{Config, Zone};
+use wetstring_proto::zmodem::escape::Escaping;
 
 use crate::config::Everything;
+use crate::protocol::Protocol;
+use crate::transfer::Speaks;
 
 /// Bytes of a long packet beside those its length counts: header, header check and terminator.
 const BESIDE_LEN: usize = 8;
@@ -36,11 +39,62 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
     if facts.xon_xoff {
         let codes = [XON, XOFF, XON | 0x80, XOFF | 0x80];
         all.kermit.prefixed = codes.into_iter().fold(all.kermit.prefixed, PrefixTable::with);
+        if all.zmodem.escape == Escaping::Zdle {
+            // The least that passes.
+            all.zmodem.escape = Escaping::Turbo;
+        }
     }
     let untouched = Config::default().receive_length;
     if let (Some(segment), true) = (facts.segment_len, all.kermit.receive_length == untouched) {
         all.kermit.receive_length = fitted(segment, untouched);
     }
+}
+
+/// What can be spoken on a line of these facts, or why it cannot.
+///
+/// Only Kermit knows how to live without the eighth bit. ZMODEM escapes XON and XOFF; XMODEM and
+/// YMODEM send them as they come, in data, block numbers and checks.
+pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
+    let protocols: &[Protocol] = match speaks {
+        Speaks::One(Protocol::Kermit) => &[],
+        Speaks::One(protocol) => &[protocol],
+        // A receiver that recognises the sender can still be Kermit's.
+        Speaks::KermitOrZmodem if facts.seven_bit => {
+            let note = format!(
+                "{} carries 7 bits of each character: ZMODEM cannot pass, so this waits for Kermit",
+                facts.name
+            );
+            return Ok(Fit { speaks: Speaks::One(Protocol::Kermit), note: Some(note) });
+        }
+        Speaks::KermitOrZmodem => &[],
+        Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => &[Protocol::Zmodem],
+    };
+    for protocol in protocols {
+        let title = protocol.title();
+        if facts.seven_bit {
+            return Err(format!(
+                "expected a line of 8 bits for {title}, got 7 from {}: {title} has no way to send \
+                 the eighth; -P kermit has, or set databits=8",
+                facts.name
+            ));
+        }
+        if facts.xon_xoff && matches!(protocol, Protocol::Xymodem(_)) {
+            return Err(format!(
+                "expected a line without XON/XOFF for {title}, got {} with it: {title} cannot escape \
+                 these two bytes, and the line takes them out; -P zmodem or -P kermit can, or set \
+                 flow=none or flow=rtscts",
+                facts.name
+            ));
+        }
+    }
+    Ok(Fit { speaks, note: None })
+}
+
+/// What will be spoken, and what a person should know of it.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Fit {
+    pub(crate) speaks: Speaks,
+    pub(crate) note: Option<String>,
 }
 
 /// The longest packet to ask for so that packets fill segments and leave no runt (seed 000: "1450
@@ -133,5 +187,50 @@ mod tests {
             assert!(all.kermit.prefixed.contains(code), "{code}");
         }
         assert!(!all.kermit.prefixed.contains(1));
+    }
+
+    #[test]
+    fn what_a_line_cannot_carry_is_said_at_the_start() {
+        use wetstring_proto::xymodem::Variant;
+        let on = |seven_bit, xon_xoff, speaks| {
+            fit(&PortFacts { seven_bit, xon_xoff, ..tcp(None) }, speaks)
+        };
+        let [xmodem, ymodem] = [Variant::Xmodem, Variant::YmodemG].map(Protocol::Xymodem);
+        let kermit = Speaks::One(Protocol::Kermit);
+        let [x, y, z] = [xmodem, ymodem, Protocol::Zmodem].map(Speaks::One);
+        let all = [kermit, x, y, z, Speaks::KermitOrZmodem, Speaks::ZmodemOrYmodem];
+        for speaks in all {
+            assert_eq!(on(false, false, speaks), Ok(Fit { speaks, note: None }));
+        }
+        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM"), (z, "ZMODEM")] {
+            let say = on(true, false, speaks).unwrap_err();
+            assert!(say.contains(title) && say.contains("8 bits") && say.contains("tcp"), "{say}");
+        }
+        assert!(on(true, false, Speaks::ZmodemOrYmodem).is_err());
+        assert!(on(true, true, kermit).is_ok_and(|fit| fit.speaks == kermit));
+        let waits = on(true, false, Speaks::KermitOrZmodem).unwrap();
+        assert!(waits.speaks == kermit && waits.note.is_some_and(|note| note.contains("7 bits")));
+        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM")] {
+            let say = on(false, true, speaks).unwrap_err();
+            assert!(say.contains(title) && say.contains("XON/XOFF"), "{say}");
+        }
+        assert!(on(false, true, z).is_ok() && on(false, true, Speaks::KermitOrZmodem).is_ok());
+    }
+
+    #[test]
+    fn zmodem_escapes_what_stops_the_driver() {
+        for (chosen, used) in [
+            (Escaping::Zdle, Escaping::Turbo),
+            (Escaping::Turbo, Escaping::Turbo),
+            (Escaping::Normal, Escaping::Normal),
+            (Escaping::Controls, Escaping::Controls),
+        ] {
+            let mut all = Everything::default();
+            all.zmodem.escape = chosen;
+            apply(&tcp(None), &mut all);
+            assert_eq!(all.zmodem.escape, chosen);
+            apply(&PortFacts { xon_xoff: true, ..tcp(None) }, &mut all);
+            assert_eq!(all.zmodem.escape, used);
+        }
     }
 }

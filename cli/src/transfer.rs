@@ -315,6 +315,11 @@ impl Job<'_> {
         let signals = Signals::install()
             .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
         let mut port = self.open(&signals)?;
+        let fit = facts::fit(port.facts(), self.speaks).map_err(usage)?;
+        self.speaks = fit.speaks;
+        if let Some(note) = fit.note {
+            voice.say(Level::Note, &note);
+        }
         facts::apply(port.facts(), &mut self.all);
         let mut engine = self.engine().map_err(usage)?;
         let rate_bps = port.facts().rate_bps;

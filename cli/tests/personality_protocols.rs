@@ -160,3 +160,30 @@ fn lines_of_text_become_those_of_the_other_end() {
         assert_eq!(String::from_utf8_lossy(&got), "one\ntwo\nend\n", "{protocol}");
     }
 }
+
+/// A serial line whose driver takes XON and XOFF out of the stream is no line for X/YMODEM.
+#[test]
+fn what_a_line_cannot_carry_is_said_before_a_byte_is_sent() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&far).expect("a terminal");
+    unlockpt(&far).expect("a terminal");
+    let name = ptsname(&far, Vec::new()).expect("its name");
+    let line = format!("serial:{}?flow=xonxoff", name.to_str().expect("a path"));
+    let desk = Desk::new(1000);
+    let (data, into) = (desk.path("data.bin"), desk.path("in"));
+    for protocol in ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"] {
+        let send = ["send", "-P", protocol, &data, &line];
+        let receive = ["receive", "-P", protocol, "--as", "f", "-o", &into, &line];
+        for args in [&send[..], &receive[..]] {
+            let ran = run(wst(args));
+            ran.expect(2);
+            assert!(ran.stderr.contains("XON/XOFF"), "{args:?}: {}", ran.stderr);
+            assert!(ran.elapsed < Duration::from_secs(4), "{args:?}: {:?}", ran.elapsed);
+        }
+    }
+    assert!(desk.names().is_empty());
+    let mut byte = [0];
+    rustix::fs::fcntl_setfl(&far, rustix::fs::OFlags::NONBLOCK).expect("a flag");
+    assert!(rustix::io::read(&far, &mut byte).is_err(), "nothing was sent");
+}
