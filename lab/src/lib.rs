@@ -7,7 +7,7 @@
 //!
 //! The rooms: [`element`] is the contract of everything that lies between two engines, [`serial`]
 //! is the first element, [`chain`] puts elements in a row, [`pair`] runs two engines over an
-//! element, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
+//! element, [`net`], [`host`] and [`tcp`] are networks, computers and TCP between them, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
 //! faults by seed, [`agenda`] orders time and [`random`] is the only source of chance.
 //!
 //! Time is whole nanoseconds and rates are whole bits per second; remainders are carried, and no
@@ -18,7 +18,9 @@ pub mod agenda;
 pub mod chain;
 pub mod corpus;
 pub mod element;
+pub mod host;
 pub mod modem;
+pub mod net;
 pub mod pair;
 pub mod random;
 pub mod scenario;
@@ -26,6 +28,7 @@ pub mod serial;
 pub mod store;
 pub mod swarm;
 pub mod table;
+pub mod tcp;
 pub mod trace;
 
 pub use element::{Element, End, Unit, Usage};

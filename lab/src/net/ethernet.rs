@@ -1,0 +1,409 @@
+//! A shared Ethernet: two stations and others on one half duplex cable, with carrier sense and
+//! collisions.
+//!
+//! ```text
+//! | preamble 8 | header 14 | 46 to 1500 bytes, padded | check 4 | gap 12 |
+//! ```
+//!
+//! [IEEE 802.3-1985 §4.2, 4.4.2.1: preamble with start delimiter 64 bits, least frame 512 bits,
+//! gap 96 bit times, slot 512 bit times, jam 32 bits, 16 attempts, backoff limit 10.]
+//!
+//! A station that has a frame waits until the cable has been idle for the gap, then sends at once.
+//! Another one that begins before the signal has come to it (`span`) collides with it: both jam,
+//! and each waits for a random number of slots, out of twice as many after each attempt. Stations
+//! that waited for the same frame to end therefore always collide. The traffic of others comes from
+//! stations with one frame each. What the others do is worked out as time goes by, and it does not
+//! depend on how often anybody looks.
+//!
+//! Words, after `ethernet:`:
+//!
+//! | word | meaning | unless given |
+//! |---|---|---|
+//! | `rate=10M` (or first, alone) | bit/s | 10M |
+//! | `load=30%` | share of the cable that others ask for; `10%-50%@5s`: drawn anew every 5 s | 0 |
+//! | `span=5us` | time from one end of the cable to the other, repeaters included | 5 us |
+//! | `queue=50` | frames that the sending side of a station takes ahead | 50 |
+//! | `mtu=1500` | longer packets are lost | 1500 |
+//! | `seed=7` | where all chance comes from | 1 |
+
+use super::chance::{Load, Traffic};
+use super::flight::{Flight, Wire};
+use super::words::{BadNet, Shown, ShownRate, Word, words};
+use crate::element::{Element, End, Unit, Usage};
+use crate::random::Random;
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
+
+/// Bytes of a frame around its packet, preamble included.
+const AROUND: u64 = 8 + 14 + 4;
+/// Least bytes of a packet; a shorter one is padded.
+const LEAST: u64 = 46;
+const GAP_BITS: u64 = 96;
+const SLOT_BITS: u64 = 512;
+/// Preamble and jam: what is left on the cable of frames that collide, at least.
+const FRAGMENT_BITS: u64 = 64 + 32;
+const ATTEMPTS: u32 = 16;
+const BACKOFF_LIMIT: u32 = 10;
+/// Others that wait at the same time, at most; a real cable has so many stations.
+const OTHERS_MAX: usize = 64;
+
+/// A shared Ethernet, described. See the [module](self).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EthernetModel {
+    /// Bit/s.
+    pub rate_bps: u64,
+    /// The traffic of others.
+    pub load: Load,
+    /// From one end of the cable to the other.
+    pub span: Duration,
+    /// Frames that a station takes ahead.
+    pub queue: usize,
+    /// Longest packet in bytes.
+    pub mtu_bytes: u64,
+    /// All chance comes from it.
+    pub seed: u64,
+}
+
+impl Default for EthernetModel {
+    fn default() -> Self {
+        Self {
+            rate_bps: 10_000_000,
+            load: Load::default(),
+            span: Duration::from_micros(5),
+            queue: 50,
+            mtu_bytes: 1500,
+            seed: 1,
+        }
+    }
+}
+
+const NAME: &str = "ethernet";
+const KEYS: &str = "one of rate, load, span, queue, mtu, seed";
+
+impl FromStr for EthernetModel {
+    type Err = BadNet;
+
+    fn from_str(text: &str) -> Result<Self, BadNet> {
+        let mut model = Self::default();
+        for word in words(NAME, text, Some("rate"))? {
+            model.set(&word)?;
+        }
+        Ok(model)
+    }
+}
+
+impl EthernetModel {
+    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+        match word.key {
+            "rate" => {
+                self.rate_bps = word.rate()?;
+                if self.rate_bps == 0 {
+                    return Err(word.bad("a rate above 0 such as 10M"));
+                }
+            }
+            "load" => {
+                self.load = Load::read(word.value()).ok_or_else(|| word.bad(Load::EXPECTED))?;
+            }
+            "span" => self.span = word.time()?,
+            "queue" => self.queue = word.number("1 to 10000 frames", 1, 10_000)? as usize,
+            "mtu" => self.mtu_bytes = word.size(46, 65_535)?,
+            "seed" => self.seed = word.seed()?,
+            _ => return Err(word.unknown(KEYS)),
+        }
+        Ok(())
+    }
+
+    /// Bits on the cable of a packet of so many bytes, the gap not included.
+    pub const fn frame_bits(bytes: u64) -> u64 {
+        let padded = if bytes < LEAST { LEAST } else { bytes };
+        (padded + AROUND) * 8
+    }
+}
+
+impl fmt::Display for EthernetModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = Self::default();
+        write!(f, "ethernet:{}", ShownRate(self.rate_bps))?;
+        if self.load.is_some() {
+            write!(f, ",load={}", self.load)?;
+        }
+        if self.span != usual.span {
+            write!(f, ",span={}", Shown(self.span))?;
+        }
+        if self.queue != usual.queue {
+            write!(f, ",queue={}", self.queue)?;
+        }
+        if self.mtu_bytes != usual.mtu_bytes {
+            write!(f, ",mtu={}", self.mtu_bytes)?;
+        }
+        if self.seed != usual.seed {
+            write!(f, ",seed={}", self.seed)?;
+        }
+        Ok(())
+    }
+}
+
+/// A frame that somebody wants to send.
+#[derive(Clone, Copy, Debug)]
+struct Wish {
+    /// Not before.
+    ready: u64,
+    attempts: u32,
+    bits: u64,
+}
+
+/// One of our two stations.
+#[derive(Clone, Debug)]
+struct Station {
+    /// Packets that wait; the first is the subject of the wish.
+    queue: VecDeque<Vec<u8>>,
+    wish: Option<Wish>,
+    backoff: Random,
+    /// To the other one.
+    flight: Flight,
+    spare: Vec<Vec<u8>>,
+    refused: bool,
+    count: u64,
+    usage: Usage,
+}
+
+/// A shared Ethernet between two stations.
+#[derive(Clone, Debug)]
+pub struct Ethernet {
+    model: EthernetModel,
+    cable: Wire,
+    span: u64,
+    stations: [Station; 2],
+    others: Vec<Wish>,
+    others_backoff: Random,
+    traffic: Traffic,
+    collisions: u64,
+}
+
+/// Whether a station begins together with the first: at the same time, or before it can hear it.
+fn within(wish: &Wish, idle: u64, begins: u64, decided: u64) -> bool {
+    let start = wish.ready.max(idle);
+    start <= begins || start < decided
+}
+
+impl Ethernet {
+    /// An Ethernet of this model.
+    pub fn new(model: &EthernetModel) -> Self {
+        Self::named(model, NAME)
+    }
+
+    /// An Ethernet of this model with a name of its own, so that two of one seed differ.
+    pub fn named(model: &EthernetModel, name: &str) -> Self {
+        let wire = |len: u64| EthernetModel::frame_bits(len) / 8 + GAP_BITS / 8;
+        let stream = |what: &str| Random::stream(model.seed, name, what);
+        let station = |way: &str| Station {
+            queue: VecDeque::new(),
+            wish: None,
+            backoff: stream(&format!("backoff {way}")),
+            flight: Flight::new(),
+            spare: Vec::new(),
+            refused: false,
+            count: 0,
+            usage: Usage::default(),
+        };
+        Self {
+            model: model.clone(),
+            cable: Wire::new(model.rate_bps),
+            span: u64::try_from(model.span.as_nanos()).unwrap_or(u64::MAX),
+            stations: [station("fwd"), station("rev")],
+            others: Vec::new(),
+            others_backoff: stream("backoff load"),
+            traffic: Traffic::new(model.load, model.rate_bps, wire, (model.seed, name, "load")),
+            collisions: 0,
+        }
+    }
+
+    /// How often frames have collided.
+    pub fn collisions(&self) -> u64 {
+        self.collisions
+    }
+
+    /// When it is known what becomes of the frame that begins next.
+    fn decision(&self) -> Option<u64> {
+        let own = self.stations.iter().filter_map(|station| station.wish);
+        let ready = own.chain(self.others.iter().copied()).map(|wish| wish.ready).min();
+        let ready = ready.unwrap_or(u64::MAX).min(self.traffic.next());
+        let begins = (ready != u64::MAX).then(|| ready.max(self.cable.free_at()))?;
+        Some(begins.saturating_add(self.span))
+    }
+
+    /// Lets everything happen that is decided by `now`.
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        while self.contend(cx) {}
+    }
+
+    /// The next contention; false if it is too early to tell what comes of it.
+    fn contend(&mut self, cx: &mut Cx<'_>) -> bool {
+        let Some(decided) = self.decision().filter(|at| *at <= cx.now.as_nanos()) else {
+            return false;
+        };
+        let idle = self.cable.free_at();
+        let mut begins = decided.saturating_sub(self.span);
+        while self.traffic.next() <= begins || self.traffic.next() < decided {
+            let ready = self.traffic.next();
+            let bits = self.traffic.take() * 8 - GAP_BITS;
+            if self.others.len() < OTHERS_MAX {
+                self.others.push(Wish { ready, attempts: 0, bits });
+            }
+        }
+        let within = |wish: &Wish| within(wish, idle, begins, decided);
+        let own = End::BOTH.map(|end| self.stations[end.index()].wish.as_ref().is_some_and(within));
+        let others = self.others.iter().filter(|wish| within(wish)).count();
+        let senders = others + own.iter().filter(|sends| **sends).count();
+        if senders > 1 {
+            self.collide(cx, begins, decided, own);
+            return true;
+        }
+        if let Some(end) = End::BOTH.into_iter().find(|end| own[end.index()]) {
+            self.send(end, begins);
+            return true;
+        }
+        // One of the others, or none if the table of the others was full.
+        if let Some(index) = self.others.iter().position(|wish| within(wish)) {
+            let wish = self.others.swap_remove(index);
+            begins = begins.max(wish.ready);
+            self.cable.carry(begins, wish.bits);
+            self.cable.carry(begins, GAP_BITS);
+        }
+        true
+    }
+
+    /// Station `end` has the cable.
+    fn send(&mut self, end: End, begins: u64) {
+        let station = &mut self.stations[end.index()];
+        let Some((wish, packet)) = station.wish.take().zip(station.queue.pop_front()) else {
+            return;
+        };
+        let sent = self.cable.carry(begins, wish.bits);
+        station.usage.bits += wish.bits;
+        station.usage.busy_ns = self.cable.time_of(station.usage.bits);
+        station.flight.put(sent.saturating_add(self.span), &packet);
+        station.recycle(packet);
+        station.wish_next(sent);
+        self.cable.carry(begins, GAP_BITS);
+    }
+
+    /// Those that began together destroy each other's frames.
+    fn collide(&mut self, cx: &mut Cx<'_>, begins: u64, decided: u64, own: [bool; 2]) {
+        self.collisions += 1;
+        let idle = self.cable.free_at();
+        self.cable.hold(decided);
+        let ends = self.cable.carry(decided, FRAGMENT_BITS);
+        self.cable.carry(decided, GAP_BITS);
+        let slot = self.cable.time_of(SLOT_BITS);
+        let again = |wish: &mut Wish, random: &mut Random| {
+            wish.attempts += 1;
+            let exponent = wish.attempts.min(BACKOFF_LIMIT);
+            wish.ready = ends.saturating_add(random.below(1 << exponent) * slot);
+            wish.attempts < ATTEMPTS
+        };
+        for end in End::BOTH.into_iter().filter(|end| own[end.index()]) {
+            let station = &mut self.stations[end.index()];
+            let Some(wish) = &mut station.wish else { continue };
+            let value = station.count - station.queue.len() as u64;
+            let mut note = |names: [&'static str; 2]| {
+                if cx.trace.enabled() {
+                    let name = names[end.index()];
+                    cx.trace.record(Instant(ends), &TraceEvent::Value { name, value });
+                }
+            };
+            note(["collision_fwd", "collision_rev"]);
+            if !again(wish, &mut station.backoff) {
+                note(["excessive_collisions_fwd", "excessive_collisions_rev"]);
+                // Excessive collisions: the frame is given up.
+                if let Some(packet) = station.queue.pop_front() {
+                    station.usage.dropped_bytes += packet.len() as u64;
+                    station.recycle(packet);
+                }
+                station.wish_next(ends);
+            }
+        }
+        let random = &mut self.others_backoff;
+        self.others.retain_mut(|wish| !within(wish, idle, begins, decided) || again(wish, random));
+    }
+}
+
+impl Station {
+    fn recycle(&mut self, mut packet: Vec<u8>) {
+        packet.clear();
+        self.spare.push(packet);
+    }
+
+    /// The next frame wants the cable, from `ready` on.
+    fn wish_next(&mut self, ready: u64) {
+        self.wish = self.queue.front().map(|packet| Wish {
+            ready,
+            attempts: 0,
+            bits: EthernetModel::frame_bits(packet.len() as u64),
+        });
+    }
+}
+
+impl Element for Ethernet {
+    fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
+        self.advance(cx);
+        let station = &mut self.stations[end.index()];
+        station.refused = station.queue.len() >= self.model.queue;
+        if station.refused {
+            return 0;
+        }
+        station.count += 1;
+        station.usage.bytes_in += bytes.len() as u64;
+        if bytes.len() as u64 > self.model.mtu_bytes {
+            station.usage.dropped_bytes += bytes.len() as u64;
+            return bytes.len();
+        }
+        let mut packet = station.spare.pop().unwrap_or_default();
+        packet.extend_from_slice(bytes);
+        station.queue.push_back(packet);
+        if station.wish.is_none() {
+            station.wish_next(cx.now.as_nanos());
+        }
+        bytes.len()
+    }
+
+    fn next(&self, end: End) -> Option<Instant> {
+        let from = &self.stations[end.other().index()];
+        let decides = self.decision().filter(|_| from.wish.is_some());
+        from.flight.next().into_iter().chain(decides).min().map(Instant)
+    }
+
+    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
+        self.advance(cx);
+        let from = &mut self.stations[end.other().index()];
+        while let Some((len, was)) = from.flight.emit(cx.now.as_nanos(), into) {
+            if len > 0 {
+                from.usage.bytes_out += len as u64;
+                return len;
+            }
+            from.usage.dropped_bytes += was as u64;
+        }
+        0
+    }
+
+    fn room(&self, end: End) -> Option<Instant> {
+        let station = &self.stations[end.index()];
+        if !station.refused {
+            return None;
+        }
+        if station.queue.len() < self.model.queue {
+            return Some(Instant::ZERO);
+        }
+        self.decision().map(Instant)
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::Datagrams
+    }
+
+    fn usage(&self, end: End) -> Usage {
+        self.stations[end.index()].usage
+    }
+}

@@ -1,0 +1,35 @@
+//! Networks: elements that carry datagrams, and the texts that describe them.
+//!
+//! | element | is |
+//! |---|---|
+//! | [`ethernet`] | a shared cable with carrier sense, collisions and the traffic of others |
+//! | [`path`] | a routed path: bottleneck, queue, delay, jitter, loss, reordering |
+//! | [`slotted`] | a satellite hop with reservations |
+//! | [`nic`] | a network interface that is deaf while it is busy |
+//! | [`chain`] | several in a row |
+//!
+//! A whole network is one text (see [`Network`]):
+//!
+//! ```text
+//! tcp:mss=1460,window=32K,nagle,delack=200ms over ethernet:10M,load=30% with host:send=300us+50ns
+//! nic:3c500 + ethernet:10M + nic:3c500,flip
+//! ```
+
+pub mod chain;
+mod chance;
+pub mod ethernet;
+pub(crate) mod flight;
+pub mod nic;
+pub mod path;
+pub mod slotted;
+mod spec;
+pub(crate) mod words;
+
+pub use chain::{DATAGRAM_MAX, NetChain};
+pub use chance::Load;
+pub use ethernet::{Ethernet, EthernetModel};
+pub use nic::{Nic, NicModel};
+pub use path::{Path, PathModel, Queue, Reorder};
+pub use slotted::{Slotted, SlottedModel};
+pub use spec::{BadNetwork, Link, Network};
+pub use words::{BadNet, Cost};

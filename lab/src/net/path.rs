@@ -1,0 +1,434 @@
+//! A routed path: a bottleneck with a queue that overflows, a delay that trembles, and losses.
+//!
+//! ```text
+//!                   queue           bottleneck        loss      delay + jitter
+//! offer -> full? -> [][][][] ------> rate ----------> gone? --> ..............> emit
+//!           |         ^
+//!         dropped     the traffic of others
+//! ```
+//!
+//! Each direction has its own. Words, after `path:`:
+//!
+//! | word | meaning | unless given |
+//! |---|---|---|
+//! | `rate=1.5M` | the bottleneck, bit/s; `1.5M/128k`: another from B to A; 0: no time at all | 0 |
+//! | `delay=34ms` | one way, after the bottleneck | 0 |
+//! | `queue=20p` | packets (`p`) or bytes (`32K`) that may wait, the one under way not counted | no limit |
+//! | `loss=0.1%` | chance of each packet to be lost behind the bottleneck | 0 |
+//! | `lossrun=8` | lost packets come in runs of this mean length (Gilbert) | 1 |
+//! | `jitter=5ms` | up to so much more delay, drawn for each packet; their order stays | 0 |
+//! | `reorder=1%@5ms` | chance of a packet to be held back for so long, and overtaken | none |
+//! | `dup=0.01%` | chance of a packet to come twice | 0 |
+//! | `cross=60%` | share of the bottleneck that others' traffic asks for; `40%-90%@5s`: drawn anew every 5 s | 0 |
+//! | `overhead=20` | bytes of framing per packet on the bottleneck | 0 |
+//! | `mtu=1500` | longer packets are lost | 65535 |
+//! | `dir=fwd` | which directions `loss`, `reorder`, `dup`, `cross` harm | `both` |
+//! | `seed=7` | where all chance comes from | 1 |
+//!
+//! The traffic of others is open loop: it does not slow down when packets are lost. A sender is
+//! never held back here; what finds the queue full is lost, as in a router.
+
+use super::chance::{Coin, Load, Loss, Traffic};
+use super::flight::{Flight, Wire};
+use super::words::{BadNet, Shown, ShownRate, ShownSize, Word, time, words};
+use crate::element::{Element, End, Unit, Usage};
+use crate::random::Random;
+use crate::serial::{Direction, Probability};
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
+
+/// How much may wait for the bottleneck.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Queue {
+    /// Any number.
+    #[default]
+    Unlimited,
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes, framing included.
+    Bytes(u64),
+}
+
+/// Packets that are held back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Reorder {
+    /// Chance of each packet.
+    pub chance: Probability,
+    /// For how long.
+    pub by: Duration,
+}
+
+/// A routed path, described. See the [module](self).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathModel {
+    /// Bit/s of the bottleneck; 0 if it takes no time.
+    pub rate_bps: u64,
+    /// Bit/s from B to A, if it is another.
+    pub reverse_rate_bps: Option<u64>,
+    /// One way.
+    pub delay: Duration,
+    /// What may wait.
+    pub queue: Queue,
+    /// Chance that a packet is lost.
+    pub loss: Probability,
+    /// Mean number of packets that are lost in a row; 1 if each falls alone.
+    pub loss_run: u64,
+    /// Most additional delay.
+    pub jitter: Duration,
+    /// Packets that are overtaken.
+    pub reorder: Reorder,
+    /// Chance that a packet comes twice.
+    pub duplicate: Probability,
+    /// The traffic of others.
+    pub cross: Load,
+    /// Bytes of framing per packet on the bottleneck.
+    pub overhead_bytes: u64,
+    /// Longest packet in bytes.
+    pub mtu_bytes: u64,
+    /// Which directions suffer.
+    pub direction: Direction,
+    /// All chance comes from it.
+    pub seed: u64,
+}
+
+impl Default for PathModel {
+    fn default() -> Self {
+        Self {
+            rate_bps: 0,
+            reverse_rate_bps: None,
+            delay: Duration::ZERO,
+            queue: Queue::Unlimited,
+            loss: Probability::NEVER,
+            loss_run: 1,
+            jitter: Duration::ZERO,
+            reorder: Reorder::default(),
+            duplicate: Probability::NEVER,
+            cross: Load::default(),
+            overhead_bytes: 0,
+            mtu_bytes: 65_535,
+            direction: Direction::Both,
+            seed: 1,
+        }
+    }
+}
+
+const NAME: &str = "path";
+const KEYS: &str = "one of rate, delay, queue, loss, lossrun, jitter, reorder, dup, cross, \
+                    overhead, mtu, dir, seed";
+
+impl FromStr for PathModel {
+    type Err = BadNet;
+
+    fn from_str(text: &str) -> Result<Self, BadNet> {
+        let mut model = Self::default();
+        for word in words(NAME, text, Some("rate"))? {
+            model.set(&word)?;
+        }
+        let rates = [Some(model.rate_bps), model.reverse_rate_bps];
+        if model.cross.is_some() && rates.contains(&Some(0)) {
+            let got = model.cross.to_string();
+            return Err(BadNet::new(NAME, "cross", "a rate to have a share of", &got));
+        }
+        Ok(model)
+    }
+}
+
+impl PathModel {
+    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+        match word.key {
+            "rate" => (self.rate_bps, self.reverse_rate_bps) = word.rates()?,
+            "delay" => self.delay = word.time()?,
+            "queue" => {
+                const QUEUE: &str = "packets such as 20p, or bytes such as 32K";
+                self.queue = match word.value().strip_suffix('p') {
+                    Some(count) => Queue::Packets(
+                        count.parse().ok().filter(|n| *n <= 1 << 24).ok_or(word.bad(QUEUE))?,
+                    ),
+                    None => Queue::Bytes(word.size(0, 1 << 30).map_err(|_| word.bad(QUEUE))?),
+                };
+            }
+            "loss" => self.loss = word.chance()?,
+            "lossrun" => self.loss_run = word.number("packets in a row, 1 to 10000", 1, 10_000)?,
+            "jitter" => self.jitter = word.time()?,
+            "reorder" => {
+                const REORDER: &str = "CHANCE@TIME such as 1%@5ms";
+                let parts = word.value().split_once('@').and_then(|(chance, by)| {
+                    Some(Reorder { chance: super::words::chance(chance)?, by: time(by)? })
+                });
+                self.reorder = parts.ok_or_else(|| word.bad(REORDER))?;
+            }
+            "dup" => self.duplicate = word.chance()?,
+            "cross" => {
+                self.cross = Load::read(word.value()).ok_or_else(|| word.bad(Load::EXPECTED))?;
+            }
+            "overhead" => self.overhead_bytes = word.size(0, 65_535)?,
+            "mtu" => self.mtu_bytes = word.size(1, 65_535)?,
+            "dir" => {
+                self.direction = match word.value() {
+                    "fwd" => Direction::Forward,
+                    "rev" => Direction::Reverse,
+                    "both" => Direction::Both,
+                    _ => return Err(word.bad("fwd, rev or both")),
+                };
+            }
+            "seed" => self.seed = word.seed()?,
+            _ => return Err(word.unknown(KEYS)),
+        }
+        Ok(())
+    }
+
+    /// The rate of what is offered at `end`, in bit/s; 0 if it takes no time.
+    pub const fn rate_from(&self, end: End) -> u64 {
+        match (end, self.reverse_rate_bps) {
+            (End::B, Some(rate)) => rate,
+            _ => self.rate_bps,
+        }
+    }
+}
+
+impl fmt::Display for PathModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = Self::default();
+        write!(f, "path:rate={}", ShownRate(self.rate_bps))?;
+        if let Some(rate) = self.reverse_rate_bps {
+            write!(f, "/{}", ShownRate(rate))?;
+        }
+        if self.delay != usual.delay {
+            write!(f, ",delay={}", Shown(self.delay))?;
+        }
+        match self.queue {
+            Queue::Unlimited => {}
+            Queue::Packets(count) => write!(f, ",queue={count}p")?,
+            Queue::Bytes(bytes) => write!(f, ",queue={}", ShownSize(bytes))?,
+        }
+        if self.loss != usual.loss {
+            write!(f, ",loss={}", Shown(self.loss))?;
+        }
+        if self.loss_run != usual.loss_run {
+            write!(f, ",lossrun={}", self.loss_run)?;
+        }
+        if self.jitter != usual.jitter {
+            write!(f, ",jitter={}", Shown(self.jitter))?;
+        }
+        if self.reorder != usual.reorder {
+            write!(f, ",reorder={}@{}", Shown(self.reorder.chance), Shown(self.reorder.by))?;
+        }
+        if self.duplicate != usual.duplicate {
+            write!(f, ",dup={}", Shown(self.duplicate))?;
+        }
+        if self.cross.is_some() {
+            write!(f, ",cross={}", self.cross)?;
+        }
+        if self.overhead_bytes != usual.overhead_bytes {
+            write!(f, ",overhead={}", self.overhead_bytes)?;
+        }
+        if self.mtu_bytes != usual.mtu_bytes {
+            write!(f, ",mtu={}", self.mtu_bytes)?;
+        }
+        f.write_str(match self.direction {
+            Direction::Both => "",
+            Direction::Forward => ",dir=fwd",
+            Direction::Reverse => ",dir=rev",
+        })?;
+        if self.seed != usual.seed {
+            write!(f, ",seed={}", self.seed)?;
+        }
+        Ok(())
+    }
+}
+
+/// A routed path with its two directions.
+#[derive(Clone, Debug)]
+pub struct Path {
+    model: PathModel,
+    ways: [Way; 2],
+}
+
+#[derive(Clone, Debug)]
+struct Way {
+    wire: Wire,
+    /// When those that wait or are under way leave the bottleneck, and their bytes on it.
+    leaving: VecDeque<(u64, u64)>,
+    leaving_bytes: u64,
+    traffic: Traffic,
+    loss: Loss,
+    jitter: Coin,
+    reorder: Coin,
+    duplicate: Coin,
+    flight: Flight,
+    /// When the last one that kept its place arrives.
+    last: u64,
+    count: u64,
+    usage: Usage,
+}
+
+impl Way {
+    fn new(model: &PathModel, name: &str, end: End) -> Self {
+        let way = if end == End::A { "fwd" } else { "rev" };
+        let stream = |what: &str| Random::stream(model.seed, name, &format!("{what} {way}"));
+        let harmed = model.direction.includes(end);
+        let only = |chance| if harmed { chance } else { Probability::NEVER };
+        let load = if harmed { model.cross } else { Load::default() };
+        let rate_bps = model.rate_from(end);
+        Self {
+            wire: Wire::new(rate_bps),
+            leaving: VecDeque::new(),
+            leaving_bytes: 0,
+            traffic: Traffic::new(load, rate_bps, |len| len, (model.seed, name, way)),
+            loss: Loss::new(only(model.loss), model.loss_run, stream("loss")),
+            jitter: Coin::new(Probability::NEVER, stream("jitter")),
+            reorder: Coin::new(only(model.reorder.chance), stream("reorder")),
+            duplicate: Coin::new(only(model.duplicate), stream("dup")),
+            flight: Flight::new(),
+            last: 0,
+            count: 0,
+            usage: Usage::default(),
+        }
+    }
+
+    /// Puts a packet of so many bytes into the queue at `now`: when it leaves the bottleneck.
+    fn queue(&mut self, queue: Queue, now: u64, bytes: u64) -> Option<u64> {
+        while let Some((at, bytes)) = self.leaving.front().copied() {
+            if at > now {
+                break;
+            }
+            self.leaving.pop_front();
+            self.leaving_bytes -= bytes;
+        }
+        // The first is not waiting: it is under way.
+        let under_way = self.leaving.front().map_or(0, |(_, bytes)| *bytes);
+        let waiting = self.leaving.len().saturating_sub(1) as u64;
+        let free = self.leaving.is_empty();
+        let room = match queue {
+            Queue::Unlimited => true,
+            Queue::Packets(most) => free || waiting < most,
+            Queue::Bytes(most) => free || self.leaving_bytes - under_way + bytes <= most,
+        };
+        if !room {
+            return None;
+        }
+        let at = self.wire.carry(now, bytes * 8);
+        self.leaving.push_back((at, bytes));
+        self.leaving_bytes += bytes;
+        Some(at)
+    }
+
+    /// Lets the traffic of others up to `now` into the queue.
+    fn cross(&mut self, queue: Queue, now: u64) {
+        while self.traffic.next() <= now {
+            let at = self.traffic.next();
+            let bytes = self.traffic.take();
+            self.queue(queue, at, bytes);
+        }
+    }
+}
+
+fn note(cx: &mut Cx<'_>, names: [&'static str; 2], end: End, value: u64) {
+    if cx.trace.enabled() {
+        cx.trace.record(cx.now, &TraceEvent::Value { name: names[end.index()], value });
+    }
+}
+
+impl Path {
+    /// A path of this model.
+    pub fn new(model: &PathModel) -> Self {
+        Self::named(model, NAME)
+    }
+
+    /// A path of this model with a name of its own, so that two paths of one seed differ.
+    pub fn named(model: &PathModel, name: &str) -> Self {
+        Self { model: model.clone(), ways: End::BOTH.map(|end| Way::new(model, name, end)) }
+    }
+}
+
+impl Element for Path {
+    fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
+        let now = cx.now.as_nanos();
+        let way = &mut self.ways[end.index()];
+        way.cross(self.model.queue, now);
+        let index = way.count;
+        way.count += 1;
+        let len = bytes.len();
+        way.usage.bytes_in += len as u64;
+        let line = len as u64 + self.model.overhead_bytes;
+        if len as u64 > self.model.mtu_bytes {
+            way.usage.dropped_bytes += len as u64;
+            note(cx, ["too_long_fwd", "too_long_rev"], end, index);
+            return len;
+        }
+        let Some(left) = way.queue(self.model.queue, now, line) else {
+            way.usage.dropped_bytes += len as u64;
+            note(cx, ["queue_full_fwd", "queue_full_rev"], end, index);
+            return len;
+        };
+        way.usage.bits += line * 8;
+        way.usage.busy_ns = way.wire.time_of(way.usage.bits);
+        // Every packet draws its fate, lost or not: so one kind of fault disturbs no other.
+        let lost = way.loss.hit();
+        let back = way.reorder.toss();
+        let twice = way.duplicate.toss();
+        let jitter = match self.model.jitter.as_nanos() {
+            0 => 0,
+            most => way.jitter.upto(u64::try_from(most).unwrap_or(u64::MAX)),
+        };
+        if lost {
+            way.usage.dropped_bytes += len as u64;
+            note(cx, ["loss_fwd", "loss_rev"], end, index);
+            return len;
+        }
+        let delay = u64::try_from(self.model.delay.as_nanos()).unwrap_or(u64::MAX);
+        let mut due = left.saturating_add(delay).saturating_add(jitter).max(way.last);
+        if back {
+            let by = u64::try_from(self.model.reorder.by.as_nanos()).unwrap_or(u64::MAX);
+            due = due.saturating_add(by);
+            note(cx, ["reorder_fwd", "reorder_rev"], end, index);
+        } else {
+            way.last = due;
+        }
+        way.flight.put(due, bytes);
+        if twice {
+            way.flight.put(due, bytes);
+            way.usage.duplicated_bytes += len as u64;
+            note(cx, ["dup_fwd", "dup_rev"], end, index);
+        }
+        len
+    }
+
+    fn next(&self, end: End) -> Option<Instant> {
+        self.ways[end.other().index()].flight.next().map(Instant)
+    }
+
+    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
+        let way = &mut self.ways[end.other().index()];
+        while let Some((len, was)) = way.flight.emit(cx.now.as_nanos(), into) {
+            if len > 0 {
+                way.usage.bytes_out += len as u64;
+                return len;
+            }
+            way.usage.dropped_bytes += was as u64;
+        }
+        0
+    }
+
+    fn room(&self, _: End) -> Option<Instant> {
+        None
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::Datagrams
+    }
+
+    fn usage(&self, end: End) -> Usage {
+        self.ways[end.index()].usage
+    }
+
+    fn calm(&mut self) {
+        for way in &mut self.ways {
+            way.loss.never();
+            way.reorder.never();
+            way.duplicate.never();
+        }
+    }
+}

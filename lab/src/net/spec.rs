@@ -1,0 +1,250 @@
+//! A whole network as text.
+
+use super::words::BadNet;
+use super::{Ethernet, EthernetModel, NetChain, Nic, NicModel, Path, PathModel};
+use super::{Slotted, SlottedModel};
+use crate::element::{Element, End};
+use crate::host::{HostModel, Hosted};
+use crate::serial::{BadLine, LineModel, Serial};
+use crate::tcp::{Tcp, TcpModel};
+use std::fmt;
+use std::str::FromStr;
+
+/// One element of a network.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// `ethernet:10M,load=30%`
+    Ethernet(EthernetModel),
+    /// `path:rate=1.5M,delay=34ms`
+    Path(PathModel),
+    /// `slotted:wideband`
+    Slotted(SlottedModel),
+    /// `nic:3c500`
+    Nic(NicModel),
+    /// `line:9600,delay=250ms`: a serial line. It stands alone and carries bytes.
+    Line(LineModel),
+}
+
+/// What lies between two programs: a network, TCP over it if bytes are to be carried, and the hosts
+/// at both ends.
+///
+/// ```text
+/// [tcp:WORDS over ] LINK [ + LINK]... [ with host:WORDS]
+///                                     [ with host-a:WORDS] [ with host-b:WORDS]
+/// ```
+///
+/// A link is `ethernet:`, `path:`, `slotted:` or `nic:` with its words, or `line:` alone. `host:` is
+/// for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
+/// their chances differ although their seed is the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Network {
+    /// TCP, if there is any.
+    pub tcp: Option<TcpModel>,
+    /// What lies between, from A to B; at least one.
+    pub links: Vec<Link>,
+    /// The hosts at A and at B.
+    pub hosts: [HostModel; 2],
+}
+
+/// A description of a network that cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BadNetwork {
+    /// A word of one of its elements.
+    Word(BadNet),
+    /// A word of its serial line.
+    Line(BadLine),
+    /// How it is put together.
+    Shape {
+        /// What belongs there.
+        expected: &'static str,
+        /// What stands there.
+        got: String,
+    },
+}
+
+impl From<BadNet> for BadNetwork {
+    fn from(bad: BadNet) -> Self {
+        Self::Word(bad)
+    }
+}
+
+impl From<BadLine> for BadNetwork {
+    fn from(bad: BadLine) -> Self {
+        Self::Line(bad)
+    }
+}
+
+impl fmt::Display for BadNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(bad) => bad.fmt(f),
+            Self::Line(bad) => bad.fmt(f),
+            Self::Shape { expected, got } => write!(f, "network: expected {expected}, got `{got}`"),
+        }
+    }
+}
+
+impl std::error::Error for BadNetwork {}
+
+fn shape<T>(expected: &'static str, got: &str) -> Result<T, BadNetwork> {
+    Err(BadNetwork::Shape { expected, got: got.to_owned() })
+}
+
+/// `kind:words`, or `kind` alone.
+fn kind(text: &str) -> (&str, &str) {
+    text.split_once(':').map_or((text.trim(), ""), |(kind, words)| (kind.trim(), words))
+}
+
+impl FromStr for Link {
+    type Err = BadNetwork;
+
+    fn from_str(text: &str) -> Result<Self, BadNetwork> {
+        match kind(text) {
+            ("ethernet", words) => Ok(Self::Ethernet(words.parse()?)),
+            ("path", words) => Ok(Self::Path(words.parse()?)),
+            ("slotted", words) => Ok(Self::Slotted(words.parse()?)),
+            ("nic", words) => Ok(Self::Nic(words.parse()?)),
+            ("line", words) => Ok(Self::Line(words.parse()?)),
+            _ => shape("ethernet:, path:, slotted:, nic: or line: with its words", text.trim()),
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = BadNetwork;
+
+    fn from_str(text: &str) -> Result<Self, BadNetwork> {
+        let mut parts = text.split(" with ");
+        let network = parts.next().unwrap_or("");
+        let (tcp, links) = match network.split_once(" over ") {
+            None => (None, network),
+            Some((stream, links)) => match kind(stream) {
+                ("tcp", words) => (Some(words.parse()?), links),
+                _ => return shape("tcp: before ` over `", stream),
+            },
+        };
+        let links = links.split(" + ").map(str::parse).collect::<Result<Vec<Link>, _>>()?;
+        let lines = links.iter().filter(|link| matches!(link, Link::Line(_))).count();
+        if lines > 0 && (links.len() > 1 || tcp.is_some()) {
+            return shape("a line: alone, without tcp: and without ` + `", network);
+        }
+        let mut hosts = [None; 2];
+        for part in parts {
+            let (ends, words): (&[End], _) = match kind(part) {
+                ("host", words) => (&End::BOTH, words),
+                ("host-a", words) => (&[End::A], words),
+                ("host-b", words) => (&[End::B], words),
+                _ => return shape("host:, host-a: or host-b: after ` with `", part),
+            };
+            let model: HostModel = words.parse()?;
+            for end in ends {
+                if hosts[end.index()].replace(model).is_some() {
+                    return shape("one host for each end", text);
+                }
+            }
+        }
+        Ok(Self { tcp, links, hosts: hosts.map(Option::unwrap_or_default) })
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ethernet(model) => model.fmt(f),
+            Self::Path(model) => model.fmt(f),
+            Self::Slotted(model) => model.fmt(f),
+            Self::Nic(model) => model.fmt(f),
+            Self::Line(model) => write!(f, "line:{model}"),
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    /// The notation that is read; what is as usual is left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(tcp) = &self.tcp {
+            write!(f, "{tcp} over ")?;
+        }
+        for (index, link) in self.links.iter().enumerate() {
+            let joint = if index == 0 { "" } else { " + " };
+            write!(f, "{joint}{link}")?;
+        }
+        let [a, b] = &self.hosts;
+        let free = HostModel::default();
+        if a == b && *a != free {
+            return write!(f, " with {a}");
+        }
+        for (name, host) in [("host-a", a), ("host-b", b)] {
+            if *host != free {
+                write!(f, " with {name}:{}", host.to_string().trim_start_matches("host:"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Network {
+    /// The element that this describes: of bytes with TCP or a line, else of datagrams.
+    pub fn build(&self) -> Box<dyn Element> {
+        if let Some(tcp) = &self.tcp {
+            return Box::new(self.build_tcp(tcp));
+        }
+        let below = self.build_links();
+        if self.hosts == [HostModel::default(); 2] {
+            return below;
+        }
+        Box::new(Hosted::new(below, &self.hosts))
+    }
+
+    /// The connection of this model over this network, for those who want to ask it more than an
+    /// element tells.
+    pub fn build_tcp(&self, tcp: &TcpModel) -> Tcp {
+        Tcp::new(tcp, self.build_links(), &self.hosts)
+    }
+
+    /// The same with every seed replaced.
+    #[must_use]
+    pub fn seeded(&self, seed: u64) -> Self {
+        let mut network = self.clone();
+        if let Some(tcp) = &mut network.tcp {
+            tcp.seed = seed;
+        }
+        for link in &mut network.links {
+            match link {
+                Link::Ethernet(model) => model.seed = seed,
+                Link::Path(model) => model.seed = seed,
+                Link::Slotted(model) => model.seed = seed,
+                Link::Line(model) => model.seed = seed,
+                Link::Nic(_) => {}
+            }
+        }
+        network
+    }
+
+    fn build_links(&self) -> Box<dyn Element> {
+        let mut counts = [0; 4];
+        let mut elements: Vec<Box<dyn Element>> = Vec::new();
+        for link in &self.links {
+            let mut named = |kind: usize, name: &str| {
+                counts[kind] += 1;
+                match counts[kind] {
+                    1 => name.to_owned(),
+                    count => format!("{name} {count}"),
+                }
+            };
+            elements.push(match link {
+                Link::Ethernet(model) => Box::new(Ethernet::named(model, &named(0, "ethernet"))),
+                Link::Path(model) => Box::new(Path::named(model, &named(1, "path"))),
+                Link::Slotted(model) => Box::new(Slotted::named(model, &named(2, "slotted"))),
+                Link::Line(model) => Box::new(Serial::named(model, &named(3, "line"))),
+                Link::Nic(model) => Box::new(Nic::new(model)),
+            });
+        }
+        if elements.len() == 1
+            && let Some(element) = elements.pop()
+        {
+            return element;
+        }
+        Box::new(NetChain::new(elements))
+    }
+}
