@@ -222,6 +222,9 @@ impl<'a> Pair<'a> {
             side.report.usage = self.element.usage(side.end);
             let outcome = side.report.outcome;
             recorder.note(now, side.who, format_args!("end outcome={outcome:?}"));
+            let Stats { file_bytes, encoded_bytes, .. } = side.report.stats;
+            let counts = format_args!("stats file={file_bytes} encoded={encoded_bytes}");
+            recorder.note(now, side.who, counts);
         }
         recorder.note(now, "pair", format_args!("stop {stop:?}"));
         let sides = sides.map(|side| side.report);
@@ -403,6 +406,9 @@ impl<'a> Side<'a> {
         if self.report.outcome.is_none() {
             self.report.outcome = self.engine.status().outcome();
             self.report.settled_at = self.report.outcome.map(|_| now);
+            if let Some(outcome) = self.report.outcome {
+                recorder.note(now, self.who, format_args!("settled outcome={outcome:?}"));
+            }
         }
     }
 }

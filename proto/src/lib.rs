@@ -40,4 +40,4 @@ pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
 pub use stats::Stats;
 pub use time::{Duration, Instant};
-pub use trace::{NoTrace, Trace, TraceEvent};
+pub use trace::{Again, Load, NoTrace, Trace, TraceEvent, Wait};

@@ -3,8 +3,103 @@
 //! A trace is log, golden file and determinism oracle at once: one line per event, the time
 //! first, then a word, then `key=value` pairs. Recording costs nothing when nobody listens.
 
+use crate::engine::Cx;
 use crate::time::Instant;
 use core::fmt;
+
+/// Why something that had been sent is sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Again {
+    /// No answer came in time.
+    Timeout,
+    /// The receiver asked for it: it came damaged, or not at all.
+    Nak,
+    /// Later packets were acknowledged, this one was not.
+    Lost,
+    /// It comes after one that was damaged, and the protocol can only go back.
+    GoBack,
+    /// An answer came that could not be read, and it can only have been about this.
+    Answer,
+}
+
+impl Again {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Timeout, Self::Nak, Self::Lost, Self::GoBack, Self::Answer];
+
+    /// The word in a trace.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Nak => "nak",
+            Self::Lost => "lost",
+            Self::GoBack => "go-back",
+            Self::Answer => "answer",
+        }
+    }
+}
+
+/// What an engine that has nothing to send waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Wait {
+    /// Nothing: it is sending, or it is over.
+    #[default]
+    Nothing,
+    /// An acknowledgement of data, without which no more data may be sent.
+    Window,
+    /// The answer to a packet that is no data, or to the last data.
+    Answer,
+    /// The partner: its start, or its next packet.
+    Partner,
+    /// Its own store.
+    Store,
+    /// The character by which a half duplex line is handed over.
+    Turn,
+    /// The end of a pause that it makes for the partner's sake.
+    Pause,
+}
+
+impl Wait {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Nothing,
+        Self::Window,
+        Self::Answer,
+        Self::Partner,
+        Self::Store,
+        Self::Turn,
+        Self::Pause,
+    ];
+
+    /// The word in a trace.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Window => "window",
+            Self::Answer => "answer",
+            Self::Partner => "partner",
+            Self::Store => "store",
+            Self::Turn => "turn",
+            Self::Pause => "pause",
+        }
+    }
+}
+
+/// Where a packet stands among everything that is sent, and what of it is the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Load {
+    /// Bytes handed to the wire before it; what was dropped before it left does not count.
+    pub at: u64,
+    /// Length of the encoded data field, in bytes; 0 if it carries no data of the file.
+    pub data: usize,
+    /// Bytes of the file that the data field stands for.
+    pub file: usize,
+    /// Of those, bytes that had been sent before.
+    pub old: usize,
+    /// Why it is sent again, if it is.
+    pub why: Option<Again>,
+}
 
 /// One event of an engine. `Display` gives the line without the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +115,8 @@ pub enum TraceEvent<'a> {
         len: usize,
         /// How often it had been sent before.
         again: u32,
+        /// What it carries.
+        load: Load,
     },
     /// A good packet arrived.
     Got {
@@ -29,6 +126,27 @@ pub enum TraceEvent<'a> {
         number: u64,
         /// Length in bytes.
         len: usize,
+        /// Length of its data field in bytes, if it carries data of the file; else 0.
+        data: usize,
+        /// Bytes that came before its end, since the start.
+        at: u64,
+    },
+    /// The port took bytes: how many there were in all by then.
+    Left {
+        /// Bytes since the start.
+        total: u64,
+    },
+    /// Bytes came from the port: how many there were in all by then.
+    Came {
+        /// Bytes since the start.
+        total: u64,
+    },
+    /// What the engine waits for is another thing now.
+    Waiting(Wait),
+    /// The packet that came last had come before.
+    Duplicate {
+        /// Sequence number or position.
+        number: u64,
     },
     /// A packet arrived that cannot be used.
     Damaged {
@@ -70,13 +188,29 @@ pub enum TraceEvent<'a> {
 impl fmt::Display for TraceEvent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Sent { kind, number, len, again: 0 } => {
-                write!(f, "sent {kind} n={number} len={len}")
+            Self::Sent { kind, number, len, again, load } => {
+                write!(f, "sent {kind} n={number} len={len} at={}", load.at)?;
+                let optional = [
+                    ("data", load.data as u64),
+                    ("file", load.file as u64),
+                    ("old", load.old as u64),
+                    ("again", u64::from(again)),
+                ];
+                for (name, value) in optional.into_iter().filter(|(_, value)| *value > 0) {
+                    write!(f, " {name}={value}")?;
+                }
+                load.why.map_or(Ok(()), |why| write!(f, " why={}", why.as_str()))
             }
-            Self::Sent { kind, number, len, again } => {
-                write!(f, "sent {kind} n={number} len={len} again={again}")
+            Self::Got { kind, number, len, data: 0, at } => {
+                write!(f, "got {kind} n={number} len={len} at={at}")
             }
-            Self::Got { kind, number, len } => write!(f, "got {kind} n={number} len={len}"),
+            Self::Got { kind, number, len, data, at } => {
+                write!(f, "got {kind} n={number} len={len} at={at} data={data}")
+            }
+            Self::Left { total } => write!(f, "left total={total}"),
+            Self::Came { total } => write!(f, "came total={total}"),
+            Self::Waiting(wait) => write!(f, "waiting for={}", wait.as_str()),
+            Self::Duplicate { number } => write!(f, "duplicate n={number}"),
             Self::Damaged { why, len } => write!(f, "damaged why={why} len={len}"),
             Self::Timeout { waiting_for, number } => {
                 write!(f, "timeout waiting_for={waiting_for} n={number}")
@@ -106,5 +240,45 @@ impl Trace for NoTrace {
     fn record(&mut self, _: Instant, _: &TraceEvent<'_>) {}
     fn enabled(&self) -> bool {
         false
+    }
+}
+
+/// The last cause of waiting that an engine has traced, so that each is said once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waits(Wait);
+
+impl Waits {
+    /// Traces what is waited for now, if that is another thing than before. `wait` is not asked
+    /// when nobody listens.
+    pub(crate) fn note(self, cx: &mut Cx<'_>, wait: impl FnOnce() -> Wait) -> Self {
+        if !cx.trace.enabled() {
+            return self;
+        }
+        let wait = wait();
+        if wait != self.0 {
+            cx.trace.record(cx.now, &TraceEvent::Waiting(wait));
+        }
+        Self(wait)
+    }
+}
+
+/// Leaves the trace of bytes that the port took, `total` since the start.
+pub(crate) fn trace_left(cx: &mut Cx<'_>, total: u64) {
+    if cx.trace.enabled() {
+        cx.trace.record(cx.now, &TraceEvent::Left { total });
+    }
+}
+
+/// Leaves the trace of bytes that came, `total` since the start.
+pub(crate) fn trace_came(cx: &mut Cx<'_>, total: u64) {
+    if cx.trace.enabled() {
+        cx.trace.record(cx.now, &TraceEvent::Came { total });
+    }
+}
+
+/// Leaves the trace of a packet that had come before.
+pub(crate) fn trace_duplicate(cx: &mut Cx<'_>, number: u64) {
+    if cx.trace.enabled() {
+        cx.trace.record(cx.now, &TraceEvent::Duplicate { number });
     }
 }

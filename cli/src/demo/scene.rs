@@ -88,7 +88,7 @@ impl Scene {
     /// An engine at `end` did something.
     pub(crate) fn record(&mut self, end: End, at: Instant, event: &TraceEvent<'_>) {
         match *event {
-            TraceEvent::Sent { kind, number, len, again } => {
+            TraceEvent::Sent { kind, number, len, again, .. } => {
                 let number = number % NUMBERS;
                 let way = self.flights[end.index()].back().map_or(at, |last| last.lands);
                 let bits = len as u64 * self.char_bits;
@@ -243,12 +243,19 @@ fn nanos(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wetstring_proto::Load;
 
     const MS: u64 = 1_000_000;
 
     fn scene() -> Scene {
         let mut scene = Scene::new(9600, 10, Duration::from_millis(250));
-        let sent = |number| TraceEvent::Sent { kind: 'D', number, len: 96, again: 0 };
+        let sent = |number| TraceEvent::Sent {
+            kind: 'D',
+            number,
+            len: 96,
+            again: 0,
+            load: Load::default(),
+        };
         scene.record(End::A, Instant(0), &sent(1));
         scene.record(End::A, Instant(0), &sent(2));
         scene
@@ -277,12 +284,14 @@ mod tests {
     fn acknowledgements_move_back_and_free_the_window() {
         let mut scene = scene();
         assert_eq!(scene.outstanding.len(), 2);
-        let ack = TraceEvent::Sent { kind: 'Y', number: 1, len: 9, again: 0 };
+        let load = Load::default();
+        let ack = TraceEvent::Sent { kind: 'Y', number: 1, len: 9, again: 0, load };
         scene.record(End::B, Instant(350 * MS), &ack);
         let first = scene.draw(&score(360), 80, false)[2].find("Y01").unwrap();
         let then = scene.draw(&score(500), 80, false)[2].find("Y01").unwrap();
         assert!(first > then, "{first} {then}");
-        scene.record(End::A, Instant(0), &TraceEvent::Got { kind: 'Y', number: 1, len: 9 });
+        let got = TraceEvent::Got { kind: 'Y', number: 1, len: 9, data: 0, at: 9 };
+        scene.record(End::A, Instant(0), &got);
         assert_eq!(scene.outstanding.len(), 1);
     }
 

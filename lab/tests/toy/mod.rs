@@ -7,7 +7,7 @@ use wetstring_proto::engine::{
     Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
 };
 use wetstring_proto::file::{FileInfo, Refusal, Reply, Request};
-use wetstring_proto::{Duration, Instant, Stats, TraceEvent};
+use wetstring_proto::{Duration, Instant, Load, Stats, TraceEvent};
 
 /// What is wrong with a toy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +119,13 @@ impl Toy {
         self.out_taken = 0;
         self.stats.packets_out += 1;
         let (kind, len) = (kind as char, self.out.len());
-        let event = TraceEvent::Sent { kind, number: number.into(), len, again: self.tries };
+        let event = TraceEvent::Sent {
+            kind,
+            number: number.into(),
+            len,
+            again: self.tries,
+            load: Load::default(),
+        };
         cx.trace.record(cx.now, &event);
     }
 

@@ -5,6 +5,7 @@
 //! windows, digest §13).
 
 use crate::time::{Duration, Instant};
+use crate::trace::Again;
 
 /// The most window slots there can be: the numbering allows no more than 31 under way.
 pub(crate) const MAX_SLOTS: usize = 31;
@@ -25,6 +26,11 @@ pub(crate) struct Slot {
     pub(crate) leaves_at: u64,
     /// When the port took the last byte of the last copy.
     pub(crate) left: Option<Instant>,
+    /// Length of the data field, and bytes of the file it stands for, if it carries any.
+    pub(crate) data: usize,
+    pub(crate) file: usize,
+    /// Why the copy that waits, or was sent last, is another one.
+    pub(crate) why: Option<Again>,
     /// Order of sending among all copies of all packets.
     pub(crate) order: u64,
 }
@@ -100,6 +106,12 @@ impl Flight {
         number
     }
 
+    /// The packet that was pushed last has so much data, which stands for so much of the file.
+    pub(crate) fn load(&mut self, data: usize, file: usize) {
+        let slot = self.slot_mut(self.next - 1);
+        (slot.data, slot.file) = (data, file);
+    }
+
     /// A number goes by without being kept (streaming).
     pub(crate) fn pass(&mut self) -> u64 {
         let number = self.next;
@@ -158,13 +170,20 @@ impl Flight {
 
     /// Asks for another copy of `number`, unless one is on its way that the partner cannot have
     /// known of: still in the queue, or left less than `soonest` ago.
-    pub(crate) fn again(&mut self, number: u64, now: Instant, soonest: Duration) -> bool {
+    pub(crate) fn again(
+        &mut self,
+        number: u64,
+        now: Instant,
+        soonest: Duration,
+        why: Again,
+    ) -> bool {
         let slot = self.slot_mut(number);
         let fresh = slot.left.is_none_or(|left| now - left < soonest);
         if slot.acked || slot.queue || fresh {
             return false;
         }
         slot.queue = true;
+        slot.why = Some(why);
         true
     }
 

@@ -7,14 +7,14 @@ use super::config::Prefixing;
 use super::decode::Decoder;
 use super::encode::{Coding, Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
-use super::packet::{LONG_HEADER, finish, kind};
+use super::packet::{LONG_HEADER, Packet, finish, kind};
 use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{Load, TraceEvent, Waits, trace_left};
 use core::fmt::Write;
 
 /// Marks in the stream where packets end; as many packets may be queued at once.
@@ -217,6 +217,8 @@ pub(crate) struct Link {
     /// When the partner's last good packet came.
     pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
+    /// What the trace says we wait for.
+    pub(crate) waits: Waits,
     /// Parameter strings that looked damaged.
     doubted: u8,
 }
@@ -262,6 +264,7 @@ impl Link {
             moved: Instant::ZERO,
             spoke: Instant::ZERO,
             last_nak: None,
+            waits: Waits::default(),
             doubted: 0,
             config,
         }
@@ -428,8 +431,9 @@ impl Link {
             self.seven_bit(),
         );
         // No room means that the port takes nothing; the partner will ask again.
-        if self.enqueue(cx, out, &buf[start..end], true).is_some() {
-            trace_sent(cx, kind, number, end - start, 0);
+        if let Some(ends_at) = self.enqueue(cx, out, &buf[start..end], true) {
+            let load = Load { at: self.begin_of(ends_at, end - start), ..Load::default() };
+            trace_sent(cx, kind, number, end - start, 0, load);
             if kind == kind::NAK {
                 self.stats.naks_out += 1;
                 self.last_nak = Some(cx.now);
@@ -502,12 +506,20 @@ impl Link {
     }
 
     /// The port took bytes.
-    pub(crate) fn sent(&mut self, cx: &Cx<'_>, len: usize) {
+    pub(crate) fn sent(&mut self, cx: &mut Cx<'_>, len: usize) {
         let len = self.output.take(len);
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             self.moved = cx.now;
+            trace_left(cx, self.stats.wire_out_bytes);
         }
+    }
+
+    /// Where a packet of `len` bytes begins in the stream that ends, with its terminator and the
+    /// turn-around character, at `ends_at`.
+    pub(crate) fn begin_of(&self, ends_at: u64, len: usize) -> u64 {
+        let turn = u64::from(self.config.handshake != 0);
+        ends_at - (len as u64 + 1 + turn + u64::from(self.theirs.pad_count))
     }
 
     /// A packet was built in place in the room of the queue: `len` bytes with padding and
@@ -621,15 +633,25 @@ impl Link {
 }
 
 /// Leaves the trace of a packet that was queued.
-pub(crate) fn trace_sent(cx: &mut Cx<'_>, kind: u8, number: u64, len: usize, again: u32) {
+pub(crate) fn trace_sent(
+    cx: &mut Cx<'_>,
+    kind: u8,
+    number: u64,
+    len: usize,
+    again: u32,
+    load: Load,
+) {
     if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Sent { kind: char::from(kind), number, len, again });
+        let kind = char::from(kind);
+        cx.trace.record(cx.now, &TraceEvent::Sent { kind, number, len, again, load });
     }
 }
 
-/// Leaves the trace of a packet that came.
-pub(crate) fn trace_got(cx: &mut Cx<'_>, kind: u8, number: u64, len: usize) {
+/// Leaves the trace of a packet that came; `len` is its length, `at` where it ends in the stream.
+pub(crate) fn trace_got(cx: &mut Cx<'_>, packet: &Packet<'_>, len: usize, at: u64) {
     if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Got { kind: char::from(kind), number, len });
+        let data = if packet.kind == kind::DATA { packet.data.len() } else { 0 };
+        let (kind, number) = (char::from(packet.kind), u64::from(packet.seq));
+        cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data, at });
     }
 }

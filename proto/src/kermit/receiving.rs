@@ -16,7 +16,7 @@ use super::timing::line_time;
 use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Refusal};
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{TraceEvent, Wait, trace_came, trace_duplicate};
 
 mod files;
 
@@ -221,20 +221,25 @@ impl Core {
             match self.link.ending {
                 Ending::No => {}
                 Ending::Linger { outcome: Outcome::Done, .. } => {
-                    used += self.linger_input(cx, mem, frame, &bytes[used..]);
+                    let count = self.linger_input(cx, mem, frame, &bytes[used..]);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
                 _ => {
-                    used += self.link.pass_over(cx, bytes.len() - used);
+                    let count = self.link.pass_over(cx, bytes.len() - used);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
             }
             if self.waiting != Waiting::Nothing {
                 break;
             }
-            used += self.link.await_turn(&bytes[used..]);
-            let (count, found) = self.link.reader.next(frame, &bytes[used..]);
-            used += count;
+            let turn = self.link.await_turn(&bytes[used..]);
+            let (count, found) = self.link.reader.next(frame, &bytes[used + turn..]);
+            used += turn + count;
+            self.link.stats.wire_in_bytes += (turn + count) as u64;
             match found {
                 None => break,
                 Some(Found::Packet(body)) => self.on_body(cx, mem, body),
@@ -247,7 +252,9 @@ impl Core {
         }
         mem.frame = frame;
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        self.link.stats.wire_in_bytes += used as u64;
+        if used > 0 {
+            trace_came(cx, self.link.stats.wire_in_bytes);
+        }
         used
     }
 
@@ -321,7 +328,7 @@ impl Core {
             return self.on_damaged(cx, mem, why, body.len());
         }
         self.link.stats.packets_in += 1;
-        trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
+        trace_got(cx, &packet, body.len(), self.link.stats.wire_in_bytes);
         match packet.kind {
             // Only a receiver sends these: an echo of our own.
             kind::ACK | kind::NAK => return,
@@ -378,6 +385,7 @@ impl Core {
             mem.slots[at..at + packet.data.len()].copy_from_slice(packet.data);
         } else {
             self.link.stats.duplicates += 1;
+            trace_duplicate(cx, number);
         }
         self.ack(cx, mem, number, &[]);
         while let Some(missing) = self.arrivals.ask(number) {
@@ -388,6 +396,7 @@ impl Core {
     /// A packet that was received before: its acknowledgement was lost.
     fn behind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>, number: u64) {
         self.link.stats.duplicates += 1;
+        trace_duplicate(cx, number);
         if packet.kind == kind::SEND_INIT && number == 0 {
             return self.send_params(cx, mem);
         }
@@ -508,6 +517,12 @@ impl Core {
             self.link.spoke = cx.now;
             self.link.moved = cx.now;
         }
+        let store = self.waiting != Waiting::Nothing && self.ask != Ask::Nothing;
+        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
+            Ending::No if store => Wait::Store,
+            Ending::No => Wait::Partner,
+            _ => Wait::Nothing,
+        });
         let Ending::Words(outcome) = self.link.ending else { return };
         let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
         if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {

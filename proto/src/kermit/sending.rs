@@ -15,7 +15,7 @@ use super::timing::{RoundTrip, line_time};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, StoreError};
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{Again, Load, TraceEvent, Wait, trace_came};
 
 mod files;
 
@@ -68,6 +68,8 @@ enum Cancel {
 struct Open {
     len: usize,
     room: usize,
+    /// Bytes of the file that are in it.
+    used: usize,
 }
 
 #[derive(Debug)]
@@ -211,6 +213,25 @@ impl Core {
 
     /// Queues and builds as much as the port and the window take.
     pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump_packets(cx, mem);
+        self.link.waits = self.link.waits.note(cx, || self.waits_for());
+    }
+
+    /// What keeps us from sending, when all that is queued has left.
+    fn waits_for(&self) -> Wait {
+        let (link, flight) = (&self.link, &self.flight);
+        match self.state {
+            _ if link.ending != Ending::No => Wait::Nothing,
+            _ if link.turn.is_some() => Wait::Turn,
+            _ if self.ask != Ask::Nothing => Wait::Store,
+            Sending::Data if link.agreed.streaming || flight.to_queue().is_some() => Wait::Nothing,
+            Sending::Data if flight.len() >= usize::from(link.agreed.window) => Wait::Window,
+            _ if !flight.is_empty() => Wait::Answer,
+            _ => Wait::Nothing,
+        }
+    }
+
+    fn pump_packets(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.link.ending != Ending::No {
             return self.pump_ending(cx);
         }
@@ -267,7 +288,14 @@ impl Core {
             self.link.stats.retransmissions += 1;
             self.link.stats.repeated_bytes += slot.len() as u64;
         }
-        trace_sent(cx, slot.kind, number, slot.len(), again);
+        let load = Load {
+            at: self.link.begin_of(leaves_at, slot.len()),
+            data: slot.data,
+            file: slot.file,
+            old: if again > 0 { slot.file } else { 0 },
+            why: slot.why.filter(|_| again > 0),
+        };
+        trace_sent(cx, slot.kind, number, slot.len(), again, load);
         true
     }
 
@@ -303,7 +331,7 @@ impl Core {
             self.ask_read();
             return false;
         }
-        let open = self.open.unwrap_or(Open { len: 0, room: self.room(kind::DATA) });
+        let open = self.open.unwrap_or(Open { len: 0, room: self.room(kind::DATA), used: 0 });
         let full = if self.link.agreed.streaming {
             self.fill_streaming(cx, mem, open)
         } else {
@@ -322,17 +350,18 @@ impl Core {
     }
 
     /// Fills the open packet from the source. `None`: the source must be read first. Otherwise the
-    /// length of the data field of the finished packet.
+    /// finished packet.
     fn fill(
         &mut self,
         source: &[u8],
         data: &mut [u8],
         mut open: Open,
-    ) -> Result<Option<usize>, FailureKind> {
+    ) -> Result<Option<Open>, FailureKind> {
         let (used, made) = self.source.encode(source, &mut data[open.len..open.room]);
         self.link.stats.file_bytes += used as u64;
         self.link.stats.current_file_bytes += used as u64;
         open.len += made;
+        open.used += used;
         if self.source.starved() {
             self.open = Some(open);
             self.ask_read();
@@ -344,16 +373,17 @@ impl Core {
             return Err(FailureKind::Violation);
         }
         self.link.stats.encoded_bytes += open.len as u64;
-        Ok(Some(open.len))
+        Ok(Some(open))
     }
 
     /// Fills a data packet in its slot of the window.
     fn fill_slot(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, open: Open) -> bool {
         let slot = slot_of(mem.slots, &self.link, &self.flight, self.flight.next);
         match self.fill(mem.source, &mut slot[LONG_HEADER..], open) {
-            Ok(Some(0)) => true,
-            Ok(Some(len)) => {
-                self.push(mem, kind::DATA, len);
+            Ok(Some(Open { len: 0, .. })) => true,
+            Ok(Some(open)) => {
+                self.push(mem, kind::DATA, open.len);
+                self.flight.load(open.len, open.used);
                 true
             }
             Ok(None) => false,
@@ -379,10 +409,10 @@ impl Core {
         let body = &mut room[pad..];
         let filled = self.fill(mem.source, &mut body[LONG_HEADER..], open);
         let full = filled.is_ok_and(|filled| filled.is_some());
-        if let Ok(Some(len @ 1..)) = filled {
+        if let Ok(Some(Open { len: data @ 1.., used, .. })) = filled {
             let number = self.flight.pass();
             let seq = (number % 64) as u8;
-            let (start, end) = packet::finish(body, len, seq, kind::DATA, check, mark, seven_bit);
+            let (start, end) = packet::finish(body, data, seq, kind::DATA, check, mark, seven_bit);
             // The short form begins later; the queue has no gaps.
             if start > 0 {
                 body.copy_within(start..end, 0);
@@ -392,7 +422,15 @@ impl Core {
             room[..pad].fill(self.link.theirs.pad);
             self.link.parity.apply(&mut room[..=pad + len]);
             self.link.queued_in_place(cx, pad + len + 1, len);
-            trace_sent(cx, kind::DATA, number, len, 0);
+            let at = self.link.output.taken + (self.link.output.pending() - pad - len - 1) as u64;
+            trace_sent(
+                cx,
+                kind::DATA,
+                number,
+                len,
+                0,
+                Load { at, data, file: used, ..Load::default() },
+            );
         }
         mem.out = out;
         if let Err(kind) = filled {
@@ -445,7 +483,7 @@ impl Core {
                 && u64::from(packet.seq) == (self.flight.low + 63) % 64
             {
                 // In stop-and-wait the acknowledgement of the packet before is a NAK of this one.
-                self.resend(cx, self.flight.low);
+                self.resend(cx, self.flight.low, Again::Nak);
             }
             return;
         };
@@ -463,7 +501,7 @@ impl Core {
         if acked.kind == kind::DATA {
             self.lengths.carried(acked.len);
             for lost in self.flight.overtaken(number) {
-                self.resend(cx, lost);
+                self.resend(cx, lost, Again::Lost);
             }
         }
         match on_ack(self.state) {
@@ -507,7 +545,7 @@ impl Core {
         }
         let low = self.flight.low;
         match self.flight.locate(seq) {
-            Some(number) => self.resend(cx, number),
+            Some(number) => self.resend(cx, number, Again::Nak),
             None if u64::from(seq) != self.flight.next % 64 => {}
             // A NAK of the packet that comes next: everything before it has arrived. With a
             // window it may also be a guess, and a repetition is the safe answer.
@@ -517,13 +555,13 @@ impl Core {
             {
                 self.acknowledged(cx, mem, low, &[]);
             }
-            None => self.resend(cx, low),
+            None => self.resend(cx, low, Again::Nak),
         }
     }
 
     /// Sends a packet again, unless the partner cannot have seen its last copy yet.
-    fn resend(&mut self, cx: &mut Cx<'_>, number: u64) {
-        if self.flight.again(number, cx.now, self.timing.soonest()) {
+    fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) {
+        if self.flight.again(number, cx.now, self.timing.soonest(), why) {
             self.count_loss(number);
         }
     }
@@ -551,13 +589,13 @@ impl Core {
             && let Some(why) = self.link.doubts(packet.data)
         {
             self.on_damaged(cx, mem, why, body.len());
-            return self.resend(cx, self.flight.low);
+            return self.resend(cx, self.flight.low, Again::Answer);
         }
         self.link.stats.packets_in += 1;
         self.link.spoke = cx.now;
         self.silent = 0;
         self.link.sense_parity();
-        trace_got(cx, packet.kind, u64::from(packet.seq), body.len());
+        trace_got(cx, &packet, body.len(), self.link.stats.wire_in_bytes);
         self.link.turn_begins(cx.now);
         match packet.kind {
             kind::ACK => self.on_ack(cx, mem, &packet),
@@ -585,7 +623,7 @@ impl Core {
             self.not_reliable(cx, mem);
         } else if self.flight.len() == 1 && self.timing.smoothed().is_some() {
             // It can only have been about this one.
-            self.resend(cx, self.flight.low);
+            self.resend(cx, self.flight.low, Again::Answer);
         }
     }
 
@@ -594,12 +632,15 @@ impl Core {
         let mut used = 0;
         while used < bytes.len() {
             if self.link.ending != Ending::No {
-                used = self.link.pass_over(cx, bytes.len());
+                let count = self.link.pass_over(cx, bytes.len() - used);
+                used += count;
+                self.link.stats.wire_in_bytes += count as u64;
                 break;
             }
-            used += self.link.await_turn(&bytes[used..]);
-            let (count, found) = self.link.reader.next(frame, &bytes[used..]);
-            used += count;
+            let turn = self.link.await_turn(&bytes[used..]);
+            let (count, found) = self.link.reader.next(frame, &bytes[used + turn..]);
+            used += turn + count;
+            self.link.stats.wire_in_bytes += (turn + count) as u64;
             match found {
                 None => break,
                 Some(Found::Packet(body)) => self.on_packet(cx, mem, body),
@@ -608,7 +649,9 @@ impl Core {
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        self.link.stats.wire_in_bytes += used as u64;
+        if used > 0 {
+            trace_came(cx, self.link.stats.wire_in_bytes);
+        }
         used
     }
 
@@ -668,7 +711,7 @@ impl Core {
             self.timing.timed_out();
             cx.trace
                 .record(cx.now, &TraceEvent::Timeout { waiting_for: "acknowledgement", number });
-            self.flight.again(number, cx.now, Duration::ZERO);
+            self.flight.again(number, cx.now, Duration::ZERO, Again::Timeout);
             self.count_loss(number);
             self.link.reader.abandon();
         }

@@ -8,7 +8,7 @@ use crate::engine::{Cx, Event, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{Load, TraceEvent, Waits, trace_left};
 
 /// Quiet that lets a failed transfer's last bytes run out.
 const DRAIN: Duration = Duration::from_millis(400);
@@ -121,6 +121,8 @@ pub(crate) struct Link {
     cancels: u8,
     /// We stopped in the middle of a block.
     pub(crate) cut: bool,
+    /// What the trace says we wait for.
+    pub(crate) waits: Waits,
 }
 
 impl Link {
@@ -139,6 +141,7 @@ impl Link {
             cancelling: false,
             cancels: 0,
             cut: false,
+            waits: Waits::default(),
             config,
         }
     }
@@ -148,12 +151,13 @@ impl Link {
     }
 
     /// The port took up to `len` bytes of the words; returns how many.
-    pub(crate) fn took(&mut self, cx: &Cx<'_>, len: usize) -> usize {
+    pub(crate) fn took(&mut self, cx: &mut Cx<'_>, len: usize) -> usize {
         let len = len.min(self.words.pending());
         self.words.at += len;
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             self.moved = cx.now;
+            trace_left(cx, self.stats.wire_out_bytes);
         }
         len
     }
@@ -163,8 +167,10 @@ impl Link {
         if self.words.pending() == 0 {
             self.moved = self.moved.max(cx.now);
         }
+        let at = self.stats.wire_out_bytes + self.words.pending() as u64;
         self.words.put(words);
-        trace_sent(cx, letter(words[0]), number, words.len(), 0);
+        let load = Load { at, ..Load::default() };
+        trace_sent(cx, letter(words[0]), number, words.len(), 0, load);
     }
 
     /// Lends nothing for this long.
@@ -315,15 +321,23 @@ pub(crate) const fn letter(word: u8) -> char {
 }
 
 /// Leaves the trace of something that was queued. Blocks are `D`, block 0 is `F`.
-pub(crate) fn trace_sent(cx: &mut Cx<'_>, kind: char, number: u64, len: usize, again: u32) {
+pub(crate) fn trace_sent(
+    cx: &mut Cx<'_>,
+    kind: char,
+    number: u64,
+    len: usize,
+    again: u32,
+    load: Load,
+) {
     if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Sent { kind, number, len, again });
+        cx.trace.record(cx.now, &TraceEvent::Sent { kind, number, len, again, load });
     }
 }
 
-/// Leaves the trace of something that came.
-pub(crate) fn trace_got(cx: &mut Cx<'_>, kind: char, number: u64, len: usize) {
+/// Leaves the trace of something that came: a block of `len` bytes of data, or a character.
+pub(crate) fn trace_got(cx: &mut Cx<'_>, kind: char, number: u64, len: usize, at: u64) {
     if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len });
+        let data = if kind == 'D' { len } else { 0 };
+        cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data, at });
     }
 }

@@ -10,7 +10,7 @@ use super::states::{Place, ReceiverStep, Receiving, on_block};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, Reply, StoreError};
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{TraceEvent, Wait, trace_duplicate};
 
 mod hearing;
 
@@ -190,7 +190,7 @@ impl Core {
     }
 
     /// The port took bytes.
-    pub(super) fn transmitted(&mut self, cx: &Cx<'_>, len: usize) {
+    pub(super) fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize) {
         if self.link.took(cx, len) > 0 && self.link.words.pending() == 0 {
             self.base = cx.now;
             if self.tries == 0 && self.starts <= 1 {
@@ -219,6 +219,12 @@ impl Core {
             }
         }
         let _ = self.link.may_send(cx.now);
+        let store = self.ask != Ask::Nothing && !self.takes_input(mem.file.len());
+        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
+            Ending::No if store => Wait::Store,
+            Ending::No => Wait::Partner,
+            _ => Wait::Nothing,
+        });
         if self.link.ending != Ending::No {
             let stay = if self.link.config.line.reliable == Some(true) {
                 Duration::ZERO
@@ -246,7 +252,8 @@ impl Core {
     fn on_block(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u8, len: usize) {
         let stats = &mut self.link.stats;
         stats.packets_in += 1;
-        trace_got(cx, 'D', u64::from(number), len);
+        // The reader stands behind the block.
+        trace_got(cx, 'D', u64::from(number), len, self.link.stats.wire_in_bytes);
         let place = match (self.state, number) {
             (Receiving::Header, 0) => Place::Next,
             (Receiving::Header, n) if self.link.stats.files_done > 0 && n == self.expected => {
@@ -281,6 +288,7 @@ impl Core {
     /// A block that had been received before: its acknowledgement was lost.
     fn again(&mut self, cx: &mut Cx<'_>) {
         self.link.stats.duplicates += 1;
+        trace_duplicate(cx, u64::from(self.expected));
         self.repeats += 1;
         if self.repeats > self.link.config.retries {
             return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
@@ -374,7 +382,7 @@ impl Core {
 
     /// EOT, and nothing behind it.
     fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        trace_got(cx, 'Z', u64::from(self.expected), 1);
+        trace_got(cx, 'Z', u64::from(self.expected), 1, self.link.stats.wire_in_bytes);
         if self.state == Receiving::Header {
             if self.owed {
                 // A block 0 was damaged: this is the end of a file that we know nothing of.

@@ -10,7 +10,7 @@ use super::states::{SenderStep, Sending, on_word};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{Again, Load, TraceEvent, Wait, trace_came, trace_left};
 
 mod files;
 mod queue;
@@ -65,6 +65,8 @@ struct Flight {
     silent: u8,
     /// When the last byte of the last copy left.
     left: Option<Instant>,
+    /// Why there is more than one copy.
+    why: Option<Again>,
 }
 
 #[derive(Debug)]
@@ -209,6 +211,24 @@ impl Core {
 
     /// Everything that follows from input and the store; harmless to call.
     pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump_blocks(cx, mem);
+        self.link.waits = self.link.waits.note(cx, || self.waits_for());
+    }
+
+    /// What keeps us from sending, when all that is queued has left.
+    fn waits_for(&self) -> Wait {
+        match self.state {
+            _ if self.link.ending != Ending::No => Wait::Nothing,
+            _ if self.link.hold.is_some() || self.settle.is_some() => Wait::Pause,
+            _ if self.ask != Ask::Nothing => Wait::Store,
+            Sending::Data if self.flight.is_some() => Wait::Window,
+            _ if self.flight.is_some() => Wait::Answer,
+            Sending::Invite | Sending::Go | Sending::Confirm => Wait::Partner,
+            _ => Wait::Nothing,
+        }
+    }
+
+    fn pump_blocks(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.base.is_none() {
             self.base = Some(cx.now);
             self.link.moved = cx.now;
@@ -261,7 +281,7 @@ impl Core {
         self.queue.push(wire);
         self.file.sent += data as u64;
         if self.streaming {
-            self.sent_block(cx, wire, 0);
+            self.sent_block(cx, wire, 0, data, None);
             self.counted(data);
             self.number = self.number.wrapping_add(1);
             return true;
@@ -341,16 +361,25 @@ impl Core {
         let Some(flight) = &mut self.flight else { return };
         let again = u32::from(flight.copies);
         flight.copies += 1;
+        let (data, why) = (flight.data, flight.why);
         self.lent = false;
         self.early = None;
         if again > 0 {
             self.link.stats.retransmissions += 1;
             self.link.stats.repeated_bytes += wire as u64;
         }
-        self.sent_block(cx, wire, again);
+        self.sent_block(cx, wire, again, data, why);
     }
 
-    fn sent_block(&mut self, cx: &mut Cx<'_>, wire: usize, again: u32) {
+    /// A block of `wire` bytes with `file` bytes of the file stands at the end of the queue.
+    fn sent_block(
+        &mut self,
+        cx: &mut Cx<'_>,
+        wire: usize,
+        again: u32,
+        file: usize,
+        why: Option<Again>,
+    ) {
         let (kind, number) = match self.state {
             Sending::Header | Sending::Goodbye => ('F', 0),
             Sending::Eof | Sending::Confirm => ('Z', self.number),
@@ -359,7 +388,15 @@ impl Core {
         let stats = &mut self.link.stats;
         stats.packets_out += 1;
         stats.longest_packet_bytes = stats.longest_packet_bytes.max(wire as u64);
-        trace_sent(cx, kind, u64::from(number), wire, again);
+        let pending = self.link.words.pending() + self.queue.pending();
+        let load = Load {
+            at: stats.wire_out_bytes + (pending - wire) as u64,
+            data: if kind == 'D' { wire - HEADER - self.check.len() } else { 0 },
+            file,
+            old: if again > 0 { file } else { 0 },
+            why: why.filter(|_| again > 0),
+        };
+        trace_sent(cx, kind, u64::from(number), wire, again, load);
     }
 
     fn counted(&mut self, data: usize) {
@@ -370,8 +407,9 @@ impl Core {
     }
 
     /// Sends the same again.
-    fn repeat(&mut self, cx: &mut Cx<'_>) {
+    fn repeat(&mut self, cx: &mut Cx<'_>, why: Again) {
         let Some(flight) = &mut self.flight else { return };
+        flight.why = Some(why);
         if flight.copies > self.link.config.retries {
             return self.give_up(cx);
         }
@@ -408,6 +446,7 @@ impl Core {
         if len == 0 {
             return;
         }
+        trace_left(cx, self.link.stats.wire_out_bytes);
         self.link.moved = cx.now;
         self.busy_until = self.busy_until.max(cx.now) + self.link.config.line_time(len);
         self.lent = false;
@@ -431,12 +470,15 @@ impl Core {
                 _ if !self.takes_input() => break,
                 Ending::No => {}
                 _ => {
-                    used += self.link.pass_over(cx, bytes.len() - used);
+                    let count = self.link.pass_over(cx, bytes.len() - used);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
             }
             let byte = bytes[used];
             used += 1;
+            self.link.stats.wire_in_bytes += 1;
             if self.state == Sending::Invite && is_prose(bytes.get(used)) {
                 // A letter of a text, such as a prompt, is no start character.
                 self.link.stats.noise_bytes += 1;
@@ -446,7 +488,9 @@ impl Core {
             // What follows is judged by what is out now.
             self.pump(cx, mem);
         }
-        self.link.stats.wire_in_bytes += used as u64;
+        if used > 0 {
+            trace_came(cx, self.link.stats.wire_in_bytes);
+        }
         used
     }
 
@@ -510,7 +554,8 @@ impl Core {
             flight.answers += 1;
             flight.silent = 0;
         }
-        trace_got(cx, letter(byte), u64::from(self.number), 1);
+        let at = self.link.stats.wire_in_bytes;
+        trace_got(cx, letter(byte), u64::from(self.number), 1, at);
         match step {
             SenderStep::Begin => {
                 self.agree(byte);
@@ -527,7 +572,7 @@ impl Core {
                     self.enter(cx, Sending::Eof);
                 }
                 self.unheard(age);
-                self.repeat(cx);
+                self.repeat(cx, Again::Nak);
             }
             SenderStep::Remind => self.remind(cx, mem, byte, age),
             SenderStep::Stream => {
@@ -569,7 +614,7 @@ impl Core {
                     let wire = finish(mem.out, self.number, len, self.check);
                     self.queue.push(wire);
                 }
-                self.repeat(cx);
+                self.repeat(cx, Again::Nak);
             }
         }
     }
@@ -697,7 +742,7 @@ impl Core {
                 if few && flight.silent > 2 {
                     return self.give_up(cx);
                 }
-                self.repeat(cx);
+                self.repeat(cx, Again::Timeout);
             }
         }
     }
@@ -705,7 +750,7 @@ impl Core {
 
 impl Flight {
     fn new(cx: &Cx<'_>, data: usize, long: bool) -> Self {
-        Self { data, long, began: cx.now, copies: 0, answers: 0, silent: 0, left: None }
+        Self { data, long, began: cx.now, copies: 0, answers: 0, silent: 0, left: None, why: None }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{Load, TraceEvent, Waits, trace_left};
 
 /// Longest name of a file on the wire.
 pub(crate) const MAX_NAME: usize = 1024;
@@ -230,6 +230,8 @@ pub(crate) struct Link {
     /// What the partner has to answer.
     pub(crate) question: Option<Question>,
     pub(crate) timing: RoundTrip,
+    /// What the trace says we wait for.
+    pub(crate) waits: Waits,
 }
 
 impl Link {
@@ -248,6 +250,7 @@ impl Link {
             ending: Ending::No,
             moved: Instant::ZERO,
             spoke: Instant::ZERO,
+            waits: Waits::default(),
             config,
         }
     }
@@ -264,7 +267,8 @@ impl Link {
         let said = self.say_bytes(cx, out, &bytes[..len]);
         if said {
             self.stats.packets_out += 1;
-            trace_sent(cx, letter(header.kind), u64::from(header.number()), len);
+            let load = Load { at: self.output.position() - len as u64, ..Load::default() };
+            trace_sent(cx, letter(header.kind), u64::from(header.number()), len, load);
         }
         said
     }
@@ -297,11 +301,12 @@ impl Link {
     }
 
     /// The port took bytes.
-    pub(crate) fn sent(&mut self, cx: &Cx<'_>, len: usize) {
+    pub(crate) fn sent(&mut self, cx: &mut Cx<'_>, len: usize) {
         let len = self.output.take(len, cx.now);
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             self.moved = cx.now;
+            trace_left(cx, self.stats.wire_out_bytes);
         }
         if let Some(question) = &mut self.question
             && question.left.is_none()
@@ -398,12 +403,21 @@ impl Link {
         }
     }
 
-    /// Counts a good frame from the partner.
-    pub(crate) fn heard(&mut self, cx: &mut Cx<'_>, kind: char, number: u64, len: usize) {
+    /// Counts a good frame from the partner, with `len` bytes of decoded data, of which `data` are
+    /// the file's.
+    pub(crate) fn heard(
+        &mut self,
+        cx: &mut Cx<'_>,
+        kind: char,
+        number: u64,
+        len: usize,
+        data: usize,
+    ) {
         self.stats.packets_in += 1;
         self.spoke = cx.now;
         if cx.trace.enabled() {
-            cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len });
+            let at = self.stats.wire_in_bytes;
+            cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data, at });
         }
     }
 
@@ -434,9 +448,9 @@ impl Link {
 }
 
 /// Leaves the trace of a header or subpacket that was queued.
-pub(crate) fn trace_sent(cx: &mut Cx<'_>, kind: char, number: u64, len: usize) {
+pub(crate) fn trace_sent(cx: &mut Cx<'_>, kind: char, number: u64, len: usize, load: Load) {
     if cx.trace.enabled() {
-        let event = TraceEvent::Sent { kind, number, len, again: 0 };
+        let event = TraceEvent::Sent { kind, number, len, again: load.why.is_some().into(), load };
         cx.trace.record(cx.now, &event);
     }
 }

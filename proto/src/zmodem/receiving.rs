@@ -12,7 +12,7 @@ use super::states::{ReceiverStep, Receiving, at_receiver};
 use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{TraceEvent, Wait, trace_came};
 
 mod files;
 
@@ -222,6 +222,11 @@ impl Core {
             self.link.spoke = cx.now;
             self.say_ready(cx, mem, false);
         }
+        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
+            Ending::No if self.blocked() && self.ask != Ask::Nothing => Wait::Store,
+            Ending::No => Wait::Partner,
+            _ => Wait::Nothing,
+        });
         let Ending::Words(outcome) = self.link.ending else { return };
         if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
             return;
@@ -300,10 +305,13 @@ impl Core {
                 Ending::No => {}
                 Ending::Over(_) => break,
                 Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
-                    used += self.linger_input(cx, mem, &bytes[used..]);
+                    let count = self.linger_input(cx, mem, &bytes[used..]);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
                 _ => {
+                    self.link.stats.wire_in_bytes += (bytes.len() - used) as u64;
                     used = bytes.len();
                     break;
                 }
@@ -321,6 +329,7 @@ impl Core {
             };
             let (count, found) = self.link.reader.next(room, &bytes[used..]);
             used += count;
+            self.link.stats.wire_in_bytes += count as u64;
             self.heard = cx.now;
             match found {
                 None => break,
@@ -328,7 +337,9 @@ impl Core {
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        self.link.stats.wire_in_bytes += used as u64;
+        if used > 0 {
+            trace_came(cx, self.link.stats.wire_in_bytes);
+        }
         used
     }
 
@@ -376,7 +387,7 @@ impl Core {
     }
 
     fn on_header(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
-        self.link.heard(cx, letter(header.kind), u64::from(header.number()), 0);
+        self.link.heard(cx, letter(header.kind), u64::from(header.number()), 0, 0);
         self.expecting = Expecting::Nothing;
         match at_receiver(self.state, header.kind) {
             None => {}
@@ -471,9 +482,11 @@ impl Core {
     }
 
     fn on_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, len: usize) {
-        self.link.heard(cx, char::from(end), self.position, len);
-        self.faults = 0;
         let expecting = self.expecting;
+        let of_file = matches!(expecting, Expecting::Data | Expecting::Runs);
+        let data = if of_file { len } else { 0 };
+        self.link.heard(cx, char::from(end), self.position, len, data);
+        self.faults = 0;
         if !matches!(expecting, Expecting::Data | Expecting::Runs) {
             self.link.reader.hunt();
             self.expecting = Expecting::Nothing;

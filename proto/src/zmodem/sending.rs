@@ -16,7 +16,7 @@ use super::timing::line_time;
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{TraceEvent, Wait, trace_came};
 use core::fmt::Write;
 
 mod files;
@@ -137,7 +137,7 @@ impl Core {
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    pub(super) fn sent(&mut self, cx: &Cx<'_>, len: usize) {
+    pub(super) fn sent(&mut self, cx: &mut Cx<'_>, len: usize) {
         self.link.sent(cx, len);
         let taken = self.link.output.taken;
         self.flow.left(taken, cx.now);
@@ -145,6 +145,24 @@ impl Core {
 
     /// Queues and builds as much as the port and the partner take.
     pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump_frames(cx, mem);
+        self.link.waits = self.link.waits.note(cx, || self.waits_for());
+    }
+
+    /// What keeps us from sending, when all that is queued has left.
+    fn waits_for(&self) -> Wait {
+        match self.state {
+            _ if self.link.ending != Ending::No => Wait::Nothing,
+            _ if self.link.output.paused_until().is_some() => Wait::Pause,
+            _ if self.ask != Ask::Nothing => Wait::Store,
+            Sending::Data if self.link.question.is_some() => Wait::Window,
+            Sending::Init => Wait::Partner,
+            _ if self.link.question.is_some() => Wait::Answer,
+            _ => Wait::Nothing,
+        }
+    }
+
+    fn pump_frames(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.output.paused(cx.now);
         if self.link.ending == Ending::No && self.state == Sending::Start {
             self.start(cx, mem);
@@ -204,7 +222,9 @@ impl Core {
                 Ending::Over(_) => break,
                 Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
                     // Only the line end behind ZFIN is ours.
-                    used += self.link.reader.take_tail(&bytes[used..]);
+                    let tail = self.link.reader.take_tail(&bytes[used..]);
+                    used += tail;
+                    self.link.stats.wire_in_bytes += tail as u64;
                     if let Ending::Linger { outcome, .. } = self.link.ending
                         && !self.link.reader.in_tail()
                     {
@@ -213,12 +233,14 @@ impl Core {
                     break;
                 }
                 _ => {
+                    self.link.stats.wire_in_bytes += (bytes.len() - used) as u64;
                     used = bytes.len();
                     break;
                 }
             }
             let (count, found) = self.link.reader.next(&mut [], &bytes[used..]);
             used += count;
+            self.link.stats.wire_in_bytes += count as u64;
             match found {
                 None => break,
                 Some(Found::Header(header)) => self.on_header(cx, mem, &header),
@@ -228,7 +250,9 @@ impl Core {
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        self.link.stats.wire_in_bytes += used as u64;
+        if used > 0 {
+            trace_came(cx, self.link.stats.wire_in_bytes);
+        }
         used
     }
 
@@ -254,7 +278,7 @@ impl Core {
 
     fn on_header(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
         let number = u64::from(header.number());
-        self.link.heard(cx, letter(header.kind), number, 0);
+        self.link.heard(cx, letter(header.kind), number, 0, 0);
         match at_sender(self.state, header.kind) {
             None => {}
             Some(SenderStep::Negotiate) => self.negotiate(cx, mem, header),

@@ -11,6 +11,7 @@ use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
 use crate::kermit::sender::Mem;
 use crate::kermit::states::Sending;
+use crate::trace::TraceEvent;
 
 impl Core {
     pub(super) fn negotiate(&mut self, cx: &mut Cx<'_>, data: &[u8]) {
@@ -128,6 +129,10 @@ impl Core {
         self.file.info = FileInfo { name: &[], ..*info };
         self.enter(cx, Sending::File);
         self.fit_name(mem.name);
+        if cx.trace.enabled() {
+            let text = &mem.name[..self.file.name_len];
+            cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
+        }
         self.control(mem, kind::FILE, |core, data, name| {
             encode_text(&core.link.text_coding(), &name[..core.file.name_len], data).1
         });

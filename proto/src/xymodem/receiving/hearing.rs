@@ -3,7 +3,7 @@
 use super::{Core, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
+use crate::trace::{TraceEvent, trace_came};
 use crate::xymodem::config::FirstEot;
 use crate::xymodem::frame::{
     ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SOH, WANT_CRC,
@@ -39,12 +39,16 @@ impl Core {
             match self.link.ending {
                 Ending::No => {}
                 Ending::Linger { outcome: Outcome::Done, .. } => {
-                    used += self.linger_input(cx, mem, &bytes[used..]);
+                    let count = self.linger_input(cx, mem, &bytes[used..]);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
                 Ending::Words(Outcome::Done) => break,
                 _ => {
-                    used += self.link.pass_over(cx, bytes.len() - used);
+                    let count = self.link.pass_over(cx, bytes.len() - used);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
                     break;
                 }
             }
@@ -55,8 +59,8 @@ impl Core {
         }
         if used > 0 {
             self.heard = cx.now;
+            trace_came(cx, self.link.stats.wire_in_bytes);
         }
-        self.link.stats.wire_in_bytes += used as u64;
         used
     }
 
@@ -67,6 +71,7 @@ impl Core {
                     self.sink.make_room(mem.file, self.reader.longest());
                 }
                 let (used, found) = self.reader.next(self.sink.room(mem.file), bytes);
+                self.link.stats.wire_in_bytes += used as u64;
                 match found {
                     None => {}
                     Some(Found::Block { number, len }) => self.on_block(cx, mem, number, len),
@@ -80,6 +85,7 @@ impl Core {
                 used
             }
             Hearing::Eot { .. } => {
+                self.link.stats.wire_in_bytes += 1;
                 if bytes[0] == EOT {
                     self.eots = self.eots.saturating_add(1);
                 } else {
@@ -98,6 +104,7 @@ impl Core {
                     };
                 }
                 *len += bytes.len();
+                self.link.stats.wire_in_bytes += bytes.len() as u64;
                 *until = cx.now + Duration::from_millis(u64::from(self.link.config.purge_ms));
                 self.link.stats.noise_bytes += bytes.len() as u64;
                 bytes.len()

@@ -3,7 +3,7 @@
 use super::{AFTER_CUT, Ask, Core};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::time::Instant;
-use crate::trace::TraceEvent;
+use crate::trace::{Again, Load, TraceEvent};
 use crate::zmodem::link::{Note, trace_sent};
 use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::rle;
@@ -35,6 +35,8 @@ pub(super) struct Flow {
     seek: Option<u64>,
     /// The header after the last change of position: where it ends in the stream, when it left.
     restart: Option<(u64, Option<Instant>)>,
+    /// Why what comes next was sent before.
+    why: Option<Again>,
 }
 
 impl Flow {
@@ -88,7 +90,7 @@ impl Core {
         self.lengths.hit(position.saturating_sub(self.flow.sync));
         self.flow.cautious = position == self.flow.sync;
         self.flow.sync = position;
-        self.restart_at(cx, position);
+        self.restart_at(cx, position, Again::Nak);
     }
 
     /// A position that does not exist.
@@ -125,8 +127,9 @@ impl Core {
         self.link.notes.push(Note::Started { offset: position });
     }
 
-    fn restart_at(&mut self, cx: &mut Cx<'_>, position: u64) {
+    fn restart_at(&mut self, cx: &mut Cx<'_>, position: u64, why: Again) {
         self.enter(cx, Sending::Data);
+        self.flow.why = Some(why);
         self.link.stats.retransmissions += 1;
         if cx.trace.enabled() {
             cx.trace.record(cx.now, &TraceEvent::Value { name: "position", value: position });
@@ -157,7 +160,7 @@ impl Core {
         let copies = self.link.question;
         self.flow.cautious = true;
         let acked = self.flow.acked;
-        self.restart_at(cx, acked);
+        self.restart_at(cx, acked, Again::Timeout);
         // Still the same question.
         self.link.question =
             copies.map(|question| crate::zmodem::link::Question { left: None, ..question });
@@ -262,7 +265,15 @@ impl Core {
         };
         let (coded, len) = put_subpacket(&mut self.link.escaper, form, data, end, room);
         self.link.queued(cx, len);
-        trace_sent(cx, char::from(end), after, len);
+        let old = used - after.saturating_sub(self.flow.high.max(position)) as usize;
+        let why = self.flow.why.take().filter(|_| old > 0);
+        if why.is_some() {
+            // Only the first was damaged or missing; what follows it has to come again with it.
+            self.flow.why = Some(Again::GoBack);
+        }
+        let at = self.link.output.position() - len as u64;
+        let load = Load { at, data: coded, file: used, old, why };
+        trace_sent(cx, char::from(end), after, len, load);
         self.count(position, used, coded, len);
         self.source.advance(used);
         self.flow.high = self.flow.high.max(after);
