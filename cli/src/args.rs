@@ -12,11 +12,12 @@ use wetstring_proto::xymodem::Variant;
 use crate::config::{Everything, STORE_TABLE};
 use crate::exit;
 use crate::keys;
+use crate::lab::Lab;
 use crate::protocol::{self, Protocol};
 
 /// The verbs that will come, so that a person who types one learns so.
 const LATER: &[&str] =
-    &["get", "put", "remote", "serve", "connect", "lab", "explain", "slip", "kermit"];
+    &["get", "put", "remote", "serve", "connect", "explain", "slip", "kermit"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,6 +86,8 @@ pub(crate) enum Verb {
     Receive(Receive),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
+    /// The laboratory: transfers in virtual time, and the published tables run again
+    Lab(Lab),
     /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb and lrb
     InstallLinks(InstallLinks),
     /// List the serial ports of this machine
@@ -418,7 +421,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "wst {word} is not there yet; what works today: demo, send, receive, line, ports, show, install-links"
+            "wst {word} is not there yet; what works today: demo, send, receive, line, lab, ports, show, install-links"
         );
         return (say.clone(), format!("wst: {say}\n"));
     }

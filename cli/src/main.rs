@@ -13,6 +13,7 @@ mod facts;
 mod filter;
 mod hint;
 mod keys;
+mod lab;
 mod limits;
 mod line;
 mod links;
@@ -80,6 +81,7 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Send(verb) => either(transfer::send(&voice, common, verb, settings)),
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
+        Verb::Lab(verb) => lab::run(&voice, common, verb),
         Verb::InstallLinks(verb) => links::install(&voice, verb),
         Verb::Ports => match ports::run(&voice) {
             Ok(exit) => Ending::early(exit, ""),

@@ -23,6 +23,8 @@ fn the_help_is_as_it_was() {
         ("help-receive", &["receive", "--help"]),
         ("help-line", &["line", "--help"]),
         ("help-demo", &["demo", "--help"]),
+        ("help-lab-run", &["lab", "run", "--help"]),
+        ("help-lab-table", &["lab", "table", "--help"]),
     ] {
         let ran = run(wst(args));
         ran.expect(0);

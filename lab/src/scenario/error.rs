@@ -47,26 +47,29 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count()
 }
 
-/// The key of the line in which a span begins, with the table it stands in.
+/// The key that a span is, or whose value it is, with the table it stands in.
 fn key_at(text: &str, span: &Range<usize>) -> String {
-    let word = |text: &str| {
-        let key = text.split('=').next().unwrap_or_default().trim();
-        let good = |c: char| c.is_ascii_alphanumeric() || "-_.\" ".contains(c);
-        (!key.is_empty() && key.chars().all(good)).then(|| key.to_owned())
-    };
+    let part_of_key = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let start = text[..span.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();
     let header = |line: &str| {
         let inner = line.trim().strip_prefix('[')?.trim_start_matches('[');
         inner.split(']').next().map(|name| name.trim().to_owned())
     };
-    // Inside an inline table the key stands right at the span.
-    let spot = text.get(span.clone()).and_then(word).filter(|word| word.len() < 40);
-    let whole = header(line).or_else(|| spot.filter(|_| line.contains('='))).or_else(|| word(line));
-    let section = text[..start].lines().rev().find_map(header);
-    match (header(line).is_none().then_some(section).flatten(), whole) {
-        (Some(section), Some(key)) => format!("{section}.{key}"),
-        (_, key) => key.unwrap_or_default(),
+    if let Some(name) = header(line) {
+        return name;
+    }
+    let (before, at) = line.split_at((span.start - start).min(line.len()));
+    let key = match before.trim_end().strip_suffix('=') {
+        Some(before) => before.trim_end().rsplit(|c| !part_of_key(c)).next(),
+        None => at.split(|c| !part_of_key(c)).next(),
+    };
+    // Where the text is no TOML, the span is some place on the line.
+    let first = || line.split('=').next().map(str::trim).filter(|key| key.chars().all(part_of_key));
+    let key = key.filter(|key| !key.is_empty()).or_else(first).unwrap_or_default();
+    match text[..start].lines().rev().find_map(header) {
+        Some(section) if !key.is_empty() => format!("{section}.{key}"),
+        _ => key.to_owned(),
     }
 }
 

@@ -40,10 +40,13 @@ impl Report {
         format!("{}: {} cells: {}", self.table, self.cells.len(), parts.join(", "))
     }
 
-    /// As a table in Markdown, with the notes behind it.
+    /// As a page in Markdown: how to make it again, the table, and the notes behind it.
     pub fn markdown(&self) -> String {
         let rows = if self.own { self.matrix() } else { self.list() };
-        let mut page = String::new();
+        let mut page = format!("# {}\n\n", self.title);
+        let _ = write!(page, "Made by `wst lab table {} --markdown`", self.table);
+        let published = if self.source.is_empty() { "" } else { "; published in " };
+        let _ = writeln!(page, "{published}{}.\n", self.source);
         for (index, row) in rows.iter().enumerate() {
             let _ = writeln!(page, "| {} |", row.join(" | "));
             if index == 0 {

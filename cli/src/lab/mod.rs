@@ -1,0 +1,72 @@
+//! `wst lab`: the laboratory in virtual time.
+
+mod pool;
+mod run;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::args::Common;
+use crate::transfer::Ending;
+use crate::voice::Voice;
+
+/// `wst lab`.
+#[derive(Args, Debug)]
+pub(crate) struct Lab {
+    /// What to do in it.
+    #[command(subcommand)]
+    pub(crate) verb: LabVerb,
+}
+
+/// What can be done in the laboratory.
+#[derive(Subcommand, Debug)]
+pub(crate) enum LabVerb {
+    /// Run one scenario: a transfer over a line that a TOML file describes
+    Run(Run),
+    /// Run a published table again, and compare cell by cell
+    Table(Table),
+}
+
+/// `wst lab run`.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// The scenario, a TOML file
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: PathBuf,
+    /// Where all chance comes from; unless given, what the scenario says
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Override a key of the scenario, such as both.window=5 or line=9600,delay=1s
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
+
+/// `wst lab table`.
+#[derive(Args, Debug)]
+pub(crate) struct Table {
+    /// Names of tables, or TOML files of your own
+    #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
+    pub(crate) names: Vec<String>,
+    /// Every table
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+    /// Only say which tables there are
+    #[arg(long, conflicts_with_all = ["names", "all", "markdown"])]
+    pub(crate) list: bool,
+    /// Write Markdown, as in the documentation
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+/// Does what was asked.
+pub(crate) fn run(voice: &Voice, common: &Common, lab: &Lab) -> Ending {
+    let result = match &lab.verb {
+        LabVerb::Run(verb) => run::run(voice, common, verb),
+        LabVerb::Table(verb) => table::run(voice, verb),
+    };
+    match result {
+        Ok(ending) | Err(ending) => ending,
+    }
+}

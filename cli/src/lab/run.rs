@@ -1,0 +1,117 @@
+//! `wst lab run`: one scenario.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use wetstring_lab::Recorder;
+use wetstring_lab::scenario::{Ending as RunEnding, Outcome, Scenario};
+
+use super::Run;
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::transfer::Ending;
+use crate::voice::Voice;
+
+pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, Ending> {
+    let scenario = read(verb)?;
+    let mut recorder =
+        if common.trace.is_some() { Recorder::keep() } else { Recorder::digest_only() };
+    let outcome = scenario.run(&mut recorder);
+    if let Some(path) = &common.trace {
+        write_trace(path, &recorder)
+            .map_err(|error| store(path, "could not write the trace", &error))?;
+    }
+    if voice.has_json() {
+        voice.event("result", fields(&scenario, &outcome));
+    } else {
+        crate::paper::print(&page(&scenario, &outcome));
+    }
+    let exit = match outcome.ending {
+        RunEnding::Done => Exit::Done,
+        RunEnding::Failed(_, failure) => Exit::of(failure),
+        RunEnding::Stopped(_) => Exit::Timeout,
+        RunEnding::Wrong => Exit::Integrity,
+    };
+    let message = if outcome.is_done() { String::new() } else { outcome.ending.to_string() };
+    Ok(Ending::early(exit, message))
+}
+
+/// Reads the scenario of the command line, with what overrides it.
+fn read(verb: &Run) -> Result<Scenario, Ending> {
+    let path = &verb.scenario;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| store(path, "could not read the scenario", &error))?;
+    let mut sets = verb.sets.clone();
+    sets.extend(verb.seed.map(|seed| format!("seed={seed}")));
+    let load = beside(path);
+    Scenario::parse_with(&path.to_string_lossy(), &text, &sets, &load)
+        .map_err(|bad| Ending::early(Exit::Usage, bad.to_string()))
+}
+
+/// Reads files that a scenario or a table names: their paths are relative to it.
+pub(super) fn beside(path: &Path) -> impl Fn(&str) -> Result<Vec<u8>, String> + use<> {
+    let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    move |name| {
+        let whole = directory.join(name);
+        std::fs::read(&whole).map_err(|error| format!("{}: {error}", whole.display()))
+    }
+}
+
+/// An end because of a file.
+pub(super) fn store(path: &Path, what: &str, error: &std::io::Error) -> Ending {
+    Ending::early(Exit::Store, format!("{what} {}: {error}", path.display()))
+}
+
+fn write_trace(path: &Path, recorder: &Recorder) -> std::io::Result<()> {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for line in recorder.lines() {
+        writeln!(file, "{line}")?;
+    }
+    file.flush()
+}
+
+/// The efficiency against the line's limit in percent, if the line has one.
+fn efficiency(outcome: &Outcome) -> Option<f64> {
+    let limit = outcome.limit_millicps.filter(|_| outcome.is_done())?;
+    Some(outcome.efficiency(limit) as f64 / 1000.0)
+}
+
+fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
+    let stats = outcome.report.sides.map(|side| side.stats);
+    json!({
+        "protocol": scenario.protocol().name(),
+        "line": scenario.line(),
+        "seed": scenario.seed(),
+        "ending": outcome.ending.to_string(),
+        "done": outcome.is_done(),
+        "bytes": outcome.bytes,
+        "elapsed_s": outcome.elapsed.as_secs_f64(),
+        "cps": outcome.millicps() as f64 / 1000.0,
+        "limit_cps": outcome.limit_millicps.map(|limit| limit as f64 / 1000.0),
+        "efficiency": efficiency(outcome),
+        "retransmissions": outcome.retransmissions(),
+        "timeouts": stats[0].timeouts + stats[1].timeouts,
+        "damaged": stats[0].damaged + stats[1].damaged,
+        "events": outcome.report.events,
+        "trace": format!("{:016x}", outcome.trace_digest),
+    })
+}
+
+fn page(scenario: &Scenario, outcome: &Outcome) -> String {
+    let share = efficiency(outcome)
+        .map_or_else(String::new, |share| format!(", {share:.1} % of what the line can carry"));
+    format!(
+        "{} over {}\n{} bytes in {:.3} s: {:.1} characters per second{share}\n{}; {} packets sent \
+         again; trace {:016x} of seed {}\n",
+        scenario.protocol().name(),
+        scenario.line().join(" + "),
+        outcome.bytes,
+        outcome.elapsed.as_secs_f64(),
+        outcome.millicps() as f64 / 1000.0,
+        outcome.ending,
+        outcome.retransmissions(),
+        outcome.trace_digest,
+        scenario.seed(),
+    )
+}

@@ -1,0 +1,141 @@
+//! Published tables: the fast ones in full, what their files must not say, and the comparison.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wetstring_lab::Recorder;
+use wetstring_lab::scenario::{Outcome, Scenario, no_files};
+use wetstring_lab::table::{Report, Table, Verdict};
+
+/// What became of all jobs of a table, on two threads.
+fn judged(table: &Table) -> Report {
+    let jobs: &[Scenario] = table.jobs();
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Option<Outcome>>> = Mutex::new(vec![None; jobs.len()]);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { break };
+                    let outcome = job.run(&mut Recorder::off());
+                    done.lock().unwrap()[index] = Some(outcome);
+                }
+            });
+        }
+    });
+    let outcomes: Option<Vec<Outcome>> = done.into_inner().unwrap().into_iter().collect();
+    table.judge(&outcomes.unwrap())
+}
+
+fn named(name: &str) -> Table {
+    Table::named(name).unwrap_or_else(|| panic!("{name}")).unwrap_or_else(|bad| panic!("{bad}"))
+}
+
+#[test]
+fn the_tables_of_direct_lines_are_reproduced_or_explained() {
+    for (name, least) in [("kermit-news-1", 9), ("kermit-news-2", 44)] {
+        let report = judged(&named(name));
+        assert!(report.is_good(), "{}", report.text());
+        assert!(report.count(Verdict::Reproduced) >= least, "{}", report.text());
+    }
+}
+
+#[test]
+fn every_table_can_be_read_and_fits_at_most_one_parameter_to_a_condition() {
+    for name in Table::names() {
+        let table = named(name);
+        assert!(!table.jobs().is_empty(), "{name}");
+        let mut conditions: Vec<&str> =
+            table.calibrated().iter().map(|fitted| fitted.condition.as_str()).collect();
+        conditions.sort_unstable();
+        assert!(conditions.windows(2).all(|pair| pair[0] != pair[1]), "{name}: {conditions:?}");
+    }
+    assert!(Table::named("kermit-news-0").is_none());
+}
+
+/// A small table around this cell.
+fn table(cell: &str) -> Result<Table, String> {
+    let text = format!(
+        "title = 'small'\nclass = 'physics'\n[common]\nline = '9600'\nfile.bytes = 9600\n\
+         [[column]]\nname = 'X'\nscenario.protocol = 'xmodem-crc'\n\
+         [[row]]\nname = 'r'\ncells = [{{ {cell} }}]\n"
+    );
+    Table::parse("small", "small.toml", &text, &no_files).map_err(|bad| bad.to_string())
+}
+
+#[test]
+fn verdicts_follow_the_published_value() {
+    // 75 blocks of 133 characters and their answers: 10.5 s.
+    for (cell, verdict) in [
+        ("column = 'X', secs = 10", Verdict::Reproduced),
+        ("column = 'X', secs = 11", Verdict::Reproduced),
+        ("column = 'X', secs = 12", Verdict::Unexplained),
+        ("column = 'X', secs = 12, class = 'assumptions'", Verdict::Reproduced),
+        ("column = 'X', secs = 12, reason = 'a slow day'", Verdict::Differs),
+        ("column = 'X', secs = 10, reason = 'a slow day'", Verdict::Needless),
+        ("column = 'X', cps = 915", Verdict::Reproduced),
+        ("column = 'X', cps = 800", Verdict::Unexplained),
+        ("column = 'X', eff = 95", Verdict::Reproduced),
+        ("column = 'X', eff = 95.3", Verdict::Reproduced),
+        ("column = 'X', eff = 99", Verdict::Unexplained),
+        ("column = 'X', outcome = 'fail'", Verdict::Unexplained),
+        ("column = 'X', outcome = 'fail', reason = 'ours is better'", Verdict::Differs),
+        (
+            "column = 'X', secs = 1, scenario.protocol = 'ymodem-g', scenario.line = '9600,burst=8@1s'",
+            Verdict::Unexplained,
+        ),
+        (
+            "column = 'X', outcome = 'fail', scenario.protocol = 'ymodem-g', scenario.line = '9600,burst=8@1s'",
+            Verdict::Reproduced,
+        ),
+    ] {
+        let report = judged(&table(cell).unwrap_or_else(|bad| panic!("{bad}")));
+        assert_eq!(report.cells[0].verdict, verdict, "{cell}\n{}", report.text());
+        assert_eq!(report.is_good(), verdict.is_good());
+    }
+}
+
+#[test]
+fn a_reason_for_one_value_does_not_cover_the_others() {
+    let cell = "column = 'X', secs = 10, eff = 50, reasons = { eff = 'misprinted' }";
+    let report = judged(&table(cell).unwrap());
+    let verdicts: Vec<Verdict> = report.cells.iter().map(|cell| cell.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Reproduced, Verdict::Differs]);
+    let cell = "column = 'X', secs = 20, eff = 50, reasons = { eff = 'misprinted' }";
+    assert!(!judged(&table(cell).unwrap()).is_good());
+}
+
+#[test]
+fn a_wrong_place_is_named_by_file_line_and_key() {
+    for (cell, wanted) in [
+        (
+            "column = 'Y', secs = 1",
+            "small.toml:11: row.cells.column: expected one of the columns X",
+        ),
+        ("column = 'X', sex = 1", "small.toml:11: row.sex: unknown field `sex`"),
+        ("column = 'X', secs = -1", "small.toml:11: secs: expected a number"),
+        ("column = 'X', secs = -0.5", "small.toml:11: secs: expected a number"),
+        ("column = 'X', scenario.line = '-1'", "small.toml:11: line: `-1`"),
+        ("column = 'X', scenario.both.widow = 1", "small.toml:11: both.widow: unknown setting"),
+        ("column = 'X', class = 'lenient'", "small.toml:11: row.class: unknown variant"),
+    ] {
+        match table(cell) {
+            Ok(_) => panic!("expected a refusal of {cell}"),
+            Err(said) => assert!(said.starts_with(wanted), "expected {wanted}\n got {said}"),
+        }
+    }
+}
+
+/// The page in the documentation is what the laboratory says today.
+#[test]
+fn the_comparison_in_the_documentation_is_true() {
+    let report = judged(&named("compare"));
+    let page = report.markdown();
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/protocols-compared.md");
+    if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, &page).expect("the page can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "docs/protocols-compared.md is no longer true; it would be:\n{page}");
+}
