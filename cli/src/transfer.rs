@@ -284,8 +284,9 @@ pub(crate) enum Speaks {
     ZmodemThenYmodem,
 }
 
-/// How long a receiver offers ZMODEM before it tries YMODEM: five times, as lrzsz does.
-const OFFERS: std::time::Duration = std::time::Duration::from_secs(50);
+/// How many time-outs (10 s, `rz -t`) a receiver offers ZMODEM before it tries YMODEM: as many as
+/// lrzsz.
+const OFFERS: u32 = 5;
 
 /// Everything a transfer needs.
 pub(crate) struct Job<'a> {
@@ -392,7 +393,8 @@ impl Job<'_> {
             Speaks::ZmodemThenYmodem => {
                 let zmodem = Protocol::Zmodem.receiver(all)?;
                 let choice = Choice::new(zmodem, ymodem.receiver(all)?, zmodem_or_time);
-                Box::new(choice.or_after(OFFERS))
+                let offer = std::time::Duration::from_secs(u64::from(all.zmodem.timeout_s));
+                Box::new(choice.or_after(offer * OFFERS))
             }
         })
     }
@@ -497,7 +499,8 @@ impl Job<'_> {
         }
         let missed = words::count(missed.max(observer.missed), "file");
         let message = format!("{missed} skipped, refused or cancelled");
-        let only_unread = good == 0 && records.iter().all(|r| unread(&r));
+        // A name that was refused before the store saw it has no record.
+        let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));
         (if only_unread { Exit::Store } else { Exit::Skipped }, message)
     }
 }

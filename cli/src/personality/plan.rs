@@ -47,6 +47,8 @@ pub(super) struct Plan {
     /// How often -R was said, the environment included.
     restricted: u8,
     unrestrict: bool,
+    /// Files that are not sent because of -R.
+    outside: usize,
     pub(super) unlink: bool,
     /// Files may be skipped: that is what was asked for.
     pub(super) forgiving: bool,
@@ -109,6 +111,7 @@ impl Plan {
             discard: false,
             restricted: u8::from(std::env::var_os("ZMODEM_RESTRICTED").is_some()),
             unrestrict: false,
+            outside: 0,
             unlink: false,
             forgiving: false,
             delay: Duration::ZERO,
@@ -318,7 +321,14 @@ impl Plan {
             limits: self.limits,
             unnamed,
         };
-        job.run()
+        let mut ending = job.run()?;
+        if self.outside > 0 {
+            ending.tally.unread += self.outside;
+            if ending.exit == Exit::Done {
+                ending.exit = Exit::Skipped;
+            }
+        }
+        Ok(ending)
     }
 
     /// The files to send.
@@ -335,6 +345,7 @@ impl Plan {
             if self.restricted > 0 && leads_out(&path) {
                 let name = escaped(file.as_bytes());
                 voice.say(Level::Error, &format!("{}: {name}: outside, and -R is on", self.name));
+                self.outside += 1;
                 continue;
             }
             good += usize::from(readable(&path).is_ok());

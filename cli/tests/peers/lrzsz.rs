@@ -106,7 +106,7 @@ pub fn on_tcp(scene: &Scene, stream: TcpStream, shell: &str) -> Result<Running, 
 }
 
 /// Starts a program on a stdin and stdout of its own; what it says on stderr is kept.
-fn start(
+pub fn start(
     scene: &Scene,
     what: &str,
     mut command: Command,

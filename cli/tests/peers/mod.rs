@@ -10,6 +10,7 @@ pub mod ckermit;
 pub mod lrzsz;
 pub mod material;
 pub mod uboot;
+pub mod wired;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
