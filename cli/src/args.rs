@@ -16,8 +16,7 @@ use crate::lab::Lab;
 use crate::protocol::{self, Protocol};
 
 /// The verbs that will come, so that a person who types one learns so.
-const LATER: &[&str] =
-    &["get", "put", "remote", "serve", "connect", "explain", "slip", "kermit"];
+const LATER: &[&str] = &["get", "put", "remote", "serve", "connect", "explain", "slip", "kermit"];
 
 const EXAMPLES: &str = "\
 Examples:

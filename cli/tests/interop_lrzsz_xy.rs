@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use peers::lrzsz::{Done, EVERYWHERE, Over, arrived, lrzsz, names, padded, run, words};
-use peers::{LIMIT, Scene, all, last_event, material, same_bytes};
+use peers::{LIMIT, Scene, all, last_event, material, same, same_bytes};
 
 /// A protocol of ours, further settings, and what lrzsz is told.
 type Job = (Over, &'static str, &'static [&'static str], &'static str);
@@ -164,4 +164,23 @@ fn sb_sends_batches_to_wst() {
         run(&scene, *over, &args, &scene.folder("from"), command, LIMIT)?.well()?;
         arrived(&files, &scene.folder("in"))
     });
+}
+
+#[test]
+fn sixty_four_mebibytes_by_ymodem() {
+    let Some(_) = lrzsz() else { return };
+    let scene = Scene::new();
+    let file = scene.file("from/big.bin", &material::random(64 << 20, 73));
+    let (from, into) = (scene.folder("from"), scene.folder("in"));
+    let limit = Duration::from_secs(100);
+    let args = send("ymodem", &[], std::slice::from_ref(&file));
+    let there = run(&scene, Over::Pipe, &args, &into, "rb", limit).and_then(Done::well);
+    let there = there.unwrap_or_else(|why| panic!("{why}"));
+    same(&file, &into.join("big.bin")).unwrap_or_else(|why| panic!("{why}"));
+    fs::remove_file(into.join("big.bin")).expect("it is there");
+    let args = receive("ymodem", &[], &scene);
+    let back = run(&scene, Over::Pipe, &args, &from, "sb -k big.bin", limit).and_then(Done::well);
+    let back = back.unwrap_or_else(|why| panic!("{why}"));
+    same(&file, &into.join("big.bin")).unwrap_or_else(|why| panic!("{why}"));
+    println!("64 MiB: to rb {:?}, from sb {:?}", there.took, back.took);
 }

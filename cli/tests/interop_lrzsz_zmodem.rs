@@ -107,21 +107,25 @@ fn sz_is_recognised() {
 }
 
 #[test]
-fn sixty_four_mebibytes_through_a_pipe() {
+fn sixty_four_mebibytes_everywhere() {
     let Some(_) = lrzsz() else { return };
-    let scene = Scene::new();
-    let file = scene.file("from/big.bin", &material::random(64 << 20, 61));
-    let (from, into) = (scene.folder("from"), scene.folder("in"));
-    let limit = Duration::from_secs(100);
-    let there =
-        run(&scene, Over::Pipe, &send(&[], std::slice::from_ref(&file)), &into, "rz -b", limit);
-    let there = there.and_then(Done::well).unwrap_or_else(|why| panic!("{why}"));
-    same(&file, &into.join("big.bin")).unwrap_or_else(|why| panic!("{why}"));
-    fs::remove_file(into.join("big.bin")).expect("it is there");
-    let back = run(&scene, Over::Pipe, &receive(&[], &scene), &from, "sz -b big.bin", limit);
-    let back = back.and_then(Done::well).unwrap_or_else(|why| panic!("{why}"));
-    same(&file, &into.join("big.bin")).unwrap_or_else(|why| panic!("{why}"));
-    println!("64 MiB: to rz {:?}, from sz {:?}", there.took, back.took);
+    let bytes = material::random(64 << 20, 61);
+    // One after the other: each has the whole machine.
+    all(&EVERYWHERE, 1, |over| {
+        let scene = Scene::new();
+        let file = scene.file("from/big.bin", &bytes);
+        let (from, into) = (scene.folder("from"), scene.folder("in"));
+        let limit = Duration::from_secs(100);
+        let args = send(&[], std::slice::from_ref(&file));
+        let there = run(&scene, *over, &args, &into, "rz -b", limit)?.well()?;
+        same(&file, &into.join("big.bin"))?;
+        fs::remove_file(into.join("big.bin")).map_err(|e| e.to_string())?;
+        let args = receive(&[], &scene);
+        let back = run(&scene, *over, &args, &from, "sz -b big.bin", limit)?.well()?;
+        same(&file, &into.join("big.bin"))?;
+        println!("64 MiB, {over:?}: to rz {:?}, from sz {:?}", there.took, back.took);
+        Ok(())
+    });
 }
 
 fn bytes_of(done: &Done, counter: &str) -> Result<u64, String> {
