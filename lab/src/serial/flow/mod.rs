@@ -44,6 +44,7 @@
 mod model;
 mod way;
 
+pub(crate) use model::nanos;
 pub use model::{FlowControl, FlowModel};
 pub(crate) use way::{Way, WaySpec};
 

@@ -275,6 +275,16 @@ impl Way {
         self.wire.nth(n.clamp(1, self.wire.len().max(1)))
     }
 
+    /// Whether the receiver has told the sender to stop.
+    pub(crate) fn is_choked(&self) -> bool {
+        self.choked
+    }
+
+    /// Whether the last offer was cut short.
+    pub(crate) fn is_short(&self) -> bool {
+        self.short
+    }
+
     /// When half of what the sender takes ahead will have left.
     pub(crate) fn room(&self) -> Option<u64> {
         if !self.short || self.waiting > 0 {
@@ -397,7 +407,7 @@ impl Way {
     }
 
     /// How long the sender has been stopped by `now`, and how often.
-    pub(super) fn stop(&self, now: u64) -> Stop {
+    pub(crate) fn stop(&self, now: u64) -> Stop {
         let open = if self.allowed { 0 } else { now.saturating_sub(self.stopped_at) };
         Stop { count: self.stops, ns: self.stopped_ns + open }
     }
