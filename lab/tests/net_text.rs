@@ -23,7 +23,7 @@ fn texts_are_read_and_written() {
         "nic:send=0s+4049ns,receive=0s+4116ns,rearm=100us,shared",
         "nic:send=1ms,receive=1ms+1500ps,wire=3M,flip",
         "nic:send=1ms,receive=0s + ethernet:10M + nic:send=1ms,receive=0s,flip",
-        "tcp:mss=1460,window=64K/8K,sendbuf=16K,nagle,delack=200ms over ethernet:10M,load=30%",
+        "tcp:mss=1460,window=64K/8K,sendbuf=16K,nodelay,delack=200ms over ethernet:10M,load=30%",
         "tcp:mss=536,delack=off/50ms,cc=none,handshake,queue=9,seed=5 over path:rate=0 with \
          host:send=300us+50ns,receive=300us,write=1ms,read=1ms,disk=500K,block=8K,mark=1,wake=1ms,\
          tick=10ms,gather=60@30ms",
@@ -41,6 +41,7 @@ fn texts_are_read_and_written() {
     same("path:1.5M", "path:rate=1500k");
     same("nic:3c500", "nic:send=0s+4.049us,receive=0s+4116000ps,rearm=100us,shared");
     same("slotted:wideband", "slotted:frame=21.22ms,capacity=3006,reserve=600ms,delay=270ms");
+    same("tcp:nagle over path", "tcp over path");
     same("path:loss=1e-3", "path:loss=0.1%");
     same("path with host:wake=1ms", "path with host-a:wake=1ms with host-b:wake=1ms");
 }

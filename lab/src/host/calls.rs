@@ -19,6 +19,11 @@ impl Outlet {
         self.bytes.len()
     }
 
+    /// Whether the process has no call on its hands.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.calls.is_empty()
+    }
+
     /// Takes what is offered at `now`.
     pub(crate) fn offer(&mut self, host: &mut Host, now: u64, bytes: &[u8]) {
         self.close(host, now);
@@ -67,13 +72,15 @@ impl Outlet {
         if front.is_empty() { &back[..*len] } else { &front[..(*len).min(front.len())] }
     }
 
-    /// So many of [`Outlet::due`] have gone down.
-    pub(crate) fn went(&mut self, count: usize) {
+    /// So many of [`Outlet::due`] have gone down at `now`.
+    pub(crate) fn went(&mut self, host: &mut Host, now: u64, count: usize) {
         self.bytes.drain(..count);
         if let Some((_, len)) = self.calls.front_mut() {
             *len -= count;
             if *len == 0 {
                 self.calls.pop_front();
+                // A call that was stuck is over now.
+                host.process_free = host.process_free.max(now);
             }
         }
     }

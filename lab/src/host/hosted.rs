@@ -146,7 +146,7 @@ impl Hosted {
                 break;
             }
             side.host.work(now, Work::Send, taken);
-            side.outlet.went(taken);
+            side.outlet.went(&mut side.host, now, taken);
             moved = true;
         }
         let room = DRIVER_BYTES - side.driver.len();

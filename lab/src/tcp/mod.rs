@@ -14,7 +14,7 @@
 //! | `mss=1460` | most bytes of data in a segment; a packet has 40 more | 1460 |
 //! | `window=32K` | receive buffer, and so the greatest window | 32K |
 //! | `sendbuf=32K` | send buffer | 32K |
-//! | `nagle` | a small segment waits while data is under way [RFC 896] | no |
+//! | `nagle`, `nodelay` | a small segment waits while data is under way [RFC 896], or not | `nagle` |
 //! | `delack=200ms` | how long an acknowledgement may wait for company; `off` | off |
 //! | `cc=reno` | `none`, `reno`, `cubic` | `reno` |
 //! | `handshake` | the connection is made at the first offer; else it stands from the beginning | no |
@@ -53,6 +53,9 @@ pub struct Tcp {
     opened: bool,
     usage: [Usage; 2],
 }
+
+/// The longest block that a process gets stuck with, in bytes.
+const BLOCK_MAX: usize = 1 << 20;
 
 /// One host.
 struct Side {
@@ -132,6 +135,20 @@ impl Side {
         all.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
+    /// How much the process writes at one time: nothing while it is in the middle of a call, else
+    /// what the send buffer takes, in whole blocks. If that is less than a block it is a block: then
+    /// the process is stuck in that call until the rest has found room.
+    fn write_room(&self) -> usize {
+        let room = self.stack.send_room();
+        if room == 0 || !self.outlet.is_idle() {
+            return 0;
+        }
+        match usize::try_from(self.host.model.block_bytes) {
+            Ok(block) if block <= BLOCK_MAX => (room / block).max(1) * block,
+            _ => room,
+        }
+    }
+
     /// Does what this host does at `now`; whether there was anything.
     fn turn(&mut self, now: u64) -> bool {
         let mut touched = self.timer <= now;
@@ -141,6 +158,8 @@ impl Side {
             && let Some((_, packet)) = self.coming.pop_front()
         {
             self.stack.come(clock, packet);
+            // Each packet has its answer, though another comes at the same time.
+            self.stack.go(clock);
             touched = true;
         }
         self.inlet.available(&self.host, now, self.stack.readable());
@@ -163,7 +182,7 @@ impl Side {
                 self.cut_short = true;
                 break;
             }
-            self.outlet.went(taken);
+            self.outlet.went(&mut self.host, now, taken);
             touched = true;
         }
         if touched {
@@ -345,8 +364,7 @@ impl Element for Tcp {
         }
         self.advance(cx);
         let side = &mut self.sides[end.index()];
-        // A process does not write more than the send buffer takes.
-        let room = side.stack.send_room().saturating_sub(side.outlet.len());
+        let room = side.write_room().saturating_sub(side.outlet.len());
         let len = bytes.len().min(room);
         if len > 0 {
             side.outlet.offer(&mut side.host, now, &bytes[..len]);

@@ -47,7 +47,7 @@ impl Default for TcpModel {
             mss_bytes: 1460,
             window_bytes: [32_768; 2],
             send_bytes: [32_768; 2],
-            nagle: false,
+            nagle: true,
             delayed_ack: [None; 2],
             congestion: Congestion::Reno,
             handshake: false,
@@ -58,15 +58,19 @@ impl Default for TcpModel {
 }
 
 pub(super) const NAME: &str = "tcp";
-const KEYS: &str = "one of mss, window, sendbuf, nagle, delack, cc, handshake, queue, seed";
+const KEYS: &str = "one of mss, window, sendbuf, nagle, nodelay, delack, cc, handshake, queue, seed";
 
 impl FromStr for TcpModel {
     type Err = BadNet;
 
     fn from_str(text: &str) -> Result<Self, BadNet> {
         let mut model = Self::default();
-        for word in words(NAME, text, None)? {
-            model.set(&word)?;
+        let words = words(NAME, text, None)?;
+        for word in &words {
+            model.set(word)?;
+        }
+        if words.iter().any(|word| word.key == "nagle") && !model.nagle {
+            return Err(BadNet::new(NAME, "nodelay", "nagle or nodelay", text));
         }
         Ok(model)
     }
@@ -95,7 +99,9 @@ impl TcpModel {
             "mss" => self.mss_bytes = word.size(1, 65_000)? as usize,
             "window" => self.window_bytes = sizes()?,
             "sendbuf" => self.send_bytes = sizes()?,
-            "nagle" => self.nagle = word.flag()?,
+            // As usual; `nodelay` may stand before it.
+            "nagle" => drop(word.flag()?),
+            "nodelay" => self.nagle = !word.flag()?,
             "delack" => {
                 let read = |text: &str| match text {
                     "off" => Some(None),
@@ -142,8 +148,8 @@ impl fmt::Display for TcpModel {
                 }
             }
         }
-        if self.nagle {
-            f.write_str(",nagle")?;
+        if !self.nagle {
+            f.write_str(",nodelay")?;
         }
         if self.delayed_ack != usual.delayed_ack {
             let show = |time: Option<Duration>| {
