@@ -2,40 +2,17 @@
 
 mod common;
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::time::Duration;
 
+use common::partner::partner;
 use common::zmodem::{self, kind};
-use common::{Desk, Ran, Running, WST, tame};
+use common::{Desk, Ran};
 
 /// Overwrite, and nothing else, in a header's ZF3 to ZF0.
 const CLOBBER: [u8; 4] = [0, 0, 4, 1];
 const PLAIN: [u8; 4] = [0, 0, 0, 1];
-
-/// A program by another name that talks to a partner over TCP, in the desk's directory.
-fn partner<T: Send + 'static>(
-    desk: &Desk,
-    name: &str,
-    args: &[&str],
-    env: &[(&str, &str)],
-    act: impl FnOnce(TcpStream) -> T + Send + 'static,
-) -> (Ran, T) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let at = listener.local_addr().expect("its address").to_string();
-    let mut command = Command::new(WST);
-    command.arg0(name).args(args).args(["--tcp-client", &at]).current_dir(desk.path("in"));
-    tame(&mut command);
-    command.env_remove("ZMODEM_RESTRICTED").env("SHELL", "/bin/sh").envs(env.iter().copied());
-    let program = Running::start(command);
-    let stream = common::accept(&listener);
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
-    let act = std::thread::spawn(move || act(stream));
-    let ran = program.end();
-    (ran, act.join().expect("the partner ends"))
-}
 
 /// What `rz` answers to an offer, and how it ends.
 fn offered(

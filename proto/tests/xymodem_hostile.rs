@@ -311,6 +311,28 @@ fn a_file_that_never_ends() {
     assert_eq!(sink.files[0].bytes.len(), 100);
 }
 
+/// Noise without a pause. There is no moment at which to ask, and no block in it.
+#[test]
+fn noise_that_never_ends() {
+    for variant in ["xmodem", "xmodem-crc", "ymodem"] {
+        for noise in [&[1][..], &[2, 1, 0xFE], &[0x15], &[0xFF], b"C", &[4, 1, 0x18, 0]] {
+            let set = config(&[("variant", variant)]);
+            let (mut r, mut sink) = (receiver(&set), Sink::new());
+            let mut bench = Bench::new(&mut r, &mut sink);
+            let noise = noise.repeat(100);
+            let mut ticks = 0;
+            while bench.outcome().is_none() {
+                bench.give(&noise);
+                bench.wait(Duration::from_millis(10));
+                ticks += 1;
+                assert!(ticks < 20_000, "{variant} {noise:x?}: 200 seconds");
+            }
+            assert_ne!(bench.outcome(), Some(Outcome::Done), "{variant}");
+            assert!(sink.files.iter().all(|file| !file.complete));
+        }
+    }
+}
+
 #[test]
 fn a_partner_that_only_repeats_itself() {
     // The same block for ever.

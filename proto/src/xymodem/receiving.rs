@@ -76,6 +76,8 @@ pub(super) struct Core {
     prompted: bool,
     /// Timers count from here: when the last answer left.
     base: Instant,
+    /// When the last good block came, or the beginning.
+    good: Instant,
     /// When the last answer left that was no repetition.
     answered: Instant,
     /// When the last byte came.
@@ -113,6 +115,7 @@ impl Core {
             owed: false,
             prompted: false,
             base: Instant::ZERO,
+            good: Instant::ZERO,
             answered: Instant::ZERO,
             heard: Instant::ZERO,
             gap: Duration::ZERO,
@@ -212,6 +215,7 @@ impl Core {
     pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.began.is_none() {
             (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
+            self.good = cx.now;
             self.answered = cx.now;
             self.link.moved = cx.now;
             if self.is_batch() {
@@ -281,7 +285,7 @@ impl Core {
         let gap = cx.now - self.answered;
         self.gap = if self.gap.is_zero() { gap } else { (self.gap * 3 + gap) / 4 };
         // A stream is not answered, but not silent either.
-        self.base = cx.now;
+        (self.base, self.good) = (cx.now, cx.now);
         (self.begun, self.starts, self.tries, self.repeats) = (true, 0, 0, 0);
     }
 

@@ -246,10 +246,15 @@ impl Core {
         }
         match core::mem::replace(&mut self.hearing, Hearing::Blocks) {
             Hearing::Eot { .. } => self.ended(cx, mem),
-            Hearing::Purge { len, cans, .. } => {
+            Hearing::Purge { until, len, cans, .. } => {
                 self.owed |= len > HEADER;
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
+                }
+                let patience = Duration::from_secs(u64::from(self.link.config.patience_s));
+                if until > cx.now && cx.now - self.good >= patience {
+                    // Never silent, and never a block: whatever that is, it will not stop for us.
+                    return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
                 }
                 self.ask_for_more(cx);
             }
