@@ -5,7 +5,7 @@ mod net_run;
 
 use net_run::{Came, Offer, carry, network, row};
 use wetstring_lab::trace::twice;
-use wetstring_lab::{Element, End, Random, Recorder};
+use wetstring_lab::{End, Random, Recorder};
 use wetstring_proto::NoTrace;
 
 fn run(text: &str, offers: &[Offer]) -> Vec<Came> {

@@ -56,10 +56,7 @@ fn a_sleeping_process_wakes_late_a_busy_one_does_not_sleep() {
     let text = "line:0 with host-b:wake=4ms,read=3ms";
     let offers = [(0, End::A, 10), (5 * MS, End::A, 10), (100 * MS, End::A, 10)];
     // The second comes while the first is read, and needs no wake.
-    assert_eq!(
-        times(text, &offers),
-        [(7 * MS + 1, 10), (10 * MS + 1, 10), (107 * MS + 1, 10)]
-    );
+    assert_eq!(times(text, &offers), [(7 * MS + 1, 10), (10 * MS + 1, 10), (107 * MS + 1, 10)]);
 }
 
 #[test]
@@ -103,7 +100,8 @@ fn marks_and_blocks_cut_calls() {
             lots.push((next.as_nanos() / MS, into[..len].to_vec()));
         }
     }
-    let expected = [(1, b"\x01aaaa".to_vec()), (2, b"\x01bb".to_vec()), (3, b"\x01cccccc".to_vec())];
+    let expected =
+        [(1, b"\x01aaaa".to_vec()), (2, b"\x01bb".to_vec()), (3, b"\x01cccccc".to_vec())];
     assert_eq!(lots, expected);
     assert_eq!(element.host_usage(End::A).writes, 3);
     assert_eq!(element.host_usage(End::A).write_ns, 3 * MS);
@@ -124,7 +122,8 @@ fn datagrams_pay_for_every_step() {
         [12 * MS, 14 * MS, 16 * MS]
     );
     assert_eq!(run("path:delay=10ms with host-b:receive=1ms+1us", &[0, 0]), [12 * MS, 14 * MS]);
-    let text = "path:delay=10ms with host-a:write=2ms,send=1ms with host-b:receive=3ms,wake=4ms,read=5ms";
+    let text =
+        "path:delay=10ms with host-a:write=2ms,send=1ms with host-b:receive=3ms,wake=4ms,read=5ms";
     assert_eq!(run(text, &[0]), [25 * MS]);
     // The second is in the driver when the first has been read: receive 13 to 16, 16 to 19; read 20
     // to 25, and 25 to 30 with no wake.

@@ -30,7 +30,6 @@ fn texts_are_read_and_written() {
         "path:rate=1M with host-a:wake=1ms with host-b:wake=2ms",
         "line:9600,delay=250ms,burst=8@2s with host-b:read=10ms",
     ] {
-        let text: String = text.split("\n").collect();
         let network: Network = text.parse().unwrap_or_else(|bad| panic!("{text}: {bad}"));
         assert_eq!(network.to_string(), text);
         assert_eq!(network.to_string().parse(), Ok(network));
@@ -46,83 +45,82 @@ fn texts_are_read_and_written() {
     same("path with host:wake=1ms", "path with host-a:wake=1ms with host-b:wake=1ms");
 }
 
+const ERRORS: &[(&str, &str)] = &[
+    (
+        "ethernet:10Q",
+        "ethernet: rate: expected bit/s up to 100G, such as 9600, 1.5M or 0 (no time), got `10Q`",
+    ),
+    ("ethernet:0", "ethernet: rate: expected a rate above 0 such as 10M, got `0`"),
+    (
+        "ethernet:load=100%",
+        "ethernet: load: expected a share below 100% such as 30%, or 10%-50%@5s (drawn anew every 5 s), got `100%`",
+    ),
+    (
+        "ethernet:lod=3%",
+        "ethernet: lod: expected one of rate, load, span, queue, mtu, seed, got `lod=3%`",
+    ),
+    (
+        "path:rate=-1",
+        "path: rate: expected bit/s up to 100G, such as 9600, 1.5M or 0 (no time), got `-1`",
+    ),
+    (
+        "path:queue=20x",
+        "path: queue: expected packets such as 20p, or bytes such as 32K, got `20x`",
+    ),
+    ("path:loss=200%", "path: loss: expected a chance such as 0.1% or 1e-3, got `200%`"),
+    ("path:delay=3", "path: delay: expected a time such as 34ms (s, ms, us, ns), got `3`"),
+    ("path:delay=3ms,delay=4ms", "path: delay: expected it once, got `delay=4ms`"),
+    ("path:cross=30%", "path: cross: expected a rate to have a share of, got `30%`"),
+    ("path:dir=up", "path: dir: expected fwd, rev or both, got `up`"),
+    ("slotted:frame=0s", "slotted: frame: expected a time above 0 such as 21.22ms, got `0s`"),
+    ("slotted:miss=100%", "slotted: miss: expected a chance below 100%, got `100%`"),
+    (
+        "nic:3c501",
+        "nic: 3c501: expected 3c500 or p1300 first, or one of send, receive, rearm, shared, wire, flip, got `3c501`",
+    ),
+    (
+        "nic:send=5",
+        "nic: send: expected a cost per packet, or per packet and per byte, such as 300us+50ns, got `5`",
+    ),
+    ("nic:shared=yes", "nic: shared: expected the word alone, got `shared=yes`"),
+    (
+        "tcp:nagle over",
+        "network: expected ethernet:, path:, slotted:, nic: or line: with its words, got `tcp:nagle over`",
+    ),
+    ("udp: over path", "network: expected tcp: before ` over `, got `udp:`"),
+    ("tcp:cc=vegas over path", "tcp: cc: expected none, reno or cubic, got `vegas`"),
+    (
+        "tcp:window=1 over path",
+        "tcp: window: expected 64 bytes to 64M such as 32K, or 32K/8K (at A and at B), got `1`",
+    ),
+    (
+        "tcp: over line:9600",
+        "network: expected a line: alone, without tcp: and without ` + `, got `tcp: over line:9600`",
+    ),
+    ("line:9600,delay=x", "line: delay: expected a time such as 250ms (s, ms, us, ns), got `x`"),
+    (
+        "path with hose:wake=1s",
+        "network: expected host:, host-a: or host-b: after ` with `, got `hose:wake=1s`",
+    ),
+    (
+        "path with host:wake=1s with host-a:wake=1s",
+        "network: expected one host for each end, got `path with host:wake=1s with host-a:wake=1s`",
+    ),
+    (
+        "path with host:mark=256",
+        "host: mark: expected the code of a character, 0 to 255, got `256`",
+    ),
+    (
+        "path with host:tick=1ns",
+        "host: tick: expected whole microseconds up to 10s, such as 10ms, got `1ns`",
+    ),
+    ("path with host:gather=5", "host: gather: expected COUNT@TIME such as 60@30ms, got `5`"),
+    ("", "network: expected ethernet:, path:, slotted:, nic: or line: with its words, got ``"),
+];
+
 #[test]
 fn errors_say_what_was_expected() {
-    for (text, expected) in [
-        (
-            "ethernet:10Q",
-            "ethernet: rate: expected bit/s up to 100G, such as 9600, 1.5M or 0 (no time), got `10Q`",
-        ),
-        ("ethernet:0", "ethernet: rate: expected a rate above 0 such as 10M, got `0`"),
-        (
-            "ethernet:load=100%",
-            "ethernet: load: expected a share below 100% such as 30%, or 10%-50%@5s (drawn anew every 5 s), got `100%`",
-        ),
-        (
-            "ethernet:lod=3%",
-            "ethernet: lod: expected one of rate, load, span, queue, mtu, seed, got `lod=3%`",
-        ),
-        (
-            "path:rate=-1",
-            "path: rate: expected bit/s up to 100G, such as 9600, 1.5M or 0 (no time), got `-1`",
-        ),
-        (
-            "path:queue=20x",
-            "path: queue: expected packets such as 20p, or bytes such as 32K, got `20x`",
-        ),
-        ("path:loss=200%", "path: loss: expected a chance such as 0.1% or 1e-3, got `200%`"),
-        ("path:delay=3", "path: delay: expected a time such as 34ms (s, ms, us, ns), got `3`"),
-        ("path:delay=3ms,delay=4ms", "path: delay: expected it once, got `delay=4ms`"),
-        ("path:cross=30%", "path: cross: expected a rate to have a share of, got `30%`"),
-        ("path:dir=up", "path: dir: expected fwd, rev or both, got `up`"),
-        ("slotted:frame=0s", "slotted: frame: expected a time above 0 such as 21.22ms, got `0s`"),
-        ("slotted:miss=100%", "slotted: miss: expected a chance below 100%, got `100%`"),
-        (
-            "nic:3c501",
-            "nic: 3c501: expected 3c500 or p1300 first, or one of send, receive, rearm, shared, wire, flip, got `3c501`",
-        ),
-        (
-            "nic:send=5",
-            "nic: send: expected a cost per packet, or per packet and per byte, such as 300us+50ns, got `5`",
-        ),
-        ("nic:shared=yes", "nic: shared: expected the word alone, got `shared=yes`"),
-        (
-            "tcp:nagle over",
-            "network: expected ethernet:, path:, slotted:, nic: or line: with its words, got `tcp:nagle over`",
-        ),
-        ("udp: over path", "network: expected tcp: before ` over `, got `udp:`"),
-        ("tcp:cc=vegas over path", "tcp: cc: expected none, reno or cubic, got `vegas`"),
-        (
-            "tcp:window=1 over path",
-            "tcp: window: expected 64 bytes to 64M such as 32K, or 32K/8K (at A and at B), got `1`",
-        ),
-        (
-            "tcp: over line:9600",
-            "network: expected a line: alone, without tcp: and without ` + `, got `tcp: over line:9600`",
-        ),
-        (
-            "line:9600,delay=x",
-            "line: delay: expected a time such as 250ms (s, ms, us, ns), got `x`",
-        ),
-        (
-            "path with hose:wake=1s",
-            "network: expected host:, host-a: or host-b: after ` with `, got `hose:wake=1s`",
-        ),
-        (
-            "path with host:wake=1s with host-a:wake=1s",
-            "network: expected one host for each end, got `path with host:wake=1s with host-a:wake=1s`",
-        ),
-        (
-            "path with host:mark=256",
-            "host: mark: expected the code of a character, 0 to 255, got `256`",
-        ),
-        (
-            "path with host:tick=1ns",
-            "host: tick: expected whole microseconds up to 10s, such as 10ms, got `1ns`",
-        ),
-        ("path with host:gather=5", "host: gather: expected COUNT@TIME such as 60@30ms, got `5`"),
-        ("", "network: expected ethernet:, path:, slotted:, nic: or line: with its words, got ``"),
-    ] {
-        assert_eq!(error(text), expected);
+    for (text, expected) in ERRORS {
+        assert_eq!(error(text), *expected);
     }
 }

@@ -14,9 +14,8 @@ const MS: u64 = 1_000_000;
 #[test]
 fn a_window_over_the_round_trip_time_is_the_rate() {
     for (window, segments) in [("14600", 10), ("43800", 30)] {
-        let text = format!(
-            "tcp:window={window},sendbuf=64K,cc=none over path:rate=100M,delay=50ms"
-        );
+        let text =
+            format!("tcp:window={window},sendbuf=64K,cc=none over path:rate=100M,delay=50ms");
         let report = bulk(&text, 16 << 20);
         assert_eq!(report.stop, StopBulk::Done, "{text}");
         // One window per round trip: 100 ms, and the time of a segment and of its acknowledgement.
@@ -32,8 +31,7 @@ fn a_window_over_the_round_trip_time_is_the_rate() {
 #[test]
 fn a_bottleneck_is_the_rate() {
     for cc in ["none", "reno", "cubic"] {
-        let text =
-            format!("tcp:window=64K,sendbuf=64K,cc={cc} over path:rate=1M/100k,delay=20ms");
+        let text = format!("tcp:window=64K,sendbuf=64K,cc={cc} over path:rate=1M/100k,delay=20ms");
         let report = bulk(&text, 2 << 20);
         let expected = 125_000 * 1460 / 1500;
         let rate = report.bytes_per_s();
@@ -74,7 +72,10 @@ fn random_loss_makes_the_rate_of_mathis() {
     rates.sort_unstable();
     let mean = rates.iter().sum::<u64>() / 8;
     let expected = (1460.0 / 0.1 * (1.5f64 / 0.001).sqrt()) as u64;
-    assert!(mean > expected * 6 / 10 && mean < expected * 12 / 10, "{mean} of {expected}: {rates:?}");
+    assert!(
+        mean > expected * 6 / 10 && mean < expected * 12 / 10,
+        "{mean} of {expected}: {rates:?}"
+    );
 }
 
 /// Data segments from A.
@@ -84,7 +85,7 @@ fn data(log: &[Segment]) -> Vec<Segment> {
 
 #[test]
 fn small_segments_wait_with_nagle_only() {
-    let offers = [(0, End::A, 100), (1 * MS, End::A, 100), (2 * MS, End::A, 100)];
+    let offers = [(0, End::A, 100), (MS, End::A, 100), (2 * MS, End::A, 100)];
     let (mut tcp, log) = tapped("tcp:nagle over path:delay=20ms", |_| false);
     talk(&mut tcp, &offers, 4096, 10_000 * MS);
     let sent: Vec<_> = data(&log.borrow()).iter().map(|one| (one.at_ns / MS, one.len)).collect();
@@ -170,7 +171,8 @@ fn a_lost_last_segment_comes_again_after_a_second() {
 
 #[test]
 fn three_duplicate_acknowledgements_bring_a_segment_again() {
-    let (mut tcp, log) = tapped("tcp:cc=none,window=64K,sendbuf=64K over path:delay=10ms", |n| n == 4);
+    let (mut tcp, log) =
+        tapped("tcp:cc=none,window=64K,sendbuf=64K over path:delay=10ms", |n| n == 4);
     let came = talk(&mut tcp, &[(0, End::A, 29_200)], 1 << 16, 100_000 * MS);
     let sent = data(&log.borrow());
     let again: Vec<_> = sent.iter().filter(|one| one.seq == 4 * 1460).collect();
@@ -184,7 +186,8 @@ fn three_duplicate_acknowledgements_bring_a_segment_again() {
 fn the_first_flight_is_two_kilobytes() {
     // smoltcp begins with 2048 bytes, whatever the segment size; RFC 5681 has 2 to 4 segments.
     for cc in ["reno", "cubic"] {
-        let (mut tcp, log) = tapped(&format!("tcp:nodelay,cc={cc} over path:delay=100ms"), |_| false);
+        let (mut tcp, log) =
+            tapped(&format!("tcp:nodelay,cc={cc} over path:delay=100ms"), |_| false);
         talk(&mut tcp, &[(0, End::A, 20_000)], 1 << 16, 100 * MS);
         let first: usize = data(&log.borrow()).iter().map(|one| one.len).sum();
         assert_eq!(first, 2048);
@@ -272,7 +275,8 @@ fn runs_are_the_same_twice_and_do_not_depend_on_chunks() {
 #[test]
 fn hosts_limit_the_rate() {
     let rate = |hosts: &str| {
-        let text = format!("tcp:window=64K,sendbuf=64K over path:rate=100M,delay=100us with {hosts}");
+        let text =
+            format!("tcp:window=64K,sendbuf=64K over path:rate=100M,delay=100us with {hosts}");
         let report = bulk(&text, 4 << 20);
         assert_eq!(report.stop, StopBulk::Done, "{text}");
         report.bytes_per_s()
@@ -288,7 +292,10 @@ fn hosts_limit_the_rate() {
     near(rate("host-a:disk=256K,block=8K"), 262_144);
     near(rate("host-b:disk=256K,block=8K"), 262_144);
     // Both on one processor: write calls of 4 KiB, and the packets.
-    near(rate("host-a:send=500us,write=2ms,block=4K"), 4096 * 1_000_000 / (2000 + 500 * 4096 / 1460));
+    near(
+        rate("host-a:send=500us,write=2ms,block=4K"),
+        4096 * 1_000_000 / (2000 + 500 * 4096 / 1460),
+    );
 }
 
 #[test]
@@ -311,4 +318,3 @@ fn ftp_is_what_disk_and_network_give() {
     let limit = Bulk { time_limit: Duration::from_secs(2), ..Bulk::new(4 << 20) };
     assert_eq!(limit.run(&mut *network(text).build(), &mut NoTrace).stop, StopBulk::TimeLimit);
 }
-

@@ -19,7 +19,8 @@ const SOCKET_DATAGRAMS: usize = 64;
 /// those that carry datagrams (then each datagram is one call).
 ///
 /// With bytes, `receive` and `send` are paid for each lot that comes out of, or goes into, the
-/// element at one time; a driver has no other packets.
+/// element at one time; a driver has no other packets. An end whose host takes no time has no
+/// driver either: its process stands at the element itself, and nothing waits between them.
 pub struct Hosted {
     element: Box<dyn Element>,
     sides: [Side; 2],
@@ -29,6 +30,8 @@ pub struct Hosted {
 
 struct Side {
     host: Host,
+    /// Bytes, and a host that takes no time: the element itself stands here.
+    bare: bool,
     /// Bytes.
     outlet: Outlet,
     inlet: Inlet,
@@ -51,8 +54,10 @@ impl std::fmt::Debug for Hosted {
 impl Hosted {
     /// This element between a host at A and one at B.
     pub fn new(element: Box<dyn Element>, hosts: &[HostModel; 2]) -> Self {
+        let unit = element.unit();
         let side = |model: &HostModel| Side {
             host: Host::new(model),
+            bare: unit == Unit::Bytes && *model == HostModel::default(),
             outlet: Outlet::default(),
             inlet: Inlet::default(),
             driver: VecDeque::new(),
@@ -62,7 +67,6 @@ impl Hosted {
             up: Flight::new(),
             refused: false,
         };
-        let unit = element.unit();
         let sides = [side(&hosts[0]), side(&hosts[1])];
         Self { element, sides, buffer: vec![0; DATAGRAM_MAX], unit }
     }
@@ -79,6 +83,9 @@ impl Hosted {
 
     fn next_of(&self, end: End) -> Option<u64> {
         let side = &self.sides[end.index()];
+        if side.bare {
+            return None;
+        }
         let comes = self.element.next(end).map(Instant::as_nanos);
         let room = self.element.room(end).map(Instant::as_nanos);
         match self.unit {
@@ -136,6 +143,9 @@ impl Hosted {
     fn move_bytes(&mut self, cx: &mut Cx<'_>, end: End) -> bool {
         let now = cx.now.as_nanos();
         let side = &mut self.sides[end.index()];
+        if side.bare {
+            return false;
+        }
         let mut moved = false;
         loop {
             let due = side.outlet.due(&mut side.host, now);
@@ -229,6 +239,9 @@ impl Element for Hosted {
         self.advance(cx);
         let now = cx.now.as_nanos();
         let side = &mut self.sides[end.index()];
+        if side.bare {
+            return self.element.offer(cx, end, bytes);
+        }
         match self.unit {
             Unit::Bytes => {
                 let len = bytes.len().min(AHEAD_BYTES.saturating_sub(side.outlet.len()));
@@ -252,6 +265,7 @@ impl Element for Hosted {
     fn next(&self, end: End) -> Option<Instant> {
         let side = &self.sides[end.index()];
         let ready = match self.unit {
+            Unit::Bytes if side.bare => self.element.next(end).map(Instant::as_nanos),
             Unit::Bytes => side.inlet.ready(),
             Unit::Datagrams => side.up.next(),
         };
@@ -263,6 +277,7 @@ impl Element for Hosted {
         let now = cx.now.as_nanos();
         let side = &mut self.sides[end.index()];
         let len = match self.unit {
+            Unit::Bytes if side.bare => self.element.emit(cx, end, into),
             Unit::Bytes => side.inlet.emit(now, into),
             Unit::Datagrams => side.up.emit(now, into).map_or(0, |(len, _)| len),
         };
@@ -274,6 +289,9 @@ impl Element for Hosted {
 
     fn room(&self, end: End) -> Option<Instant> {
         let side = &self.sides[end.index()];
+        if side.bare {
+            return self.element.room(end);
+        }
         let full = match self.unit {
             Unit::Bytes => side.outlet.len() >= AHEAD_BYTES,
             Unit::Datagrams => side.down.len() >= SOCKET_DATAGRAMS,

@@ -266,7 +266,7 @@ impl Ethernet {
             return true;
         }
         // One of the others, or none if the table of the others was full.
-        if let Some(index) = self.others.iter().position(|wish| within(wish)) {
+        if let Some(index) = self.others.iter().position(within) {
             let wish = self.others.swap_remove(index);
             begins = begins.max(wish.ready);
             self.cable.carry(begins, wish.bits);

@@ -124,8 +124,8 @@ impl FromStr for Network {
             },
         };
         let links = links.split(" + ").map(str::parse).collect::<Result<Vec<Link>, _>>()?;
-        let lines = links.iter().filter(|link| matches!(link, Link::Line(_))).count();
-        if lines > 0 && (links.len() > 1 || tcp.is_some()) {
+        let serial = links.iter().filter(|link| matches!(link, Link::Line(_))).count();
+        if serial > 0 && (links.len() > 1 || tcp.is_some()) {
             return shape("a line: alone, without tcp: and without ` + `", network);
         }
         let mut hosts = [None; 2];

@@ -57,7 +57,8 @@ pub(crate) struct Word<'a> {
     /// The key; that of the first word if it was given alone.
     pub(crate) key: &'a str,
     value: Option<&'a str>,
-    word: &'a str,
+    /// All of it, as it stands.
+    whole: &'a str,
 }
 
 /// Takes a description apart. `first` is the key of a first word that has none.
@@ -79,7 +80,7 @@ pub(crate) fn words<'a>(
         if words.iter().any(|earlier| earlier.key == key) {
             return Err(BadNet::new(element, key, "it once", word));
         }
-        words.push(Word { element, key, value, word });
+        words.push(Word { element, key, value, whole: word });
     }
     Ok(words)
 }
@@ -91,18 +92,18 @@ impl<'a> Word<'a> {
     }
 
     pub(crate) fn bad(&self, expected: &'static str) -> BadNet {
-        BadNet::new(self.element, self.key, expected, self.value.unwrap_or(self.word))
+        BadNet::new(self.element, self.key, expected, self.value.unwrap_or(self.whole))
     }
 
     /// A key that does not exist; `keys` names those that do.
     pub(crate) fn unknown(&self, keys: &'static str) -> BadNet {
-        BadNet::new(self.element, self.key, keys, self.word)
+        BadNet::new(self.element, self.key, keys, self.whole)
     }
 
     pub(crate) fn flag(&self) -> Result<bool, BadNet> {
         match self.value {
             None => Ok(true),
-            Some(_) => Err(BadNet::new(self.element, self.key, "the word alone", self.word)),
+            Some(_) => Err(BadNet::new(self.element, self.key, "the word alone", self.whole)),
         }
     }
 

@@ -58,7 +58,8 @@ impl Default for TcpModel {
 }
 
 pub(super) const NAME: &str = "tcp";
-const KEYS: &str = "one of mss, window, sendbuf, nagle, nodelay, delack, cc, handshake, queue, seed";
+const KEYS: &str =
+    "one of mss, window, sendbuf, nagle, nodelay, delack, cc, handshake, queue, seed";
 
 impl FromStr for TcpModel {
     type Err = BadNet;
