@@ -25,6 +25,10 @@ fn a_free_host_adds_nothing_but_the_moment_of_the_call() {
     let bare = times("line:9600,delay=7ms", &[(0, End::A, 30)]);
     let hosted = times("line:9600,delay=7ms with host:block=64", &[(0, End::A, 30)]);
     assert_eq!(bare.len(), 30);
+    // A host that takes no time at all is not there.
+    assert_eq!(bare, times("line:9600,delay=7ms with host-b:wake=0s", &[(0, End::A, 30)]));
+    let other = times("line:9600,delay=7ms with host-b:block=64", &[(0, End::A, 30)]);
+    assert_eq!(bare, other);
     for ((bare, _), (hosted, _)) in bare.iter().zip(&hosted) {
         // What is offered at one time goes down when the time has gone on.
         assert_eq!(bare + 1, *hosted);
@@ -40,7 +44,7 @@ fn calls_cost_before_and_behind_a_line() {
     // The process reads one lot after the other; what comes meanwhile is one lot.
     let text = "line:0 with host-b:read=5ms";
     let offers = [(0, End::A, 10), (MS, End::A, 10), (2 * MS, End::A, 10)];
-    assert_eq!(times(text, &offers), [(5 * MS + 1, 10), (10 * MS + 1, 20)]);
+    assert_eq!(times(text, &offers), [(5 * MS, 10), (10 * MS, 20)]);
     // The other direction pays at the other end.
     let came = talk(
         &mut *network("line:0 with host-b:write=2ms with host-a:read=1ms").build(),
@@ -56,7 +60,7 @@ fn a_sleeping_process_wakes_late_a_busy_one_does_not_sleep() {
     let text = "line:0 with host-b:wake=4ms,read=3ms";
     let offers = [(0, End::A, 10), (5 * MS, End::A, 10), (100 * MS, End::A, 10)];
     // The second comes while the first is read, and needs no wake.
-    assert_eq!(times(text, &offers), [(7 * MS + 1, 10), (10 * MS + 1, 10), (107 * MS + 1, 10)]);
+    assert_eq!(times(text, &offers), [(7 * MS, 10), (10 * MS, 10), (107 * MS, 10)]);
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn a_driver_gathers_characters() {
     let text = "line:9600 with host-b:gather=10@50ms";
     // Ten at a time; the last four when 50 ms have passed since the first of them.
     let came = times(text, &[(0, End::A, 24)]);
-    let nth = |n: u64| n * 10_000_000_000 / 9600 + 1;
+    let nth = |n: u64| n * 10_000_000_000 / 9600;
     assert_eq!(came, [(nth(10), 10), (nth(20), 10), (nth(21) + 50 * MS, 4)]);
     // Timers of the host run out with its ticks.
     let came = times("line:9600 with host-b:gather=10@5ms,tick=10ms", &[(0, End::A, 4)]);
