@@ -260,12 +260,12 @@ fn our_attributes_stand_in_ckermits_order() {
         ..FileInfo::default()
     };
     let mut out = [0; 94];
-    let len = emit(&info, *b"U1", Zone::UTC, &mut out);
+    let len = emit(&info, *b"U1", Zone::UTC, &[], &mut out);
     let expected: &[u8] = b".\"U1\"#AMJ*!A#120260924 12:32:47!!51$4500,#664-!3@ ";
     assert_eq!(out[..len].escape_ascii().to_string(), expected.escape_ascii().to_string());
     // Too little room leaves out whole triplets.
     let mut list = Attributes::default();
-    let len = emit(&info, *b"U1", Zone::UTC, &mut out[..20]);
+    let len = emit(&info, *b"U1", Zone::UTC, &[], &mut out[..20]);
     list.add(&out[..len]);
     assert_eq!((list.kind, list.modified_local), (Some(FileKind::Text), None));
 }

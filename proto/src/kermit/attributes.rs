@@ -5,6 +5,7 @@
 //! ```
 
 use super::check::{tochar, unchar};
+use super::probe;
 use super::zone::Zone;
 use crate::file::{FileInfo, FileKind, Refusal};
 
@@ -90,7 +91,14 @@ impl Attributes {
 
 /// Writes the attributes of a file in C-Kermit's order, leaving out whole triplets that do not fit
 /// in `out`. Returns the length.
-pub fn emit(info: &FileInfo<'_>, system: [u8; 2], zone: Zone, out: &mut [u8]) -> usize {
+/// `tried` are codes to show the partner of our own kind bare, see [`super::probe`].
+pub fn emit(
+    info: &FileInfo<'_>,
+    system: [u8; 2],
+    zone: Zone,
+    tried: &[u8],
+    out: &mut [u8],
+) -> usize {
     let mut list = List { out, len: 0 };
     let mut digits = [0u8; 20];
     list.add(b'.', &system);
@@ -119,6 +127,9 @@ pub fn emit(info: &FileInfo<'_>, system: [u8; 2], zone: Zone, out: &mut [u8]) ->
     }
     if info.resume {
         list.add(b'+', b"R");
+    }
+    if !tried.is_empty() {
+        list.add(probe::TAG, tried);
     }
     list.add(b'@', b"");
     list.len

@@ -106,6 +106,12 @@ impl Flight {
         number
     }
 
+    /// A packet in flight was written anew in its slot of memory.
+    pub(crate) fn rewritten(&mut self, number: u64, start: usize, end: usize) {
+        let slot = self.slot_mut(number);
+        (slot.start, slot.end) = (start, end);
+    }
+
     /// The packet that was pushed last has so much data, which stands for so much of the file.
     pub(crate) fn load(&mut self, data: usize, file: usize) {
         let slot = self.slot_mut(self.next - 1);

@@ -10,6 +10,7 @@ use super::frame::{FrameReader, FrameSettings, Parity};
 use super::packet::{LONG_HEADER, Packet, finish, kind};
 use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
+use super::probe::Bare;
 use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
@@ -207,6 +208,8 @@ pub(crate) struct Link {
     /// What the partner said of itself.
     pub(crate) theirs: Params,
     pub(crate) agreed: Agreed,
+    /// Whether bare control characters pass the line.
+    pub(crate) bare: Bare,
     /// Parity of what we send: configured, or as sensed from the partner.
     pub(crate) parity: Parity,
     pub(crate) ending: Ending,
@@ -257,6 +260,7 @@ impl Link {
             message: Text::new(),
             agreement: Text::new(),
             theirs: Params::default(),
+            bare: Bare::Untried,
             agreed: Agreed { forced_check: config.check == b'5', ..NOTHING_AGREED },
             parity: config.parity.unwrap_or(Parity::None),
             ending: Ending::No,
@@ -343,6 +347,15 @@ impl Link {
         a.streaming && a.clear && a.own.is_some_and(|own| own & OWN_LENGTH != 0)
     }
 
+    /// Whether to try which control characters pass the line: one of us, a line of eight bits that
+    /// is not known to be clear, and nobody has said what to prefix.
+    pub(crate) fn may_try_bare(&self) -> bool {
+        let a = &self.agreed;
+        let eight_bit = a.qbin.is_none() && a.shift == Shift::Off && !self.seven_bit();
+        let open = !a.clear && self.config.prefixing == Prefixing::Auto;
+        self.bare == Bare::Untried && a.own.is_some() && eight_bit && open
+    }
+
     /// The codes that get a prefix in file data to this partner (digest §7.4).
     fn prefix_table(&self) -> PrefixTable {
         let by_length = self.framed_by_length() && self.config.prefixing == Prefixing::Auto;
@@ -357,6 +370,7 @@ impl Link {
             }
             Prefixing::Auto if by_length => PrefixTable::CLEAR_OWN,
             Prefixing::Auto if self.agreed.clear => PrefixTable::CLEAR,
+            Prefixing::Auto if self.bare == Bare::Passed => PrefixTable::TRIED,
             Prefixing::Auto if self.theirs.whatami.is_some() => PrefixTable::CAUTIOUS,
             Prefixing::Auto => PrefixTable::ALL,
         };

@@ -26,6 +26,7 @@ pub mod names;
 pub mod packet;
 pub mod params;
 pub mod prefix;
+mod probe;
 mod receiver;
 mod receiving;
 mod scan;

@@ -27,6 +27,11 @@ impl PrefixTable {
     pub const MINIMAL: PrefixTable = PrefixTable::NOTHING
         .with_all(&[0, 1, 4, 10, 13, 17, 19, 21, 129, 132, 138, 141, 145, 147, 149, 255]);
 
+    /// Between our own ends, where all other codes were seen to pass the line: framing, flow
+    /// control, and what it would do harm to try.
+    pub const TRIED: PrefixTable =
+        PrefixTable::NOTHING.with_all(&[1, 3, 13, 16, 17, 19, 26, 28, 29, 30, 145, 147, 255]);
+
     /// C-Kermit's NONE on a network connection, with NUL kept (C strings in older Kermits).
     pub const NONE_NETWORK: PrefixTable =
         PrefixTable::NOTHING.with_all(&[0, 1, 13, 17, 19, 127, 129, 255]);

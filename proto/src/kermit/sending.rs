@@ -2,12 +2,13 @@
 //! in `source`, what both engines share in `link`.
 
 use super::config::Config;
-use super::flight::Flight;
+use super::flight::{Flight, Slot};
 use super::frame::Found;
 use super::length::LengthPolicy;
 use super::link::{Ending, Link, trace_got, trace_sent};
 use super::packet::{self, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind};
 use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
+use super::probe::Bare;
 use super::sender::Mem;
 use super::source::Source;
 use super::states::{SenderStep, Sending, on_ack};
@@ -174,13 +175,16 @@ impl Core {
 
     /// The data of the next packet stands in its slot: completes the packet.
     fn push(&mut self, mem: &mut Mem<'_>, kind: u8, len: usize) {
-        let number = self.flight.next;
+        let (start, end) = self.finish(mem, kind, self.flight.next, len);
+        self.flight.push(kind, start, end);
+    }
+
+    /// Completes a packet around the data in its slot: where it begins and ends there.
+    fn finish(&self, mem: &mut Mem<'_>, kind: u8, number: u64, len: usize) -> (usize, usize) {
         let slot = slot_of(mem.slots, &self.link, &self.flight, number);
         let check = self.link.check_for(kind);
         let (mark, seven_bit) = (self.link.config.mark, self.link.seven_bit());
-        let seq = (number % 64) as u8;
-        let (start, end) = packet::finish(slot, len, seq, kind, check, mark, seven_bit);
-        self.flight.push(kind, start, end);
+        packet::finish(slot, len, (number % 64) as u8, kind, check, mark, seven_bit)
     }
 
     /// Bytes of data that fit in a packet of this type, by the partner's limits and ours.
@@ -280,6 +284,11 @@ impl Core {
             self.give_up(cx, mem, slot.kind);
             return false;
         }
+        let slot = if slot.copies > 0 && slot.kind == kind::ATTRIBUTES {
+            self.without_try(mem, number)
+        } else {
+            slot
+        };
         let memory = slot_of(mem.slots, &self.link, &self.flight, number);
         let packet = &memory[slot.start..slot.end];
         let Some(leaves_at) = self.link.enqueue(cx, mem.out, packet, true) else { return false };
@@ -297,6 +306,19 @@ impl Core {
         };
         trace_sent(cx, slot.kind, number, slot.len(), again, load);
         true
+    }
+
+    /// The A packet goes again: perhaps the line did not pass what it carried for a try.
+    fn without_try(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
+        if self.link.bare == Bare::Asked {
+            self.link.bare = Bare::Failed;
+            let room = self.room(kind::ATTRIBUTES);
+            let memory = slot_of(mem.slots, &self.link, &self.flight, number);
+            let len = self.attributes(&mut memory[LONG_HEADER..LONG_HEADER + room]);
+            let (start, end) = self.finish(mem, kind::ATTRIBUTES, number, len);
+            self.flight.rewritten(number, start, end);
+        }
+        *self.flight.slot(number)
     }
 
     /// A packet failed too often.

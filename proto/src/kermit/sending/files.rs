@@ -9,9 +9,13 @@ use crate::kermit::link::{Ending, Note};
 use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
+use crate::kermit::probe::{self, Bare};
 use crate::kermit::sender::Mem;
 use crate::kermit::states::Sending;
 use crate::trace::TraceEvent;
+
+/// Room in an A packet for all attributes and the codes to be tried.
+const ROOM_TO_TRY: usize = 256;
 
 impl Core {
     pub(super) fn negotiate(&mut self, cx: &mut Cx<'_>, data: &[u8]) {
@@ -39,11 +43,18 @@ impl Core {
             return self.start_data(cx, 0);
         }
         self.enter(cx, Sending::Attributes);
-        self.control(mem, kind::ATTRIBUTES, |core, data, _| {
-            let config = &core.link.config;
-            // A value of 94 bytes is the longest; the list itself fits in a short packet.
-            attributes::emit(&core.file.info, config.system, config.zone, data)
-        });
+        if self.link.may_try_bare() && self.room(kind::ATTRIBUTES) >= ROOM_TO_TRY {
+            self.link.bare = Bare::Asked;
+        }
+        self.control(mem, kind::ATTRIBUTES, |core, data, _| core.attributes(data));
+    }
+
+    /// Writes the data of an A packet. Without something to try the list fits in a short packet.
+    pub(super) fn attributes(&self, data: &mut [u8]) -> usize {
+        let config = &self.link.config;
+        let (codes, count) = probe::codes();
+        let tried = if self.link.bare == Bare::Asked { &codes[..count] } else { &[] };
+        attributes::emit(&self.file.info, config.system, config.zone, tried, data)
     }
 
     /// A is acknowledged, with a reply.
@@ -56,6 +67,9 @@ impl Core {
             AttributeReply::Resume(offset) if self.file.info.resume => offset,
             _ => 0,
         };
+        if self.link.bare == Bare::Asked {
+            self.link.bare = Bare::Passed;
+        }
         self.look_for_cancel(data);
         if self.file.info.size.is_some_and(|size| offset > size) {
             // The partner has more than there is: not the same file.
