@@ -29,6 +29,7 @@ pub mod store;
 pub mod swarm;
 pub mod table;
 pub mod tcp;
+pub mod terminal;
 pub mod trace;
 
 pub use element::{Element, End, Unit, Usage};

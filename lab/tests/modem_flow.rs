@@ -67,14 +67,13 @@ fn run(element: &mut dyn Element, stations: &mut [Station; 2], until: u64) -> u6
         }
         for end in End::BOTH {
             let station = &stations[end.index()];
-            let arrives = element.next(end).map(|at| at.as_nanos());
-            match station.read {
-                None => sooner(arrives),
+            let arrives = element.next(end).map(Instant::as_nanos);
+            if station.read.is_none() {
+                sooner(arrives);
+            } else {
                 // Only its clock makes this one read; but what changes inside has its own time.
-                Some(_) => {
-                    sooner(arrives.filter(|at| *at > now));
-                    sooner(arrives.filter(|at| *at <= now).map(|_| station.next_read));
-                }
+                sooner(arrives.filter(|at| *at > now));
+                sooner(arrives.filter(|at| *at <= now).map(|_| station.next_read));
             }
             sooner(element.room(end).map(Instant::as_nanos).filter(|_| !station.send.is_empty()));
         }

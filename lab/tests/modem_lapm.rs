@@ -20,7 +20,9 @@ fn bits_are_counted_as_they_are_made() {
             0 => random.fill(&mut octets),
             1 => octets.fill(0xff),
             _ => {
-                octets.iter_mut().for_each(|octet| *octet = random.pick(&[0xff, 0x7e, 0xf8, 0x1f]))
+                for octet in &mut octets {
+                    *octet = random.pick(&[0xff, 0x7e, 0xf8, 0x1f]);
+                }
             }
         }
         let bits = hdlc::stuff(&octets);

@@ -160,8 +160,8 @@ fn every_character_comes_when_the_bits_of_its_frame_say() {
 fn incompressible_data_runs_at_128_octets_per_1089_bits() {
     // Digest of the published runs: 1693 characters/s at 14400, 3667 at 31200, 1128 at 9600.
     for (line, rate) in [(14_400u64, 1693u64), (31_200, 3667), (9600, 1128)] {
-        let (_, ended) = both_ways(&format!("modem:dte=57600,line={line},v42"), 400_000);
-        let ours = 400_000 * SECOND / ended;
+        let (_, ended) = both_ways(&format!("modem:dte=57600,line={line},v42"), 100_000);
+        let ours = 100_000 * SECOND / ended;
         // Start and end of the transfer cost a little, and piggybacked numbers are free.
         assert!(ours * 1000 >= rate * 995 && ours <= rate + 1, "{line}: {ours} of {rate}");
     }
@@ -202,6 +202,17 @@ fn a_frame_waits_for_more_but_not_for_long() {
     }
 }
 
+#[test]
+fn a_round_trip_takes_about_what_was_measured() {
+    // Cheshire: 156 ms there and back between modems of 33600, beside the hosts' lines.
+    let mut pair = ModemPair::new(&model("modem:dte=921600,line=33600,v42"));
+    let mut hosts = [host(&[b'x'; 100]), host(&[])];
+    run(&mut pair, &mut hosts, u64::MAX);
+    let there = *hosts[1].times.last().expect("it arrived");
+    let both = 2 * there;
+    assert!((150_000_000..165_000_000).contains(&both), "{both}");
+}
+
 /// A page of words, over and over with other words.
 fn text(len: usize) -> Vec<u8> {
     let words = ["the", "modem", "sends", "carrier", "data", "over", "line", "window", "packet"];
@@ -225,23 +236,23 @@ fn send_text(description: &str, text: &[u8]) -> (ModemStats, u64) {
 
 #[test]
 fn compression_comes_out_of_the_bits_and_the_host_line_is_its_limit() {
-    let text = text(200_000);
+    let text = text(60_000);
     let (plain, slow) = send_text("modem:dte=57600,line=14400,v42", &text);
     let (squeezed, fast) = send_text("modem:dte=57600,line=14400,v42bis", &text);
-    assert_eq!((plain.characters, plain.octets), (200_000, 200_000));
+    assert_eq!((plain.characters, plain.octets), (60_000, 60_000));
     assert!(squeezed.octets * 2 < squeezed.characters, "{squeezed:?}");
     assert!(fast * 2 < slow, "{fast} and {slow}");
     // At 31200 the line could carry more than the host gives: 5760 characters per second.
     let (_, limited) = send_text("modem:dte=57600,line=31200,v42bis", &text);
-    let rate = 200_000 * SECOND / limited;
-    assert!((5650..=5760).contains(&rate), "{rate}");
+    let rate = 60_000 * SECOND / limited;
+    assert!((5600..=5760).contains(&rate), "{rate}");
     // A larger dictionary finds more.
     let (small, _) = send_text("modem:dte=57600,line=14400,v42bis=512/6", &text);
     assert!(small.octets > squeezed.octets);
     // What cannot be compressed goes as it is: one escape in 256 octets.
-    let random = Content::Random(3).bytes(200_000);
+    let random = Content::Random(3).bytes(60_000);
     let (stats, _) = send_text("modem:dte=57600,line=14400,v42bis", &random);
-    assert!(stats.octets > 200_000 && stats.octets < 200_000 + 200_000 / 256 + 100, "{stats:?}");
+    assert!(stats.octets > 60_000 && stats.octets < 60_000 + 60_000 / 256 + 100, "{stats:?}");
 }
 
 #[test]
@@ -400,7 +411,9 @@ fn chunks_and_late_calls_do_not_matter() {
         for chunk in [64, 1, 7, 5000] {
             let mut pair = ModemPair::new(&model(text));
             let mut hosts = [host(&clean), host(&clean[..3000])];
-            hosts.iter_mut().for_each(|host| host.chunk = chunk);
+            for host in &mut hosts {
+                host.chunk = chunk;
+            }
             run(&mut pair, &mut hosts, u64::MAX);
             let stats = End::BOTH.map(|end| pair.stats(end));
             outs.push((hosts.map(|host| (host.got, host.times)), stats));

@@ -125,7 +125,7 @@ impl Direct {
     /// Hands characters to the host's line as far as it takes them.
     pub(super) fn deliver(&mut self, now: u64, host: &mut Link) {
         while !self.out.is_empty() {
-            let taken = host.ways[1].offer(now, self.out.make_contiguous());
+            let taken = host.offer(now, 1, self.out.make_contiguous());
             self.out.drain(..taken);
             if taken == 0 {
                 break;

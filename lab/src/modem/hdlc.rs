@@ -208,7 +208,7 @@ impl Deframer {
             return None;
         }
         // Whole octets, an address, a control octet and the check; and not too long.
-        if (bits - 6) % 8 != 0 || octets.len() < 4 || octets.len() > self.most {
+        if !(bits - 6).is_multiple_of(8) || octets.len() < 4 || octets.len() > self.most {
             return Some(Err(BadFrame));
         }
         if remainder(&octets) != RESIDUE {

@@ -194,7 +194,7 @@ impl ErrorControl {
             if self.out.is_empty() {
                 break;
             }
-            let taken = host.ways[1].offer(now, &self.out[self.out_taken..]);
+            let taken = host.offer(now, 1, &self.out[self.out_taken..]);
             if taken == 0 {
                 break;
             }

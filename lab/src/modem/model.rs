@@ -244,7 +244,7 @@ impl ModemModel {
             return bad("symbols", "a symbol rate of the modulation that carries the line's rate");
         }
         for (key, time) in [("t401", self.t401), ("reaction", Some(self.reaction))] {
-            if time.is_some_and(|time| time > Duration::from_secs(3600)) {
+            if time.is_some_and(|time| time > Duration::new(3600, 0)) {
                 return bad(key, "at most an hour");
             }
         }

@@ -65,7 +65,7 @@ impl ModemPair {
 
     /// A pair with a name of its own, so that the noise of two pairs of one seed differs.
     pub fn named(model: &ModemModel, name: &str) -> Self {
-        let modem = |end: End| {
+        let connected = |end: End| {
             let [to_modem, to_host] = model.host(end);
             let body = if model.has_frames() {
                 Body::Frames(Box::new(ErrorControl::new(model, name, end)), VecDeque::new())
@@ -74,7 +74,7 @@ impl ModemPair {
             };
             Modem { host: Link::new(to_modem.way(), to_host.way()), body, wake: u64::MAX }
         };
-        Self { model: model.clone(), modems: End::BOTH.map(modem), now: 0 }
+        Self { model: model.clone(), modems: End::BOTH.map(connected), now: 0 }
     }
 
     /// The model.
@@ -168,7 +168,7 @@ impl ModemPair {
             }
             _ => (u64::MAX, u64::MAX),
         };
-        near.wake = own.min(comes).min(near.host.next_event());
+        near.wake = own.min(comes).min(near.host.plan());
         debug_assert!(near.wake > now, "expected all of {now} to be over: {near:?}");
     }
 }
@@ -193,7 +193,7 @@ impl Element for ModemPair {
         let now = self.now;
         let host = &mut self.modems[end.index()].host;
         host.advance(now);
-        let taken = host.ways[0].offer(now, bytes);
+        let taken = host.offer(now, 0, bytes);
         if taken > 0 {
             self.plan(end, now);
         }

@@ -50,6 +50,11 @@ impl CharTime {
         }
         // The k-th ends at floor((carry + k * total) / rate), which is <= ns if and only if
         // carry + k * total < (ns + 1) * rate.
+        // At the usual rates both products fit in 64 bits for days.
+        let product = ns.saturating_add(1).checked_mul(self.rate);
+        if let (Some(room), Some(total)) = (product, self.whole.checked_mul(self.rate)) {
+            return (room.saturating_sub(carry + 1) / (total + self.part)).min(limit);
+        }
         let rate = u128::from(self.rate);
         let total = u128::from(self.whole) * rate + u128::from(self.part);
         let room = ((u128::from(ns) + 1) * rate).saturating_sub(u128::from(carry) + 1);

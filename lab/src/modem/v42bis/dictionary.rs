@@ -139,8 +139,8 @@ impl Dictionary {
                 break;
             }
             let entry = &self.entries[usize::from(other)];
-            let home = self.home(entry.parent, entry.character);
-            if (place.wrapping_sub(home) & mask) >= (place.wrapping_sub(hole) & mask) {
+            let begin = self.home(entry.parent, entry.character);
+            if (place.wrapping_sub(begin) & mask) >= (place.wrapping_sub(hole) & mask) {
                 self.index[hole] = other;
                 hole = place;
             }

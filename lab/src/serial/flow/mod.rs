@@ -65,27 +65,49 @@ pub struct Stop {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) ways: [Way; 2],
+    /// When something changes by itself next; 0 if that is not known.
+    due: u64,
 }
 
 impl Link {
     pub(crate) fn new(from_a: WaySpec, from_b: WaySpec) -> Self {
-        Self { ways: [Way::new(from_a), Way::new(from_b)] }
+        Self { ways: [Way::new(from_a), Way::new(from_b)], due: 0 }
     }
 
     /// When something changes by itself, other than that characters arrive; `u64::MAX` is never.
     pub(crate) fn next_event(&self) -> u64 {
-        self.ways[0].next_event().min(self.ways[1].next_event())
+        match self.due {
+            0 => self.ways[0].next_event().min(self.ways[1].next_event()),
+            due => due,
+        }
+    }
+
+    /// The same, and remembers it.
+    pub(crate) fn plan(&mut self) -> u64 {
+        self.due = self.next_event();
+        self.due
+    }
+
+    /// Takes characters at the sender of the direction `from`; says how many.
+    pub(crate) fn offer(&mut self, now: u64, from: usize, bytes: &[u8]) -> usize {
+        let len = self.ways[from].offer(now, bytes);
+        if len > 0 {
+            self.due = 0;
+        }
+        len
     }
 
     /// Lets everything happen that is due by `now`.
     pub(crate) fn advance(&mut self, now: u64) {
-        loop {
+        while self.due <= now {
             let times = [self.ways[0].next_event(), self.ways[1].next_event()];
             let from = usize::from(times[1] < times[0]);
-            if times[from] > now {
+            let at = times[from];
+            if at > now {
+                self.due = at;
                 break;
             }
-            let at = times[from];
+            self.due = 0;
             for word in self.ways[from].handle(at).into_iter().flatten() {
                 self.tell(at, from, word);
             }
@@ -98,7 +120,7 @@ impl Link {
     fn tell(&mut self, at: u64, from: usize, word: Word) {
         match word {
             Word::Level { go } if self.ways[from].is_xon_xoff() => {
-                self.ways[1 - from].insert(at, go)
+                self.ways[1 - from].insert(at, go);
             }
             Word::Level { go } => self.ways[from].signal(at, go),
             Word::Control { go } => self.ways[1 - from].signal(at, go),
@@ -108,8 +130,10 @@ impl Link {
     /// Takes what the receiver of the direction `from` holds.
     pub(crate) fn take(&mut self, now: u64, from: usize, into: &mut [u8]) -> usize {
         let (len, word) = self.ways[from].take(into);
+        // Otherwise the buffer will only be full later than it would have been.
         if let Some(word) = word {
             self.tell(now, from, word);
+            self.due = 0;
         }
         len
     }
@@ -155,7 +179,7 @@ impl FlowLine {
 impl Element for FlowLine {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
         self.advance(cx.now);
-        self.link.ways[end.index()].offer(self.now, bytes)
+        self.link.offer(self.now, end.index(), bytes)
     }
 
     fn next(&self, end: End) -> Option<Instant> {

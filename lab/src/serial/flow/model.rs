@@ -188,7 +188,7 @@ impl FlowModel {
             "rxbuf" => self.rx_buffer_bytes = count()?,
             "high" => self.high = Some(count()?),
             "low" => {
-                self.low = Some(number(key, value, "0 or more characters", 0, 1 << 20)? as usize)
+                self.low = Some(number(key, value, "0 or more characters", 0, 1 << 20)? as usize);
             }
             "fifo" => self.fifo = count()?,
             "buffer" => self.buffer_bytes = count()?,

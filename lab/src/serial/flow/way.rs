@@ -123,11 +123,6 @@ impl Way {
         self.ahead() == 0
     }
 
-    /// When the last character on the wire ends or ended.
-    pub(crate) fn free_at(&self) -> u64 {
-        self.wire.free_at()
-    }
-
     /// What the sender has room for.
     pub(crate) fn space(&self) -> usize {
         self.spec.tx_buffer.saturating_sub(self.ahead())
@@ -367,6 +362,9 @@ impl Way {
 
     /// Takes note of what has arrived by `now`.
     pub(crate) fn sync(&mut self, now: u64) {
+        if self.wire.len() == 0 {
+            return;
+        }
         let Some(next) = self.wire.next().filter(|next| *next <= now) else { return };
         let count = self.wire.pass(now, u64::MAX) as usize;
         if self.spec.latency == 0 {
