@@ -66,6 +66,8 @@ pub(crate) struct Everything {
     pub(crate) xymodem: xymodem::Config,
     /// The ZMODEM engines.
     pub(crate) zmodem: zmodem::Config,
+    /// A command that ZMODEM sends instead of files, and whether it is answered at once.
+    pub(crate) command: Option<(Vec<u8>, bool)>,
     /// What to do when a file of the name exists.
     pub(crate) collision: Collision,
     /// What to do with a file that did not arrive whole.

@@ -6,6 +6,7 @@
 
 mod args;
 mod choice;
+mod commands;
 mod config;
 mod demo;
 mod exit;

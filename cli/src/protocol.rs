@@ -80,7 +80,13 @@ impl Protocol {
             Self::Zmodem => {
                 let config = all.zmodem.clone();
                 let memory = vec![0; config.sender_memory()];
-                Box::new(zmodem::Sender::new(config, memory).map_err(|e| e.to_string())?)
+                let sender = zmodem::Sender::new(config, memory).map_err(|e| e.to_string())?;
+                match &all.command {
+                    None => Box::new(sender),
+                    Some((command, immediate)) => Box::new(
+                        sender.with_command(command, *immediate).map_err(|e| e.to_string())?,
+                    ),
+                }
             }
         })
     }

@@ -13,10 +13,12 @@ use wetstring_drive::disk::{
 use wetstring_drive::port::{OpenError, PATIENCE};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, SinkStore, open, run};
 use wetstring_proto::xymodem::Variant;
+use wetstring_proto::zmodem::Commands;
 use wetstring_proto::{Engine, Failure, FailureKind, FileKind, Outcome, Store};
 
 use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
+use crate::commands::Commanded;
 use crate::config::{Everything, File};
 use crate::exit::{self, Exit};
 use crate::facts;
@@ -48,6 +50,8 @@ pub(crate) struct Tally {
     pub(crate) unread: usize,
     /// Files that were sent whole.
     pub(crate) sent: Vec<PathBuf>,
+    /// How the command ended that was sent to the other end.
+    pub(crate) completed: Option<u8>,
 }
 
 impl Ending {
@@ -331,7 +335,9 @@ impl Job<'_> {
             .listen(free);
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(&signals);
+        let allowed = self.all.zmodem.commands == Commands::Run;
         let mut store = self.filter.before(self.keeper.store());
+        let mut store = Commanded { store: &mut store, allowed };
         let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
         observer.finish();
         match port.finish(signals.patience(PATIENCE)) {
@@ -455,6 +461,7 @@ impl Job<'_> {
             tally: Box::new(Tally {
                 unread: records.iter().filter(unread).count(),
                 sent: sent.filter_map(|record| record.path.clone()).collect(),
+                completed: observer.completed,
             }),
         }
     }
@@ -488,6 +495,10 @@ impl Job<'_> {
 
     /// The end of a transaction in good order, in which single files may be missing.
     fn done(&self, observer: &Observer<'_>) -> (Exit, String) {
+        if let Some(status) = observer.completed.filter(|status| *status != 0) {
+            let say = format!("the command ended at the other end with status {status}");
+            return (Exit::Peer, say);
+        }
         let records = self.keeper.files();
         let whole = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent);
         let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));

@@ -46,6 +46,8 @@ pub(crate) struct Observer<'a> {
     pub(crate) verified: u64,
     /// The last words of the partner, safe to show.
     pub(crate) partner_said: Option<String>,
+    /// How the command ended that the partner was sent.
+    pub(crate) completed: Option<u8>,
     /// Whether stdin is free for a person's keys.
     listens: bool,
     keys: Option<Keys>,
@@ -69,6 +71,7 @@ impl<'a> Observer<'a> {
             unverified: 0,
             verified: 0,
             partner_said: None,
+            completed: None,
             listens: false,
             keys: None,
             guard: Guard::new(Limits::default()),
@@ -187,6 +190,10 @@ impl Watch for Observer<'_> {
             Event::FileDone { size, verified } => self.done(*size, *verified, stats),
             Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
             Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
+            Event::Completed { status } => {
+                self.voice.event("completed", json!({"status": status}));
+                self.completed = Some(crate::commands::exit_code(*status));
+            }
             Event::Message(text) => {
                 let text = escaped(text);
                 self.voice.say(Level::Note, &format!("the peer says: {text}"));

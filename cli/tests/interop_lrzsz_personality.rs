@@ -143,3 +143,64 @@ fn resuming_and_files_that_exist() {
         peers::same_bytes(before, &kept).map_err(|why| format!("{why}: {ends:?}"))
     });
 }
+
+/// A file that is here and is not the beginning of the one that comes stays as it is; it is one
+/// file that was missed, and resuming would not help.
+#[test]
+fn another_file_of_the_name_is_not_continued() {
+    let Some(_) = lrzsz() else { return };
+    let bytes = material::random(50_000, 82);
+    let mut part = bytes[..20_000].to_vec();
+    part[9] ^= 1;
+    // With -r the CRCs differ; without it, the name is taken.
+    let jobs = [("sz -b -r", "rz -b -r"), ("sz -b -r", "rz -b")];
+    all(&jobs, 2, |(send, receive)| {
+        let scene = Scene::new();
+        let file = scene.file("from/a.bin", &bytes);
+        let there = scene.file("in/a.bin", &part);
+        let job = Job { our_sender: false, send, receive };
+        let ends = run(&scene, &job, std::slice::from_ref(&file))?;
+        let said = &ends.1.said;
+        let well =
+            ends.1.code == 1 && said.contains("1 file skipped") && !said.contains("--resume");
+        if !well {
+            return Err(format!("{ends:?}"));
+        }
+        let names: Vec<_> = std::fs::read_dir(scene.folder("in")).expect("a folder").collect();
+        if names.len() != 1 {
+            return Err(format!("{names:?}"));
+        }
+        let kept = std::fs::read(&there).map_err(|e| e.to_string())?;
+        peers::same_bytes(&part, &kept)
+    });
+}
+
+#[test]
+fn commands_both_ways() {
+    let Some(_) = lrzsz() else { return };
+    let (does, told) = ("touch${IFS}done;exit${IFS}3", "exit${IFS}4");
+    let line = |flag: &str, what: &str| -> &'static str {
+        Box::leak(format!("sz {flag} {what}").into_boxed_str())
+    };
+    // Whose sender, which lines, the sender's code, whether it was run. lrzsz's rz runs commands
+    // with -U -C only, and has an error of its own in -i.
+    let jobs: Vec<(Job, i32, bool)> = vec![
+        (Job { our_sender: true, send: line("-c", does), receive: "rz -U -C" }, 3, true),
+        (Job { our_sender: true, send: line("-c", told), receive: "rz -U -C" }, 4, false),
+        (Job { our_sender: true, send: line("-c", does), receive: "rz" }, 126, false),
+        (Job { our_sender: false, send: line("-c", does), receive: "rz -C" }, 3, true),
+        (
+            Job { our_sender: false, send: line("-i", does), receive: "rz --allow-commands" },
+            0,
+            true,
+        ),
+        (Job { our_sender: false, send: line("-c", does), receive: "rz" }, 1, false),
+        (Job { our_sender: false, send: line("-c", does), receive: "rz -C -R" }, 1, false),
+    ];
+    all(&jobs, 3, |(job, code, done)| {
+        let scene = Scene::new();
+        let ends = run(&scene, job, &[])?;
+        let there = scene.path("in/done").exists();
+        if ends.0.code == *code && there == *done { Ok(()) } else { Err(format!("{ends:?}")) }
+    });
+}

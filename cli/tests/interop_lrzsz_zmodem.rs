@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use peers::lrzsz::{Done, EVERYWHERE, Over, arrived, batch, lrzsz, run, words};
-use peers::{LIMIT, Scene, all, last_event, material, same};
+use peers::{LIMIT, Scene, WST, all, last_event, material, same};
 
 /// Settings of ours and options of lrzsz.
 type Job = (Over, &'static [&'static str], &'static str);
@@ -203,10 +203,38 @@ fn wst_does_not_resume_another_file() {
     let (from, args) = (scene.folder("from"), receive(&[], &scene));
     let done = run(&scene, Over::Pipe, &args, &from, "sz -b -r a.bin", LIMIT);
     let done = done.unwrap_or_else(|why| panic!("{why}"));
-    assert_eq!(done.code, 0, "{done:?}");
-    // The file came as a whole, whatever becomes of the other one's part.
+    assert_eq!((done.code, done.wst.code), (0, 0), "{done:?}");
+    assert!(!done.wst.said.contains("--resume"), "{done:?}");
+    let left: Vec<_> = fs::read_dir(scene.folder("in")).expect("it is there").flatten().collect();
+    assert!(left.len() == 1 && left[0].file_name() == "a.bin", "{left:?}");
+    // The file came as a whole.
     assert!(bytes_of(&done, "wire_in_bytes").is_ok_and(|came| came > 100_000), "{done:?}");
     same(&file, &scene.path("in/a.bin")).unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// Between two of ours: lrzsz's `rz` 0.12.21 asks for the CRC (ZMCRC) and replaces the file in any
+/// case, and its `sz` cannot say the wish.
+#[test]
+fn a_file_is_replaced_only_if_its_check_differs() {
+    let bytes = material::random(40_000, 66);
+    let mut other = bytes.clone();
+    other[20_000] ^= 1;
+    all(&[(&bytes, false), (&other, true)], 2, |(there, replaced)| {
+        let scene = Scene::new();
+        let file = scene.file("from/a.bin", &bytes);
+        let copy = scene.file("in/a.bin", there);
+        let mut args = send(&["--wish=different-check"], std::slice::from_ref(&file));
+        let receiver = format!(
+            "{WST} receive -P zmodem --collision=replace -o {} - 2>/dev/null",
+            scene.folder("in").display()
+        );
+        args.push(format!("exec:{receiver}").into());
+        let ended = scene.start("wst", &mut peers::wst(args))?.wait(LIMIT)?;
+        if ended.code != i32::from(!replaced) {
+            return Err(format!("expected {replaced}, got {ended:?}"));
+        }
+        same(&file, &copy)
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A person at a terminal: the keys of a transfer, and what is said before the line goes quiet.
 
 mod common;
+mod peers;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -97,6 +98,17 @@ impl Desktop {
 /// Two files on a line of 19,200 bps, on which each takes a minute; a key is pressed while the
 /// first moves. How the sender ended, what it showed, how the receiver ended, what is there.
 fn pressed(key: &[u8]) -> (ExitStatus, String, Ran, Vec<String>) {
+    pressed_in("kermit", key, |into, line| {
+        wst(["receive", "-o", into, &format!("serial:{line}?baud=19200")])
+    })
+}
+
+/// The same with any protocol, and any receiver on a terminal.
+fn pressed_in(
+    protocol: &str,
+    key: &[u8],
+    receiver: impl Fn(&str, &str) -> Command,
+) -> (ExitStatus, String, Ran, Vec<String>) {
     let desk = Desk::new(120_000);
     let second = desk.path("second");
     std::fs::write(&second, "short").expect("the file");
@@ -104,11 +116,10 @@ fn pressed(key: &[u8]) -> (ExitStatus, String, Ran, Vec<String>) {
     let (end_a, end_b) = (format!("pty:{a}"), format!("pty:{b}"));
     let line = Running::start(wst(["line", "19200", "-a", &end_a, "-b", &end_b]));
     line.says("line 19200");
-    let (into, at_b) = (desk.path("in"), format!("serial:{b}?baud=19200"));
-    let receiver = Running::start(wst(["receive", "-o", &into, &at_b]));
+    let receiver = Running::start(receiver(&desk.path("in"), &b));
     let at_a = format!("serial:{a}?baud=19200");
     let data = desk.path("data.bin");
-    let mut person = Desktop::start(&["send", &data, &second, &at_a]);
+    let mut person = Desktop::start(&["send", "-P", protocol, &data, &second, &at_a]);
     person.until("the keys", |person| person.screen().contains("keys: x cancels this file"));
     assert!(!person.modes().intersects(LocalModes::ECHO | LocalModes::ICANON));
     assert!(person.modes().contains(LocalModes::ISIG), "Ctrl-C stays what it is");
@@ -131,6 +142,34 @@ fn x_cancels_the_file_and_the_next_one_comes() {
     assert!(screen.contains("second: sent 5 B"), "{screen}");
     assert_eq!(received.code(), 1, "{}", received.stderr);
     assert!(names.contains(&"second".to_owned()), "{names:?}");
+}
+
+/// ZMODEM's word for it is a ZSKIP from the sender, which lrzsz's `rz` understands too.
+#[test]
+fn x_cancels_a_file_of_zmodem() {
+    let ours = |into: &str, line: &str| {
+        wst(["receive", "-P", "zmodem", "-o", into, &format!("serial:{line}?baud=19200")])
+    };
+    let theirs = |into: &str, line: &str| {
+        let mut command = Command::new("sh");
+        let script = "cd \"$1\" && exec < \"$2\" > \"$2\" && stty raw -echo && exec rz -b";
+        command.args(["-c", script, "sh", into, line]);
+        tame(&mut command);
+        command.stdin(std::process::Stdio::null());
+        command
+    };
+    let check = |code: i32, (status, screen, received, names): (_, String, Ran, Vec<String>)| {
+        let status: ExitStatus = status;
+        assert_eq!(status.code(), Some(1), "{screen}");
+        assert!(screen.contains("data.bin: cancelled here"), "{screen}");
+        assert!(screen.contains("second: sent 5 B"), "{screen}");
+        assert_eq!(received.code(), code, "{}", received.stderr);
+        assert!(names.contains(&"second".to_owned()), "{names:?}");
+    };
+    check(1, pressed_in("zmodem", b"x", ours));
+    if peers::peer("rz", "lrzsz").is_some() {
+        check(0, pressed_in("zmodem", b"x", theirs));
+    }
 }
 
 #[test]

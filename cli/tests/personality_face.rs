@@ -54,7 +54,8 @@ fn a_wrong_command_line_ends_with_2() {
         ("sz", &["-j", "f"]),
         ("sz", &["-L", "31", "f"]),
         ("sz", &["-w", "many", "f"]),
-        ("sz", &["-c", "rm -rf /"]),
+        ("sz", &["-c", "true", "f"]),
+        ("sb", &["-c", "true"]),
         ("sz", &["--tcp-client", "nowhere", "f"]),
         ("sx", &["a", "b"]),
         ("rz", &["name"]),
@@ -79,9 +80,10 @@ fn flags_of_lrzsz_are_all_understood() {
         --newer-or-longer --16-bit-crc --disable-timeouts --protect --resume --restricted --quiet \
         --unlink --unrestrict --verbose --overwrite --overwrite-or-skip --timesync --turbo --tcp \
         --syslog --syslog=off -B1024 --bufsize=auto -L512 --packetlen=512 -l1024 --framelen=1024 \
-        -m1 --min-bps=1 -M10 --min-bps-time=10 -s+10 --stop-at=23:59 -w8192 --windowsize=8192 -t100";
+        -m1 --min-bps=1 -M10 --min-bps-time=10 -s+10 --stop-at=23:59 -w8192 --windowsize=8192 -t100 \
+        -ctrue --command=true -itrue --immediate-command=true -C3 --command-tries=3";
     let receive = "-+ -a -b -c -C -D -e -E -j -O -p -q -r -R -S -u -U -v -X -y -Z --ymodem --append \
-        --ascii --binary --with-crc --allow-remote-commands --null --escape --rename --o-sync \
+        --ascii --binary --with-crc --allow-remote-commands --allow-commands --null --escape --rename --o-sync \
         --protect --quiet --resume --restricted --timesync --syslog --syslog=off --keep-uppercase \
         --unrestrict --verbose --xmodem --overwrite --zmodem --junk-path -B32768 --errors=7 -m1 \
         -M10 -s+10 -t100 -w1024 --delay-startup=0";

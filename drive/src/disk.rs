@@ -142,6 +142,7 @@ impl Default for SendOptions {
 /// A sender may wish something about a file that exists ([`FileInfo::wish`]). It is granted as far
 /// as it only narrows what [`ReceiveOptions::collision`] allows: to be left alone or to be renamed
 /// always, to be replaced under some condition or appended to only with [`Collision::Replace`].
+/// Whether contents differ is told by a CRC-32 of the whole file, where lengths do not tell it.
 #[derive(Clone, Debug)]
 pub struct ReceiveOptions {
     /// What to do when the name exists.
@@ -319,9 +320,23 @@ impl DiskStore {
         let Some(receiving) = &mut self.receiving else {
             return Reply::Failed(StoreError::Unsupported);
         };
+        let again = receiving.is_open()
+            && !info.resume
+            && self.files.last().is_some_and(|last| last.wire_name == info.name);
+        if again {
+            // What was here is the beginning of another file: this is no second one.
+            receiving.withdraw();
+            self.files.pop();
+        } else {
+            self.close(false, false);
+        }
+        let Some(receiving) = &mut self.receiving else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
         let mut record = FileRecord::new(info.name);
         let reply = match receiving.offer(info, &mut record) {
             Ok(offset) => Reply::Accept { offset },
+            Err(No::Unclear) => return Reply::TellCheck,
             Err(No::Refused(why, rule)) => {
                 record.outcome = FileOutcome::Refused(why);
                 record.name_rule = rule.or(record.name_rule);
@@ -410,10 +425,7 @@ impl Store for DiskStore {
                     None => Reply::NoMoreFiles,
                 }
             }
-            Request::Offer { info } => {
-                self.close(false, false);
-                self.offer(&info)
-            }
+            Request::Offer { info } => self.offer(&info),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Write { offset, bytes } => self.write(offset, bytes),
             Request::Digest { kind, len } => self.digest(kind, len),

@@ -280,7 +280,11 @@ impl Turning<'_, '_> {
     fn answer(&mut self) -> bool {
         for answered in 0..REQUEST_TURN {
             let Some(request) = self.engine.request() else { return answered > 0 };
+            let takes_its_time = matches!(request, Request::Run { .. });
             let reply = self.store.answer(request);
+            if takes_its_time {
+                self.now = self.options.clock.now();
+            }
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
             self.engine.reply(&mut cx, reply);
         }

@@ -14,7 +14,7 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::{Signals, SinkStore};
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError, Wish,
 };
 
 struct Inbox {
@@ -56,6 +56,7 @@ impl Inbox {
             Reply::Accept { offset } => Reply::Accept { offset },
             Reply::Refuse(why) => Reply::Refuse(why),
             Reply::Failed(error) => Reply::Failed(error),
+            Reply::TellCheck => Reply::TellCheck,
             reply => panic!("{reply:?} to an offer"),
         }
     }
@@ -379,6 +380,62 @@ fn a_file_under_its_own_name_is_continued_only_when_told() {
     assert_eq!((told.text("f"), told.names()), ("abcdef".into(), vec!["f".to_owned()]));
 }
 
+/// What is here is another file's beginning, as both ends have found out: it is offered again while
+/// it is open, and counts once.
+#[test]
+fn a_part_of_another_file_makes_room() {
+    let resume = FileInfo { size: Some(6), resume: true, ..named("f") };
+    let afresh = FileInfo { resume: false, ..resume };
+    let mut parts = inbox(ReceiveOptions::default());
+    parts.put("f.part", "xyz");
+    assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
+    assert_eq!(parts.offer(afresh), TAKEN);
+    assert!(parts.write(0, b"abc") && parts.close(false));
+    // Interrupted, it can be gone on with.
+    assert_eq!((parts.text("f.part"), parts.store.files().len()), ("abc".into(), 1));
+    assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
+    assert!(parts.write(3, b"def") && parts.close(true));
+    assert_eq!((parts.text("f"), parts.names()), ("abcdef".into(), vec!["f".to_owned()]));
+    assert_eq!(parts.last().outcome, FileOutcome::Stored);
+
+    // A file under its own name is left as it is.
+    for (policy, names) in [(Collision::Reject, &["f"][..]), (Collision::Rename, &["f", "f.~1~"])] {
+        let options = ReceiveOptions { resume: Resume::Existing, ..collision(policy) };
+        let mut told = inbox(options);
+        told.put("f", "xyz");
+        assert_eq!(told.offer(resume), Reply::Accept { offset: 3 });
+        if told.offer(afresh) == TAKEN {
+            assert!(told.write(0, b"abcdef") && told.close(true));
+            assert_eq!(told.text("f.~1~"), "abcdef");
+        } else {
+            assert_eq!(told.last().outcome, FileOutcome::Refused(Refusal::Exists));
+        }
+        assert_eq!((told.text("f"), told.store.files().len()), ("xyz".into(), 1));
+        assert_eq!(told.names(), names);
+    }
+}
+
+#[test]
+fn a_file_is_replaced_only_if_its_check_differs() {
+    let wish = Wish::DifferentCheck;
+    let info = FileInfo { size: Some(3), wish, ..named("f") };
+    let checked = |check: &[u8]| FileInfo { check: Some(crc32fast::hash(check)), ..info };
+    let mut inbox = inbox(collision(Collision::Replace));
+    // Nothing is here, so there is nothing to compare.
+    assert_eq!(inbox.offer(info), TAKEN);
+    assert!(inbox.write(0, b"abc") && inbox.close(true));
+    assert_eq!(inbox.offer(info), Reply::TellCheck);
+    assert_eq!(inbox.offer(checked(b"abc")), Reply::Refuse(Refusal::Exists));
+    assert_eq!(inbox.offer(info), Reply::TellCheck);
+    assert_eq!(inbox.offer(checked(b"abd")), TAKEN);
+    assert!(inbox.write(0, b"abd") && inbox.close(true));
+    // Another length is another file.
+    assert_eq!(inbox.offer(FileInfo { size: Some(4), ..info }), TAKEN);
+    assert!(inbox.write(0, b"long") && inbox.close(true));
+    assert_eq!((inbox.text("f"), inbox.names()), ("long".into(), vec!["f".to_owned()]));
+    assert_eq!(inbox.store.files().len(), 4);
+}
+
 #[test]
 fn two_receivers_of_one_name_do_not_mix() {
     let mut first = inbox(ReceiveOptions::default());
@@ -576,6 +633,22 @@ fn files_are_sent_in_order_and_unreadable_ones_are_skipped() {
     assert!(matches!(&outcomes[3], FileOutcome::Skipped(text) if text.contains("got a device")));
     assert_eq!(outcomes[4], FileOutcome::Partial);
     assert!(store.files()[1].verified && !store.files()[1].changed);
+}
+
+#[test]
+fn what_is_left_of_a_batch_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("a"), pattern(100)).unwrap();
+    fs::write(path("b"), pattern(20)).unwrap();
+    fs::write(path("c"), pattern(3)).unwrap();
+    let sources = ["a", "missing", "b", "c"].map(|name| Source::path(path(name))).to_vec();
+    let mut store = DiskStore::sending(sources, SendOptions::default());
+    for (files, bytes) in [(4, 123), (2, 23), (1, 3)] {
+        let Reply::File(info) = store.answer(Request::Next) else { panic!("a file") };
+        assert_eq!(info.left, Some(Left { files, bytes }));
+    }
+    assert_eq!(store.answer(Request::Next), Reply::NoMoreFiles);
 }
 
 #[test]

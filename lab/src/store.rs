@@ -3,7 +3,7 @@
 use crate::random::Random;
 use std::sync::Arc;
 use wetstring_proto::file::{
-    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+    DigestKind, FileInfo, FileKind, Left, Refusal, Reply, Request, Store, StoreError,
 };
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -111,7 +111,7 @@ impl MemoryFile {
         Self::new(name, content.bytes(len))
     }
 
-    fn info(&self) -> FileInfo<'_> {
+    fn info(&self, left: Left) -> FileInfo<'_> {
         FileInfo {
             name: &self.name,
             size: Some(self.bytes.len() as u64),
@@ -119,6 +119,7 @@ impl MemoryFile {
             mode: self.mode,
             kind: self.kind,
             resume: self.resume,
+            left: Some(left),
             ..FileInfo::default()
         }
     }
@@ -170,8 +171,13 @@ impl Store for MemorySource {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         if request == Request::Next {
             let next = self.files.get(self.given);
+            let rest = &self.files[self.given.min(self.files.len())..];
+            let left = Left {
+                files: u32::try_from(rest.len()).unwrap_or(u32::MAX),
+                bytes: rest.iter().map(|file| file.bytes.len() as u64).sum(),
+            };
             self.given += usize::from(next.is_some());
-            return next.map_or(Reply::NoMoreFiles, |file| Reply::File(file.info()));
+            return next.map_or(Reply::NoMoreFiles, |file| Reply::File(file.info(left)));
         }
         let Some(index) = self.given.checked_sub(1) else {
             return Reply::Failed(StoreError::NotFound);
@@ -294,12 +300,17 @@ impl MemorySink {
     }
 
     fn offer(&mut self, info: FileInfo<'_>) -> Reply<'static> {
+        // Offered again while it is open: what is here was of no use.
+        let again = core::mem::take(&mut self.open)
+            && self.received.pop_if(|last| last.name == info.name).is_some();
         if let Policy::Refuse(why) = self.policy {
             self.refused.push(info.name.to_vec());
             return Reply::Refuse(why);
         }
         let here = self.partial.iter().find(|(name, _)| name == info.name);
-        let part = here.filter(|_| self.policy == Policy::Resume).map(|(_, bytes)| bytes.clone());
+        let part = here
+            .filter(|_| self.policy == Policy::Resume && !again)
+            .map(|(_, bytes)| bytes.clone());
         let bytes = part.unwrap_or_default();
         let offset = bytes.len() as u64;
         self.received.push(Received {

@@ -28,7 +28,11 @@ struct Run {
 fn run(line: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorder) -> Run {
     let model: LineModel = line.parse().unwrap();
     let rate = u32::try_from(model.rate_bps).unwrap();
-    let config = config(rate, settings);
+    run_with(line, len, &config(rate, settings), recorder)
+}
+
+fn run_with(line: &str, len: usize, config: &Config, recorder: &mut Recorder) -> Run {
+    let model: LineModel = line.parse().unwrap();
     let file = MemoryFile::made("random.bin", Content::Random(1), len);
     let bytes = file.bytes.clone();
     let (mut source, mut sink) = (MemorySource::one(file), MemorySink::new());
@@ -47,7 +51,7 @@ fn run(line: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorde
     let capacity_bytes = report.elapsed.as_nanos() * u128::from(model.rate_bps) / 10_000_000_000;
     let efficiency = u128::from(sender.stats().encoded_bytes) * 1000 / capacity_bytes;
     println!(
-        "{line} {settings:?}: {} tenths of a percent in {:?}; {:?}",
+        "{line}: {} tenths of a percent in {:?}; {:?}",
         efficiency,
         report.elapsed,
         report.sides[End::A.index()].stats
@@ -66,11 +70,50 @@ fn a_clean_long_line_is_used_to_95_percent() {
     assert_eq!(run.report.sides[0].stats.retransmissions, 0);
 }
 
+/// The issue asks for 60 %, and sees the limit near 67 %. 61.7 to 62.5 % were measured.
 #[test]
-fn a_line_hit_every_two_seconds_is_used_to_60_percent() {
-    for seed in 1..=3 {
+fn a_line_hit_every_two_seconds_is_used_to_61_percent() {
+    for seed in 1..=20 {
         let run = run(&format!("{NOISY},seed={seed}"), HALF_MIB, &[], &mut Recorder::off());
-        assert!(run.efficiency >= 600, "{}", run.efficiency);
+        assert!(run.efficiency >= 615, "seed {seed}: {}", run.efficiency);
+    }
+}
+
+/// What a sender knows of a TCP connection: it is reliable, and nothing of the line behind it.
+fn behind_a_socket(settings: &[(&str, &str)]) -> Config {
+    let mut config = config(0, settings);
+    config.line.reliable = Some(true);
+    config
+}
+
+/// A socket that takes 256 KiB stands before a line that is hit. What it holds cannot be taken
+/// back, so as little as the line needs may be in it.
+#[test]
+fn a_line_that_was_called_reliable_is_believed_no_more() {
+    for seed in 1..=5 {
+        let line = format!("{NOISY},buffer=262144,seed={seed}");
+        let run = run_with(&line, 64 * 1024, &behind_a_socket(&[]), &mut Recorder::off());
+        assert!(run.efficiency >= 550, "seed {seed}: {}", run.efficiency);
+    }
+    // As it was: everything is in the socket when the first error is found.
+    let line = format!("{NOISY},buffer=262144");
+    let filled = behind_a_socket(&[("window", "4000000"), ("adapt-length", "off")]);
+    let run = run_with(&line, 64 * 1024, &filled, &mut Recorder::off());
+    assert!(run.efficiency < 100, "{}", run.efficiency);
+}
+
+/// Acknowledgements cost the lines little that need none.
+#[test]
+fn a_line_of_unknown_rate_is_filled() {
+    for (line, len, at_least) in [
+        ("9600,delay=250ms,buffer=262144", 64 * 1024, 930),
+        ("115200,delay=5ms,buffer=262144", HALF_MIB, 960),
+        ("1000000,delay=100ms,buffer=262144", 4 * HALF_MIB, 900),
+        ("10000000,delay=300ms,buffer=1048576", 64 * HALF_MIB, 800),
+    ] {
+        let run = run_with(line, len, &behind_a_socket(&[]), &mut Recorder::off());
+        assert!(run.efficiency >= at_least, "{line}: {}", run.efficiency);
+        assert_eq!(run.report.sides[0].stats.retransmissions, 0, "{line}");
     }
 }
 
@@ -89,7 +132,7 @@ fn adaptation_comes_close_to_the_best_fixed_length() {
             .max()
             .unwrap();
         println!("{line}: adapted {adapted}, best fixed {best}");
-        assert!(adapted * 100 >= best * 94, "{line}: adapted {adapted}, best fixed {best}");
+        assert!(adapted * 100 >= best * 99, "{line}: adapted {adapted}, best fixed {best}");
     }
 }
 

@@ -137,6 +137,11 @@ pub enum Event<'a> {
         /// True if the partner gave it up.
         by_peer: bool,
     },
+    /// The partner has run the command that it was sent.
+    Completed {
+        /// What its system said of it: 0 is success.
+        status: u32,
+    },
     /// The partner said something in words.
     Message(&'a [u8]),
 }

@@ -38,6 +38,9 @@ pub struct FileInfo<'a> {
     pub wish: Wish,
     /// The sender wants the file skipped where there is none of that name.
     pub only_if_present: bool,
+    /// The sender's CRC-32 of the whole file, where the store has asked for it
+    /// ([`Reply::TellCheck`]).
+    pub check: Option<u32>,
 }
 
 /// What a sender wishes about a file of the same name at the receiver (ZMODEM's management option).
@@ -126,6 +129,10 @@ pub enum Request<'a> {
     },
     /// A receiver is offered a file: [`Reply::Accept`] or [`Reply::Refuse`]. Accepting creates
     /// nothing that a later refusal could not remove.
+    ///
+    /// Offered again while it is open, without [`FileInfo::resume`]: what is here of it is the
+    /// beginning of another file. The answer before is void, and this is the same file, not a
+    /// second one.
     Offer {
         /// What the sender said of it.
         info: FileInfo<'a>,
@@ -143,6 +150,12 @@ pub enum Request<'a> {
         kind: DigestKind,
         /// How many leading bytes it covers.
         len: u64,
+    },
+    /// The partner wants a command run on this machine: [`Reply::Ran`], or [`Reply::Failed`] where
+    /// that is not allowed. Asked only where the configuration allows it.
+    Run {
+        /// The command, raw. It comes from the partner.
+        command: &'a [u8],
     },
     /// The current file is over: [`Reply::Done`] once it is safe. At a receiver `complete` means
     /// that the file is whole: put it in its place, and only then answer.
@@ -172,6 +185,11 @@ pub enum Reply<'a> {
     },
     /// To `Offer`: no, and why.
     Refuse(Refusal),
+    /// To `Offer`: that depends on the sender's CRC-32 of the whole file. Offer it again with
+    /// [`FileInfo::check`], or without [`FileInfo::wish`] if the sender does not tell.
+    TellCheck,
+    /// To `Run`: its exit status; 0 is success.
+    Ran(u32),
     /// To `Digest`: its bytes, big endian, in the first bytes of the array.
     Digest([u8; 32]),
     /// To `Write` and `Close`: done and safe.

@@ -391,7 +391,7 @@ fn an_end_of_file_at_the_wrong_position_is_none() {
     let mut damaged = header(Form::Bin32, kind::ZEOF, 5);
     damaged[5] ^= 1;
     let parts = vec![
-        file(b"f\x009 0 0\0"),
+        file(b"f\x005 0 0\0"),
         header(Form::Bin32, kind::ZDATA, 0),
         data(Form::Bin32, b"so\x04me", end::ZCRCE),
         vec![4, 4],
@@ -404,6 +404,83 @@ fn an_end_of_file_at_the_wrong_position_is_none() {
     turn_against(&mut r, &mut sink, script(parts));
     assert_eq!(r.status().outcome(), Some(Outcome::Done));
     assert!(sink.files[0].complete && sink.files[0].bytes == b"so\x04me");
+}
+
+/// A file may shrink while it is sent; an end that is short of what was announced is asked about
+/// once all the same.
+#[test]
+fn a_short_end_is_believed_the_second_time() {
+    let mut r = receiver(&config(&[]));
+    let mut sink = Sink::new();
+    let parts = vec![
+        file(b"f\x009 0 0\0"),
+        header(Form::Bin32, kind::ZDATA, 0),
+        data(Form::Bin32, b"some", end::ZCRCE),
+        header(Form::Bin32, kind::ZEOF, 4),
+        [header(Form::Bin32, kind::ZDATA, 4), data(Form::Bin32, b"", end::ZCRCE)].concat(),
+        header(Form::Bin32, kind::ZEOF, 4),
+        header(Form::Hex, kind::ZFIN, 0),
+        b"OO".to_vec(),
+    ];
+    let talk = turn_against(&mut r, &mut sink, script(parts));
+    assert_eq!(r.status().outcome(), Some(Outcome::Done));
+    assert!(sink.files[0].complete && sink.files[0].bytes == b"some");
+    assert!(talk.headers().contains(&(kind::ZRPOS, 4)), "{:?}", talk.headers());
+}
+
+/// It is refused at once, and the next one is taken.
+#[test]
+fn a_file_without_a_name() {
+    let mut r = receiver(&config(&[]));
+    let mut sink = Sink::new();
+    let parts = vec![
+        file(b"\x004 0 0\0"),
+        file(b"f\x004 0 0\0"),
+        header(Form::Bin32, kind::ZDATA, 0),
+        data(Form::Bin32, b"some", end::ZCRCE),
+        header(Form::Bin32, kind::ZEOF, 4),
+        header(Form::Hex, kind::ZFIN, 0),
+        b"OO".to_vec(),
+    ];
+    let talk = turn_against(&mut r, &mut sink, script(parts));
+    assert_eq!(r.status().outcome(), Some(Outcome::Done));
+    assert_eq!(talk.count(kind::ZSKIP), 1);
+    assert!(talk.events.iter().any(|event| event.contains("Refused") && event.contains("Name")));
+    assert!(sink.files.len() == 1 && sink.files[0].complete);
+    assert!(talk.took < Duration::from_secs(3), "{:?}", talk.took);
+}
+
+/// A sender of Omen's line that gives up a file says ZSKIP; one of another kind sends the next
+/// ZFILE, and is asked to say it again.
+#[test]
+fn a_sender_that_leaves_a_file_goes_on_with_the_next() {
+    for by_skip in [true, false] {
+        let mut r = receiver(&config(&[]));
+        let mut sink = Sink::new();
+        let begun = [
+            file(b"a\x009 0 0\0"),
+            header(Form::Bin32, kind::ZDATA, 0),
+            data(Form::Bin32, b"some", end::ZCRCE),
+        ];
+        let left = if by_skip { header(Form::Hex, kind::ZSKIP, 0) } else { file(b"b\x004 0 0\0") };
+        let next = [
+            file(b"b\x004 0 0\0"),
+            header(Form::Bin32, kind::ZDATA, 0),
+            data(Form::Bin32, b"next", end::ZCRCE),
+            header(Form::Bin32, kind::ZEOF, 4),
+            header(Form::Hex, kind::ZFIN, 0),
+            b"OO".to_vec(),
+        ];
+        let parts = [&begun[..], &[left], &next].concat();
+        let talk = turn_against(&mut r, &mut sink, script(parts));
+        assert_eq!(r.status().outcome(), Some(Outcome::Done), "{by_skip}");
+        assert!(!sink.files[0].complete && sink.files[0].bytes == b"some");
+        assert!(sink.files[1].complete && sink.files[1].bytes == b"next");
+        assert_eq!(talk.count(kind::ZSKIP), 0, "it would skip the next file");
+        let cancelled = "FileCancelled { by_peer: true }";
+        assert_eq!(talk.events.iter().filter(|event| *event == cancelled).count(), 1);
+        assert_eq!(r.stats().files_skipped, 1);
+    }
 }
 
 #[test]
@@ -518,6 +595,55 @@ fn commands_are_refused() {
         assert!(talk.headers().contains(&(kind::ZCOMPL, status)), "{:?}", talk.headers());
         assert!(talk.events.iter().any(|event| event.starts_with("Message")));
     }
+}
+
+/// Remembers what it was asked to run.
+struct Runner(Vec<Vec<u8>>);
+impl Store for Runner {
+    fn answer<'s>(
+        &'s mut self,
+        request: wetstring_proto::Request<'_>,
+    ) -> wetstring_proto::Reply<'s> {
+        use wetstring_proto::{Reply, Request, StoreError};
+        match request {
+            Request::Run { command } => {
+                self.0.push(command.to_vec());
+                Reply::Ran(7)
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+/// Once, although the sender repeats it; at once, or when the session is over.
+#[test]
+fn a_command_that_is_allowed_is_run_once() {
+    for (immediate, status) in [(0, 7), (1, 0)] {
+        let mut r = receiver(&config(&[("commands", "run")]));
+        let command = [
+            flags(Form::Bin32, kind::ZCOMMAND, [0, 0, 0, immediate]),
+            data(Form::Bin32, b"date\0", end::ZCRCW),
+        ];
+        let command = command.concat();
+        let finish = [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()];
+        let parts = [&[command.clone(), command][..], &finish].concat();
+        let mut store = Runner(Vec::new());
+        let talk = turn_against(&mut r, &mut store, script(parts));
+        assert_eq!(r.status().outcome(), Some(Outcome::Done));
+        assert_eq!(store.0, [b"date".to_vec()]);
+        let told = talk.headers().iter().filter(|h| **h == (kind::ZCOMPL, status)).count();
+        assert_eq!(told, 2, "{:?}", talk.headers());
+    }
+    // A session that fails runs nothing of what was to wait for its end.
+    let mut r = receiver(&config(&[("commands", "run"), ("patience", "3")]));
+    let command = [
+        flags(Form::Bin32, kind::ZCOMMAND, [0, 0, 0, 1]),
+        data(Form::Bin32, b"date\0", end::ZCRCW),
+    ];
+    let mut store = Runner(Vec::new());
+    turn_against(&mut r, &mut store, script(vec![command.concat()]));
+    assert!(store.0.is_empty());
+    assert_eq!(failure(&r), (Blame::Peer, FailureKind::Silence));
 }
 
 #[test]

@@ -220,6 +220,8 @@ fn resume_of_another_file_starts_over() {
         assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
         assert_eq!(got.len(), 2);
         assert!(!got[0].complete && got[0].bytes == partial, "what was here is left alone");
+        assert_eq!(ends.events.iter().filter(|e| e.starts_with("r done")).count(), 1);
+        assert!(!ends.events.iter().any(|e| e.contains("refused") || e.contains("cancelled")));
         assert!(got[1].complete && got[1].bytes == whole && !got[1].resume);
     }
 }
@@ -298,6 +300,76 @@ fn cancel_by_either_side_at_any_moment() {
     }
 }
 
+#[test]
+fn a_command_and_its_status() {
+    struct Shell;
+    impl wetstring_proto::Store for Shell {
+        fn answer<'s>(
+            &'s mut self,
+            request: wetstring_proto::Request<'_>,
+        ) -> wetstring_proto::Reply<'s> {
+            use wetstring_proto::{Reply, Request};
+            assert_eq!(request, Request::Run { command: b"make it so" });
+            Reply::Ran(42)
+        }
+    }
+    for (setting, immediate, status) in
+        [("run", false, 42), ("run", true, 0), ("refuse", false, 1), ("announce", false, 0)]
+    {
+        let mut s = sender(&config(&[])).with_command(b"make it so", immediate).unwrap();
+        let mut r = receiver(&config(&[("commands", setting)]));
+        let ends = Pair::new(&mut s, &mut r, &mut Source::new(Vec::new()), &mut Shell).run();
+        assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done), "{setting}");
+        let completed = format!("s completed {status}");
+        assert!(ends.events.contains(&completed), "{setting} {immediate}: {:?}", ends.events);
+    }
+    for bad in [&b""[..], b"a\0b", &[b'x'; 1024]] {
+        let error = sender(&config(&[])).with_command(bad, false).err().unwrap();
+        assert_eq!(error.len, bad.len());
+    }
+}
+
+/// A store that has a file already, and replaces it only if its contents differ.
+struct Comparing(Sink, Vec<u8>);
+impl wetstring_proto::Store for Comparing {
+    fn answer<'s>(
+        &'s mut self,
+        request: wetstring_proto::Request<'_>,
+    ) -> wetstring_proto::Reply<'s> {
+        use wetstring_proto::{Reply, Request, Wish};
+        match &request {
+            Request::Offer { info } if info.wish == Wish::DifferentCheck => {
+                let [a, b, c, d, ..] = common::digest(&self.1);
+                match info.check {
+                    None => Reply::TellCheck,
+                    Some(check) if check.to_be_bytes() == [a, b, c, d] => {
+                        Reply::Refuse(Refusal::Exists)
+                    }
+                    Some(_) => self.0.answer(request),
+                }
+            }
+            _ => self.0.answer(request),
+        }
+    }
+}
+
+#[test]
+fn a_file_is_replaced_only_if_its_check_differs() {
+    let bytes = random(5000, 21);
+    let mut other = bytes.clone();
+    other[4000] ^= 1;
+    for (there, replaced) in [(bytes.clone(), false), (other, true)] {
+        let mut s = sender(&config(&[("wish", "different-check")]));
+        let mut r = receiver(&config(&[]));
+        let mut source = Source::new(vec![File::new("f", &bytes)]);
+        let mut sink = Comparing(Sink::new(), there);
+        let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+        assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
+        assert_eq!(sink.0.files.len(), usize::from(replaced), "{:?}", ends.events);
+        assert!(!replaced || sink.0.files[0].bytes == bytes);
+    }
+}
+
 fn check_cancel(label: &str, command: Command, by_sender: bool, ends: &Ends, got: &[File]) {
     for file in got.iter().filter(|file| file.complete) {
         let want = files().into_iter().find(|want| want.name == file.name).unwrap();
@@ -318,7 +390,7 @@ fn check_cancel(label: &str, command: Command, by_sender: bool, ends: &Ends, got
             "{label}"
         );
     }
-    if command == Command::CancelFile && !by_sender {
+    if command == Command::CancelFile {
         assert_eq!(own, Outcome::Done, "{label}");
         assert!(got.iter().filter(|f| f.complete).count() >= 5, "{label}: the others arrive");
     }

@@ -209,13 +209,14 @@ fn our_sender_against_the_recorded_receiver() {
         }
         for chunk in [1, 7, 100_000] {
             let settings: &[(&str, &str)] = match title {
-                "16-bit CRC" => &[("crc32", "off"), ("send-length", "1024")],
+                "16-bit CRC" => &[("crc32", "off"), ("send-length", "1024"), ("window", "100000")],
                 "window" => &[("window", "1024"), ("send-length", "512")],
                 // The recorded receiver has acknowledged a subpacket of the recorded length.
-                "damaged byte" => &[("adapt-length", "off")],
-                "overwrite" => &[("wish", "overwrite")],
-                "newer" => &[("wish", "newer")],
-                _ => &[],
+                "damaged byte" => &[("adapt-length", "off"), ("window", "100000")],
+                // The recorded receiver has acknowledged nothing that was not asked for.
+                "overwrite" => &[("wish", "overwrite"), ("window", "100000")],
+                "newer" => &[("wish", "newer"), ("window", "100000")],
+                _ => &[("window", "100000")],
             };
             let config = config(settings);
             let names: &[&str] = match title {

@@ -124,6 +124,9 @@ impl Personality {
 /// skipped.
 fn code_of(ending: &Ending, forgiving: bool) -> u8 {
     match ending.exit {
+        _ if ending.tally.completed.is_some_and(|status| status != 0) => {
+            ending.tally.completed.unwrap_or_default()
+        }
         Exit::Done => code::DONE,
         Exit::Skipped if forgiving && ending.tally.unread == 0 => code::DONE,
         Exit::Skipped => code::SKIPPED,

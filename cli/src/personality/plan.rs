@@ -12,6 +12,7 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::line::HostPort;
 use wetstring_proto::xymodem::Variant;
+use wetstring_proto::zmodem::Commands;
 use wetstring_proto::zmodem::escape::Escaping;
 use wetstring_proto::zmodem::info::Conversion;
 use wetstring_proto::{FileKind, Wish};
@@ -44,6 +45,8 @@ pub(super) struct Plan {
     full_path: bool,
     dot_to_slash: bool,
     discard: bool,
+    /// How often a command is said.
+    command_tries: u8,
     /// How often -R was said, the environment included.
     restricted: u8,
     unrestrict: bool,
@@ -109,6 +112,7 @@ impl Plan {
             full_path: false,
             dot_to_slash: false,
             discard: false,
+            command_tries: 11,
             restricted: u8::from(std::env::var_os("ZMODEM_RESTRICTED").is_some()),
             unrestrict: false,
             outside: 0,
@@ -222,9 +226,10 @@ impl Plan {
             }
             "unlink" => self.unlink = true,
             "command" | "immediate-command" => {
-                let say = "commands for the other end are not sent; see docs/sz-rz.md";
-                return Err(Stop::Usage(say.to_owned()));
+                let immediate = given.name == "immediate-command";
+                self.all.command = Some((given.value.clone().into_vec(), immediate));
             }
+            "command-tries" => self.command_tries = number(1, 255)? as u8,
             _ => {}
         }
         Ok(())
@@ -251,8 +256,8 @@ impl Plan {
             "binary" => self.filter.text = Some(false),
             "null" => self.discard = true,
             "keep-uppercase" => self.filter.lower_case = false,
-            "allow-remote-commands" => {
-                self.notes.push("commands from the other end are refused, also with -C");
+            "allow-remote-commands" | "allow-commands" => {
+                self.all.zmodem.commands = Commands::Run;
             }
             _ => {}
         }
@@ -275,6 +280,9 @@ impl Plan {
         if self.protocol.is_nameless() && self.all.xymodem.variant == Variant::XmodemCrc {
             self.protocol = Protocol::Xymodem(Variant::XmodemCrc);
         }
+        if self.all.command.is_some() {
+            return self.complete_command();
+        }
         match (self.way, self.files.len(), self.protocol.is_nameless()) {
             (Way::Send, 0, _) => Err("expected at least one file to send".to_owned())?,
             (Way::Send, 2.., true) => Err("expected one file with XMODEM, got several".to_owned())?,
@@ -290,6 +298,10 @@ impl Plan {
             self.receive.paths = PathRule::LastOnly;
             self.filter.no_hidden = true;
             self.filter.no_directories = true;
+            if self.all.zmodem.commands == Commands::Run {
+                self.all.zmodem.commands = Commands::Refuse;
+                self.notes.push("commands from the other end are refused: -R is on");
+            }
         }
         // XMODEM and YMODEM have no word for text: their sender converts.
         self.filter.expand =
@@ -297,10 +309,22 @@ impl Plan {
         Ok(())
     }
 
+    /// What follows where a command is sent.
+    fn complete_command(&mut self) -> Result<(), Stop> {
+        if self.protocol != Protocol::Zmodem {
+            Err("expected ZMODEM with --command: no other protocol here has commands".to_owned())?;
+        }
+        if !self.files.is_empty() {
+            Err("expected no files with --command".to_owned())?;
+        }
+        self.all.zmodem.retries = self.command_tries;
+        Ok(())
+    }
+
     /// Does it.
     pub(super) fn run(mut self, voice: &Voice, common: &Common) -> Result<Ending, Ending> {
         let speaks = match (self.way, self.protocol) {
-            (Way::Send, Protocol::Zmodem) => Speaks::ZmodemOrYmodem,
+            (Way::Send, Protocol::Zmodem) if self.all.command.is_none() => Speaks::ZmodemOrYmodem,
             (Way::Receive, Protocol::Zmodem) => Speaks::ZmodemThenYmodem,
             (_, protocol) => Speaks::One(protocol),
         };
@@ -354,7 +378,7 @@ impl Plan {
                 None => Source::path(path),
             });
         }
-        if good == 0 {
+        if good == 0 && self.all.command.is_none() {
             for source in &sources {
                 let wetstring_drive::disk::Origin::Path(path) = &source.from else { continue };
                 if let Err(say) = readable(path) {

@@ -83,6 +83,8 @@ enum Placing {
 /// Why an offer is not taken.
 pub(super) enum No {
     Refused(Refusal, Option<NameRule>),
+    /// That depends on the sender's CRC of the whole file.
+    Unclear,
     Failed(Failed),
 }
 
@@ -129,7 +131,12 @@ impl Receiving {
         let kept = self.resumable(&directory, &safe.name, info).map_err(failed)?;
         let placing = match &kept {
             Some(kept) if kept.in_place => Placing::InPlace,
-            _ => self.placing(existing.as_ref(), info)?,
+            _ => {
+                if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
+                    return Err(No::Refused(Refusal::Exists, None));
+                }
+                self.placing(existing.as_ref(), info)?
+            }
         };
         let have = kept.as_ref().map_or(0, |kept| kept.len);
         check_space(&directory, info.size, have, placing)?;
@@ -184,6 +191,29 @@ impl Receiving {
             };
         }
         Ok((directory, path))
+    }
+
+    /// Whether the sender wants a file replaced only if its contents differ, and they do not.
+    fn is_same(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        existing: Option<&rustix::fs::Stat>,
+        info: &FileInfo<'_>,
+    ) -> Result<bool, No> {
+        let asked = info.wish == Wish::DifferentCheck && info.kind == FileKind::Binary;
+        let replaces = self.options.collision == Collision::Replace;
+        let Some(existing) = existing.filter(|_| asked && replaces) else { return Ok(false) };
+        let len = existing.st_size as u64;
+        if place::kind(existing) != FileType::RegularFile || info.size.is_some_and(|s| s != len) {
+            return Ok(false);
+        }
+        let Some(check) = info.check else { return Err(No::Unclear) };
+        let failed = |error| No::Failed(Failed::new(&self.path.join(place::os(name)), error));
+        let file = place::open_in(directory, name, OFlags::RDONLY, Mode::empty());
+        let file = file.map_err(|error| failed(error.into()))?;
+        let ours = digest::over(&file, DigestKind::Crc32, len).map_err(failed)?;
+        Ok(ours[..4] == check.to_be_bytes())
     }
 
     /// How the file will get its name, or why it will not.
@@ -331,6 +361,15 @@ impl Receiving {
             let _ = place::remove(&open.directory, &open.part);
         }
         result
+    }
+
+    /// Lets go of a file that was continued and is not the one that the sender has. A `.part` is
+    /// left to [`create_part`], which removes it when the new file is accepted.
+    pub(super) fn withdraw(&mut self) {
+        if let Some(mut open) = self.current.take() {
+            open.release();
+        }
+        self.gathered.clear();
     }
 
     /// Removes the `.part` that was kept of the last file; false if there is none.

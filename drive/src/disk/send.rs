@@ -11,11 +11,14 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
-use wetstring_proto::file::{DigestKind, FileInfo};
+use wetstring_proto::file::{DigestKind, FileInfo, Left};
 
 /// The list of files to send, and the one that is being sent.
 pub(super) struct Sending {
     sources: std::vec::IntoIter<Source>,
+    /// What is left of the batch, with the length that each source had at the start; made when the
+    /// first file is asked for.
+    left: Option<(Left, std::vec::IntoIter<u64>)>,
     options: SendOptions,
     current: Option<Outgoing>,
 }
@@ -37,7 +40,7 @@ struct Outgoing {
 
 impl Sending {
     pub(super) fn new(sources: Vec<Source>, options: SendOptions) -> Self {
-        Self { sources: sources.into_iter(), options, current: None }
+        Self { sources: sources.into_iter(), left: None, options, current: None }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -57,6 +60,7 @@ impl Sending {
         last_error: &mut Option<String>,
     ) -> Option<FileInfo<'f>> {
         loop {
+            let left = self.left_now();
             let source = self.sources.next()?;
             let wire_name = wire_name(&source, self.options.paths);
             let mut record = FileRecord::new(&wire_name);
@@ -67,7 +71,7 @@ impl Sending {
                 Ok(outgoing) => {
                     record.size = outgoing.announced.unwrap_or(0);
                     files.push(record);
-                    let info = info(&outgoing, &self.options);
+                    let info = FileInfo { left: Some(left), ..info(&outgoing, &self.options) };
                     self.current = Some(outgoing);
                     let name = files.last().map_or(&[][..], |record| &record.wire_name);
                     return Some(FileInfo { name, ..info });
@@ -79,6 +83,20 @@ impl Sending {
                 }
             }
         }
+    }
+
+    /// What is left, the next source included. A stream counts as a file without bytes.
+    fn left_now(&mut self) -> Left {
+        let (left, lens) = self.left.get_or_insert_with(|| {
+            let lens: Vec<u64> = self.sources.as_slice().iter().map(len_of).collect();
+            let files = u32::try_from(lens.len()).unwrap_or(u32::MAX);
+            let bytes = lens.iter().fold(0, |sum: u64, len| sum.saturating_add(*len));
+            (Left { files, bytes }, lens.into_iter())
+        });
+        let now = *left;
+        left.files = left.files.saturating_sub(1);
+        left.bytes = left.bytes.saturating_sub(lens.next().unwrap_or(0));
+        now
     }
 
     /// Fills `into` from `offset` on; 0 is the end of the file.
@@ -140,6 +158,12 @@ impl Sending {
                     != (open.before.st_size, open.before.st_mtime, open.before.st_mtime_nsec)
             });
     }
+}
+
+/// The length of a source, as far as it is known without opening it.
+fn len_of(source: &Source) -> u64 {
+    let Origin::Path(path) = &source.from else { return 0 };
+    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len())
 }
 
 /// What is announced of a file; the name is filled in by the caller.

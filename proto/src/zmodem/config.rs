@@ -15,8 +15,11 @@ pub enum Commands {
     /// Answers that it failed.
     #[default]
     Refuse,
-    /// Shows it to the person and answers that it was done. The engine never runs one.
+    /// Shows it to the person and answers that it was done.
     Announce,
+    /// Shows it, and asks the store to run it ([`Request::Run`](crate::file::Request::Run)); answers
+    /// what came of it. The sender of the files is then master of this machine.
+    Run,
 }
 
 /// The bytes that a sender asks to be interrupted with (ZSINIT), at most 31.
@@ -68,7 +71,8 @@ pub struct Config {
     pub adapt_length: bool,
     /// CRC-32 where the partner can, else CRC-16.
     pub crc32: bool,
-    /// Bytes that may be under way without acknowledgement; 0 is no bound.
+    /// Bytes that may be under way without acknowledgement; 0 is no bound where the rate of the line
+    /// is known, else what the acknowledgements show that the line holds.
     pub window: u32,
     /// Receiver: bytes the sender may send before it must wait for an acknowledgement; 0 is no
     /// bound.
@@ -297,7 +301,7 @@ pub const TABLE: &[Setting] = &[
         range: Range::Number(0, 4_000_000),
         default: "0",
         unit: "bytes",
-        doc: "Bytes that may be under way without acknowledgement; 0 is no bound",
+        doc: "Bytes that may be under way without acknowledgement; 0 leaves it to the line",
         source: "sz -w",
     },
     Setting {
@@ -392,10 +396,10 @@ pub const TABLE: &[Setting] = &[
     },
     Setting {
         name: "zmodem.commands",
-        range: Range::Word(&["refuse", "announce"]),
+        range: Range::Word(&["refuse", "announce", "run"]),
         default: "refuse",
         unit: "",
-        doc: "What a receiver does with a command: nothing, or show it; it never runs one",
+        doc: "What a receiver does with a command: nothing, show it, or run it, which makes the sender master of this machine",
         source: "[Z88] ZCOMMAND",
     },
     Setting {
@@ -469,7 +473,7 @@ const WISHES: &[(&str, Wish)] = &[
     ("rename", Wish::Rename),
 ];
 const COMMANDS: &[(&str, Commands)] =
-    &[("refuse", Commands::Refuse), ("announce", Commands::Announce)];
+    &[("refuse", Commands::Refuse), ("announce", Commands::Announce), ("run", Commands::Run)];
 const TRUTHS: &[(&str, bool)] = &[("on", true), ("off", false)];
 
 fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {

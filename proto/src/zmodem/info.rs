@@ -150,6 +150,7 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
         left,
         wish: options.wish,
         only_if_present: options.skip_if_absent,
+        check: None,
     })
 }
 

@@ -27,6 +27,11 @@ impl LengthPolicy {
         Self { good: 0, losses: 0, enabled }
     }
 
+    /// Fits lengths from now on: the line is not what it was said to be.
+    pub(crate) fn enable(&mut self) {
+        self.enabled = true;
+    }
+
     /// The line was hit after so many good bytes since it was hit last.
     pub(crate) fn hit(&mut self, good: u64) {
         self.good += good;

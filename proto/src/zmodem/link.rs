@@ -4,6 +4,7 @@
 use super::config::Config;
 use super::escape::Escaper;
 use super::frame::FrameReader;
+use super::pace::Pace;
 use super::packet::{CANCEL, Header, MAX_HEADER, letter};
 use super::timing::RoundTrip;
 use crate::engine::{Cx, Event, Failure, Outcome, Status};
@@ -26,6 +27,8 @@ pub(crate) struct Output {
     pause: Option<(u64, Duration)>,
     /// Until then nothing is lent.
     paused: Option<Instant>,
+    /// The port gets no more than the line carries.
+    pace: Option<Pace>,
 }
 
 impl Output {
@@ -43,10 +46,16 @@ impl Output {
         if self.paused.is_some_and(|until| now < until) {
             return 0;
         }
+        let room = self.pace.map_or(usize::MAX, |pace| pace.room(now));
         match self.pause {
-            Some((at, _)) => self.pending().min((at - self.taken) as usize),
-            None => self.pending(),
+            Some((at, _)) => room.min(self.pending()).min((at - self.taken) as usize),
+            None => room.min(self.pending()),
         }
+    }
+
+    /// From now on the port gets no more than a line of this rate carries.
+    pub(crate) fn pace(&mut self, rate_bps: u32) {
+        self.pace.get_or_insert(Pace::new(rate_bps));
     }
 
     pub(crate) fn lend<'a>(&self, out: &'a [u8], now: Instant) -> &'a [u8] {
@@ -63,6 +72,9 @@ impl Output {
         {
             self.pause = None;
             self.paused = Some(now + pause);
+        }
+        if let Some(more) = self.pace.as_mut().and_then(|pace| pace.took(now, len)) {
+            self.paused = Some(self.paused.map_or(more, |until| until.max(more)));
         }
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -122,6 +134,7 @@ pub(crate) enum Note {
     Done { size: u64 },
     Refused { why: Option<Refusal>, by_peer: bool },
     Cancelled { by_peer: bool },
+    Completed { status: u32 },
     Message,
 }
 
@@ -442,6 +455,7 @@ impl Link {
             Note::Done { size } => Event::FileDone { size, verified: false },
             Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
             Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Note::Completed { status } => Event::Completed { status },
             Note::Message => Event::Message(&self.message.bytes[..self.message.len]),
         }
     }

@@ -24,9 +24,11 @@
 pub mod config;
 pub mod escape;
 pub mod frame;
+mod governor;
 pub mod info;
 mod length;
 mod link;
+mod pace;
 pub mod packet;
 mod receiver;
 mod receiving;
@@ -41,7 +43,7 @@ mod timing;
 
 pub use config::{Attention, Commands, Config};
 pub use receiver::Receiver;
-pub use sender::Sender;
+pub use sender::{BadCommand, Sender};
 
 use frame::{Found, FrameReader};
 

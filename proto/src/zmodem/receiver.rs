@@ -104,6 +104,7 @@ impl<M: Memory> Engine for Receiver<M> {
                 let (offset, range) = core.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
+            Ask::Run(len) => Some(Request::Run { command: &mem.name[..len] }),
             Ask::Digest(len) => Some(Request::Digest { kind: DigestKind::Crc32, len }),
             Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
         }

@@ -14,6 +14,7 @@ use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait, trace_came};
 
+mod command;
 mod files;
 
 /// Time in which a failed transfer's last frames run out.
@@ -36,7 +37,11 @@ pub(super) enum Ask {
     Offer,
     Write,
     Digest(u64),
-    Close { complete: bool },
+    /// A command of this length, which stands where names do.
+    Run(usize),
+    Close {
+        complete: bool,
+    },
 }
 
 /// The file that is being received. Its name stands in memory.
@@ -58,19 +63,21 @@ enum Expecting {
     Data,
     /// Data, run-length coded.
     Runs,
-    Command,
+    Command {
+        immediate: bool,
+    },
     Message,
 }
 
 /// What follows when the store has closed a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum After {
-    /// The sender may send the next.
-    Ready,
-    /// The file is offered again, from its start.
-    Offer,
+    /// The sender may send the next, be this one whole or not.
+    Ready { complete: bool },
     /// The sender is told to skip it.
     Skip,
+    /// The sender has left it, and is asked to say again what it said last.
+    Left,
 }
 
 /// Run-coded data that waits for room.
@@ -98,8 +105,11 @@ pub(super) struct Core {
     position: u64,
     /// Length of the file that was closed last.
     closed_at: Option<u64>,
-    /// Our CRC of the part that is here.
-    check: u32,
+    /// Our CRC of the part that is here; without one, the sender's is for the store.
+    check: Option<u32>,
+    order: command::Order,
+    /// An end of the file, short of the announced length, that was asked about.
+    doubted: Option<u64>,
     /// When the last byte of data came.
     heard: Instant,
     /// Decoded bytes that make a write worth its call.
@@ -131,12 +141,14 @@ impl Core {
             file: Current::default(),
             expecting: Expecting::Nothing,
             held: None,
-            after: After::Ready,
+            after: After::Ready { complete: true },
             attention: Attention::NONE,
             proved,
             position: 0,
             closed_at: None,
-            check: 0,
+            check: None,
+            order: command::Order::None,
+            doubted: None,
             heard: Instant::ZERO,
             write_at,
             faults: 0,
@@ -171,7 +183,7 @@ impl Core {
 
     fn blocked(&self) -> bool {
         matches!(self.state, Receiving::Offer | Receiving::Close)
-            || matches!(self.ask, Ask::Digest(_))
+            || matches!(self.ask, Ask::Digest(_) | Ask::Run(_))
             || self.held.is_some()
     }
 
@@ -229,6 +241,9 @@ impl Core {
         });
         let Ending::Words(outcome) = self.link.ending else { return };
         if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
+            return;
+        }
+        if self.run_at_the_end(outcome) {
             return;
         }
         let stay = match outcome {
@@ -408,7 +423,8 @@ impl Core {
             Some(ReceiverStep::Repeat) => self.repeat(cx, mem),
             Some(ReceiverStep::Finish) => self.finish(cx, mem),
             Some(ReceiverStep::Failed) => self.peer_failed(cx, mem, header),
-            Some(ReceiverStep::Command) => self.expect(Expecting::Command),
+            Some(ReceiverStep::Command) => self.expect(command::expected(header)),
+            Some(ReceiverStep::Skipped) => self.skipped_by_peer(cx),
             Some(ReceiverStep::Free) => {
                 let free = Header::hex(kind::ZACK, self.link.config.free_bytes);
                 self.link.say(cx, mem.out, &free);
@@ -472,7 +488,12 @@ impl Core {
 
     fn on_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
         let number = u64::from(header.number());
-        if number == self.position {
+        let short = self.file.info.size.is_some_and(|size| number < size);
+        if number == self.position && short && self.doubted != Some(number) {
+            // Shorter than was announced: a file may shrink, but that is worth asking twice.
+            self.doubted = Some(number);
+            self.ask_position(cx, mem);
+        } else if number == self.position {
             self.link.answered(cx.now);
             self.close(cx, mem);
         } else if number > self.position && !self.link.too_soon(cx.now) && self.fault(cx, mem) {
@@ -508,22 +529,12 @@ impl Core {
                 self.link.say(cx, mem.out, &Header::hex(kind::ZACK, 1));
                 self.link.expect_answer(cx.now, false);
             }
-            Expecting::Command => self.command_came(cx, mem, len),
+            Expecting::Command { immediate } => self.command_came(cx, mem, len, immediate),
             Expecting::Message => {
                 let text = &self.sink.space(mem.file)[..len];
                 self.link.take_message(text);
             }
         }
-    }
-
-    /// A command for our operating system, which it will never see.
-    fn command_came(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
-        let text = &self.sink.space(mem.file)[..len];
-        let text = &text[..text.iter().position(|byte| *byte == 0).unwrap_or(len)];
-        self.link.take_message(text);
-        let refused = self.link.config.commands == super::config::Commands::Refuse;
-        self.link.say(cx, mem.out, &Header::hex(kind::ZCOMPL, u32::from(refused)));
-        self.link.expect_answer(cx.now, false);
     }
 
     /// A subpacket of data is in the sink.
@@ -671,11 +682,20 @@ impl Core {
                 self.last |= command == Command::CancelBatch;
                 match self.state {
                     Receiving::Offer => self.unwanted = true,
+                    Receiving::Check if !self.file.open => self.unwanted = true,
                     Receiving::Data | Receiving::Check => self.skip_open(cx),
                     _ => {}
                 }
             }
         }
+    }
+
+    /// ZSKIP: the person at the sender has given up the file that is under way.
+    fn skipped_by_peer(&mut self, cx: &mut Cx<'_>) {
+        self.link.notes.push(Note::Cancelled { by_peer: true });
+        self.link.reader.hunt();
+        self.held = None;
+        self.begin_close(cx, After::Ready { complete: false });
     }
 
     /// A person here gives up the file that is under way.

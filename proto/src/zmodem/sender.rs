@@ -9,6 +9,7 @@ use crate::file::{DigestKind, Reply, Request};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
 use crate::time::Instant;
+use core::fmt;
 
 /// Sends files by ZMODEM. See [`Engine`] for how to turn it.
 #[derive(Debug)]
@@ -17,6 +18,24 @@ pub struct Sender<M> {
     layout: Layout,
     memory: M,
 }
+
+/// A command that cannot be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadCommand {
+    /// The most bytes a command may have.
+    pub most: usize,
+    /// How many this one has.
+    pub len: usize,
+}
+
+impl fmt::Display for BadCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { most, len } = self;
+        write!(f, "expected a command of 1 to {most} bytes without a NUL, got {len} bytes")
+    }
+}
+
+impl core::error::Error for BadCommand {}
 
 /// Where everything stands in the memory.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +78,21 @@ impl<M: Memory> Sender<M> {
             return Err(MemoryTooSmall { needed, given });
         }
         Ok(Self { layout: Layout::new(&config), core: Core::new(config), memory })
+    }
+
+    /// Sends this command for the receiver's system instead of files, at most 1023 bytes without a
+    /// NUL. The receiver says how it ended, or with `immediate` that it has it
+    /// ([`Event::Completed`]).
+    pub fn with_command(mut self, command: &[u8], immediate: bool) -> Result<Self, BadCommand> {
+        let most = MAX_NAME - 1;
+        if command.is_empty() || command.len() > most || command.contains(&0) {
+            return Err(BadCommand { most, len: command.len() });
+        }
+        let (core, mem) = self.parts();
+        mem.name[..command.len()].copy_from_slice(command);
+        mem.name[command.len()] = 0;
+        core.send_command(command.len() + 1, immediate);
+        Ok(self)
     }
 
     fn parts(&mut self) -> (&mut Core, Mem<'_>) {

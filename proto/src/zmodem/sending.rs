@@ -4,6 +4,7 @@
 use super::config::{Config, LONGEST, STANDARD};
 use super::escape::Escaping;
 use super::frame::Found;
+use super::governor::Governor;
 use super::length::LengthPolicy;
 use super::link::{Ending, Link, Note};
 use super::packet::{
@@ -19,6 +20,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait, trace_came};
 use core::fmt::Write;
 
+mod command;
 mod files;
 mod stream;
 
@@ -76,6 +78,11 @@ pub(super) struct Core {
     peer: Peer,
     file: Current,
     flow: stream::Flow,
+    governor: Governor,
+    /// A command to send instead of files.
+    order: Option<command::Order>,
+    /// The person does not want the file that is on offer.
+    unwanted: bool,
     /// The person wants no more files.
     last: bool,
     /// Faults in a row.
@@ -108,6 +115,9 @@ impl Core {
             },
             file: Current::default(),
             flow: stream::Flow::default(),
+            governor: Governor::new(false),
+            order: None,
+            unwanted: false,
             last: false,
             faults: 0,
             other_protocol: 0,
@@ -188,7 +198,7 @@ impl Core {
     fn say_init(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         let copies = self.link.question.map_or(0, |question| question.copies);
         if copies < MOST_ZRQINIT {
-            self.link.say(cx, mem.out, &Header::hex(kind::ZRQINIT, 0));
+            self.link.say(cx, mem.out, &Header::hex(kind::ZRQINIT, self.init_data()));
         }
         self.link.expect_answer(cx.now, again);
     }
@@ -297,6 +307,8 @@ impl Core {
             Some(SenderStep::Skipped) => self.skipped(cx),
             Some(SenderStep::Lost) => self.lost(cx),
             Some(SenderStep::Closed) => self.closed(cx),
+            Some(SenderStep::Left) => self.left(cx),
+            Some(SenderStep::Completed) => self.completed(cx, mem, header.number()),
             Some(SenderStep::Finish) => {
                 self.link.say_bytes(cx, mem.out, b"OO");
                 self.finish(cx);
@@ -338,7 +350,8 @@ impl Core {
         if has(can, capability::ESC8) {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Unsupported);
         }
-        self.link.answered(cx.now);
+        // Receivers say ZRINIT by themselves too: it tells nothing of the round trip.
+        self.link.question = None;
         let config = &self.link.config;
         let (wants_controls, takes_long) = (config.escape == Escaping::Controls, more);
         if has(can, capability::ESCCTL) {
@@ -359,6 +372,8 @@ impl Core {
             one_at_a_time: !(has(can, capability::CANFDX) && has(can, capability::CANOVIO)),
             longest: if buffer > 0 { longest.min(buffer.max(32) as usize) } else { longest },
         };
+        // A known rate bounds what is under way by itself, and so does a receiver that asks for it.
+        self.governor = Governor::new(self.governs());
         self.describe_agreement();
         let attention = !self.link.config.attention.as_bytes().is_empty();
         if attention || (wants_controls && !has(can, capability::ESCCTL)) {
@@ -434,6 +449,8 @@ impl Core {
             Sending::File => self.say_file(cx, mem, true),
             Sending::Data => self.go_back(cx),
             Sending::Eof => self.say_eof(cx, mem, true),
+            Sending::Skip => self.say_skip(cx, mem, true),
+            Sending::Command => self.say_command(cx, mem, true),
             Sending::Finish => self.say_finish(cx, mem, true),
             Sending::Start | Sending::Next | Sending::Close | Sending::End => {}
         }
@@ -454,7 +471,20 @@ impl Core {
             return self.link.ending_deadline();
         }
         let paused = self.link.output.paused_until();
-        [self.link.stalled_at(), self.link.overdue(), paused].into_iter().flatten().min()
+        [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
+    }
+
+    /// When the answer is overdue. Commands take their time.
+    fn overdue(&self) -> Option<Instant> {
+        let timeout = Duration::from_secs(u64::from(self.link.config.timeout_s));
+        match self.state {
+            Sending::Command => Some(self.link.question?.left? + timeout),
+            // Where the port hides how fast the line is, the answer waits behind what is under way.
+            Sending::Data | Sending::Eof if self.governs() => {
+                Some(self.link.overdue()? + self.time_under_way().unwrap_or(timeout))
+            }
+            _ => self.link.overdue(),
+        }
     }
 
     pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -465,7 +495,7 @@ impl Core {
             return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
         }
         let Some(question) =
-            self.link.question.filter(|_| self.link.overdue().is_some_and(|o| o <= cx.now))
+            self.link.question.filter(|_| self.overdue().is_some_and(|o| o <= cx.now))
         else {
             return;
         };
@@ -474,7 +504,7 @@ impl Core {
         let waiting_for = self.state.name();
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
         let silent = cx.now - question.since.max(self.link.spoke) >= self.link.patience();
-        if silent && self.state != Sending::Finish {
+        if silent && !matches!(self.state, Sending::Finish | Sending::Command) {
             let other = self.state == Sending::Init && self.other_protocol >= 3;
             let kind = if other { FailureKind::Unsupported } else { FailureKind::Silence };
             return self.fail(cx, mem, Blame::Peer, kind);
@@ -490,12 +520,20 @@ impl Core {
 
     pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
         let between = matches!(self.state, Sending::Next | Sending::Close);
+        let before = matches!(self.state, Sending::Start | Sending::Init | Sending::Attention);
+        let moving =
+            matches!(self.state, Sending::File | Sending::Data | Sending::Eof | Sending::Skip);
         match command {
             // Nothing is left that could be given up.
             _ if matches!(self.state, Sending::Finish | Sending::End) => {}
             Command::CancelBatch if between => self.last = true,
-            Command::CancelFile if between => {}
-            // A sender has no word for "not this file": it can only end.
+            // There is no file yet.
+            Command::CancelFile if between || (before && self.order.is_none()) => {}
+            Command::CancelFile if moving => self.give_up_file(cx, mem),
+            Command::CancelBatch if moving => {
+                self.last = true;
+                self.give_up_file(cx, mem);
+            }
             _ => self.fail(cx, mem, Blame::Local, FailureKind::Aborted),
         }
     }

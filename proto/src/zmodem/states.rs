@@ -3,8 +3,8 @@
 //! The engines look their next step up here; the documentation draws it from here.
 
 use super::packet::kind::{
-    ZABORT, ZACK, ZCHALLENGE, ZCOMMAND, ZCRC, ZDATA, ZEOF, ZFERR, ZFILE, ZFIN, ZFREECNT, ZNAK,
-    ZRINIT, ZRPOS, ZRQINIT, ZSINIT, ZSKIP, ZSTDERR,
+    ZABORT, ZACK, ZCHALLENGE, ZCOMMAND, ZCOMPL, ZCRC, ZDATA, ZEOF, ZFERR, ZFILE, ZFIN, ZFREECNT,
+    ZNAK, ZRINIT, ZRPOS, ZRQINIT, ZSINIT, ZSKIP, ZSTDERR,
 };
 
 /// States of a sender, named by what it has sent or waits for.
@@ -24,6 +24,10 @@ pub enum Sending {
     Data,
     /// ZEOF is out.
     Eof,
+    /// ZSKIP is out: the person here has given up the file.
+    Skip,
+    /// ZCOMMAND is out.
+    Command,
     /// The store is told how the file ended.
     Close,
     /// ZFIN is out.
@@ -74,6 +78,10 @@ pub enum SenderStep {
     Lost,
     /// The file is whole at the receiver.
     Closed,
+    /// The receiver has put the file aside that was given up here.
+    Left,
+    /// The receiver has run the command.
+    Completed,
     /// Say the last word.
     Finish,
     /// The receiver has given up.
@@ -107,6 +115,8 @@ pub enum ReceiverStep {
     Finish,
     /// The sender has given up in the middle of a file.
     Failed,
+    /// The sender has given up this file, and goes on with another.
+    Skipped,
     /// A command, in data that follows.
     Command,
     /// Tell how much is free.
@@ -141,6 +151,12 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
     (Sending::Eof, &[ZSKIP], SenderStep::Skipped),
     (Sending::Eof, &[ZNAK], SenderStep::Repeat),
     (Sending::Eof, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
+    (Sending::Skip, &[ZRINIT, ZSKIP], SenderStep::Left),
+    (Sending::Skip, &[ZNAK, ZRPOS], SenderStep::Repeat),
+    (Sending::Skip, &[ZABORT, ZFERR, ZFIN], SenderStep::Failed),
+    (Sending::Command, &[ZCOMPL], SenderStep::Completed),
+    (Sending::Command, &[ZNAK], SenderStep::Repeat),
+    (Sending::Command, &[ZSKIP, ZABORT, ZFERR, ZFIN], SenderStep::Failed),
     (Sending::Finish, &[ZFIN], SenderStep::Finish),
     (Sending::Finish, &[ZNAK, ZRINIT], SenderStep::Repeat),
     (Sending::Finish, &[ZABORT, ZFERR], SenderStep::Finish),
@@ -148,7 +164,7 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
 
 /// The receiver: in this state, a header of one of these types leads to this step.
 pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
-    (Receiving::Init, &[ZRQINIT], ReceiverStep::Announce),
+    (Receiving::Init, &[ZRQINIT, ZSKIP], ReceiverStep::Announce),
     (Receiving::Init, &[ZSINIT], ReceiverStep::Attention),
     (Receiving::Init, &[ZACK], ReceiverStep::Challenged),
     (Receiving::Init, &[ZFILE], ReceiverStep::File),
@@ -169,8 +185,10 @@ pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
     (Receiving::Data, &[ZNAK], ReceiverStep::Repeat),
     (Receiving::Data, &[ZFIN, ZABORT, ZFERR], ReceiverStep::Failed),
     (Receiving::Data, &[ZFREECNT], ReceiverStep::Free),
+    (Receiving::Data, &[ZSKIP], ReceiverStep::Skipped),
     (Receiving::Skip, &[ZFILE], ReceiverStep::File),
     (Receiving::Skip, &[ZDATA, ZEOF, ZNAK], ReceiverStep::Repeat),
+    (Receiving::Skip, &[ZSKIP], ReceiverStep::Announce),
     (Receiving::Skip, &[ZFIN], ReceiverStep::Finish),
     (Receiving::Skip, &[ZABORT, ZFERR], ReceiverStep::Failed),
 ];
@@ -186,6 +204,8 @@ impl Sending {
             Self::File => "file",
             Self::Data => "data",
             Self::Eof => "eof",
+            Self::Skip => "skip",
+            Self::Command => "command",
             Self::Close => "close",
             Self::Finish => "finish",
             Self::End => "end",

@@ -46,6 +46,11 @@ impl RoundTrip {
         self.wait = (self.wait * 3 / 2).min(self.ceiling);
     }
 
+    /// The shortest answer so far.
+    pub(crate) fn shortest(&self) -> Option<Duration> {
+        self.shortest
+    }
+
     /// How long to wait for an answer.
     pub(crate) fn wait(&self) -> Duration {
         self.wait

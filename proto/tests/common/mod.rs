@@ -358,6 +358,7 @@ fn show(event: &Event<'_>) -> String {
             format!("refused {} {why:?} by_peer={by_peer}", name.escape_ascii())
         }
         Event::FileCancelled { by_peer } => format!("cancelled by_peer={by_peer}"),
+        Event::Completed { status } => format!("completed {status}"),
         Event::Message(text) => format!("message {}", text.escape_ascii()),
         _ => String::from("?"),
     }

@@ -1,8 +1,9 @@
 //! The receiver's files: names, decisions, data and the safe end, between headers and store.
 
+use super::command::NOT_RUN;
 use super::{After, Ask, Core, Current, Expecting, Held};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{FileInfo, FileKind, Refusal, Reply};
+use crate::file::{FileInfo, FileKind, Refusal, Reply, Wish};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::{self, FileOptions, Transport};
 use crate::zmodem::link::{Ending, MAX_NAME, Note};
@@ -23,12 +24,9 @@ impl Core {
         options: &FileOptions,
         len: usize,
     ) {
-        let Some(info) = info::parse(&self.sink.space(mem.file)[..len], options) else {
-            // A file without a name cannot be stored; a sender that is not damaged has none.
-            self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
-            return;
-        };
-        let fits = info.name.len() <= MAX_NAME;
+        // Its check was right, so a file without a name is what the sender means to send.
+        let info = info::parse(&self.sink.space(mem.file)[..len], options).unwrap_or_default();
+        let fits = (1..=MAX_NAME).contains(&info.name.len());
         let name_len = info.name.len().min(MAX_NAME);
         let same = info.name == &mem.name[..self.file.name_len];
         match self.state {
@@ -37,7 +35,10 @@ impl Core {
             Receiving::Skip if same && self.link.said_lately(cx.now) => return,
             Receiving::Skip if same => return self.say_skip(cx, mem, true),
             // The sender has left the file that is open. It will ask again.
-            Receiving::Data => return self.begin_close(cx, After::Skip),
+            Receiving::Data => {
+                self.link.notes.push(Note::Cancelled { by_peer: true });
+                return self.begin_close(cx, After::Left);
+            }
             _ => {}
         }
         mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
@@ -46,6 +47,7 @@ impl Core {
         self.file.info.resume |= self.link.config.resume && facts.kind == FileKind::Binary;
         self.link.answered(cx.now);
         self.closed_at = None;
+        self.doubted = None;
         self.unwanted = false;
         self.files += 1;
         if cx.trace.enabled() {
@@ -81,6 +83,7 @@ impl Core {
     fn refuse(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: Refusal) {
         self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
         self.link.stats.files_skipped += 1;
+        self.file.open = false;
         self.say_skip(cx, mem, false);
     }
 
@@ -92,6 +95,7 @@ impl Core {
 
     fn accepted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, offset: u64) {
         self.file.open = true;
+        self.check = None;
         self.sink.begin(offset, self.file.info.kind == FileKind::Text);
         self.position = offset;
         if self.unwanted {
@@ -120,24 +124,56 @@ impl Core {
         self.link.expect_answer(cx.now, false);
     }
 
-    /// What is here is of no use: the file is offered again, without the wish to resume.
+    /// What is here is of no use: the file is offered again, without the wish to resume, while it
+    /// is open, which tells the store so.
     fn offer_again(&mut self, cx: &mut Cx<'_>) {
         self.file.info.resume = false;
-        self.begin_close(cx, After::Offer);
+        self.link.question = None;
+        self.offer(cx);
+    }
+
+    /// The store wants to know the sender's CRC of the whole file.
+    fn fetch_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.file.info.check.is_some() {
+            // It was told already.
+            self.file.info.wish = Wish::Unsaid;
+            return self.offer(cx);
+        }
+        self.enter(cx, Receiving::Check);
+        // Of 0 bytes means of all.
+        (self.check, self.position) = (None, 0);
+        self.say_check(cx, mem, false);
+    }
+
+    /// The sender does not tell its CRC.
+    fn no_check(&mut self, cx: &mut Cx<'_>) {
+        if self.check.is_some() {
+            return self.offer_again(cx);
+        }
+        self.file.info.wish = Wish::Unsaid;
+        self.link.question = None;
+        self.offer(cx);
     }
 
     pub(super) fn say_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         if self.link.question.is_some_and(|question| again && question.copies >= MOST_CHECKS) {
-            return self.offer_again(cx);
+            return self.no_check(cx);
         }
         self.link.say(cx, mem.out, &Header::hex(kind::ZCRC, self.position as u32));
         self.link.expect_answer(cx.now, again);
     }
 
-    /// The sender's CRC of the part that is here.
+    /// The sender's CRC, of the part that is here or for the store.
     pub(super) fn compare(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, crc: u32) {
-        self.link.question = None;
-        if crc == self.check { self.start_data(cx, mem) } else { self.offer_again(cx) }
+        self.link.answered(cx.now);
+        match self.check {
+            Some(ours) if ours == crc => self.start_data(cx, mem),
+            Some(_) => self.offer_again(cx),
+            None => {
+                self.file.info.check = Some(crc);
+                self.offer(cx);
+            }
+        }
     }
 
     /// So many bytes of the sender's file are good, and so many came of them.
@@ -181,7 +217,7 @@ impl Core {
         let made = self.sink.finish(mem.file) as u64;
         self.link.stats.file_bytes += made;
         self.link.stats.current_file_bytes += made;
-        self.begin_close(cx, After::Ready);
+        self.begin_close(cx, After::Ready { complete: true });
     }
 
     /// The file is over, whole if the sender may go on.
@@ -200,7 +236,7 @@ impl Core {
         self.ask = if self.sink.pending() > 0 {
             Ask::Write
         } else {
-            Ask::Close { complete: self.after == After::Ready }
+            Ask::Close { complete: self.after == (After::Ready { complete: true }) }
         };
     }
 
@@ -211,12 +247,19 @@ impl Core {
             self.link.notes.push(Note::Done { size: self.sink.end() });
         }
         match self.after {
-            After::Ready => {
-                self.closed_at = Some(self.position);
+            After::Ready { complete } => {
+                self.closed_at = complete.then_some(self.position);
+                self.link.stats.files_skipped += u64::from(!complete);
                 self.enter(cx, Receiving::Init);
                 self.say_ready(cx, mem, false);
             }
-            After::Offer => self.offer(cx),
+            After::Left => {
+                self.link.stats.files_skipped += 1;
+                self.file = Current::default();
+                self.enter(cx, Receiving::Init);
+                self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
+                self.link.expect_answer(cx.now, false);
+            }
             After::Skip => {
                 self.link.stats.files_skipped += 1;
                 self.link.output.drop_unsent();
@@ -237,10 +280,13 @@ impl Core {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { offset }) => self.accepted(cx, mem, offset),
             (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem, why),
+            (Ask::Offer, Reply::TellCheck) => self.fetch_check(cx, mem),
+            (Ask::Run(_), Reply::Ran(status)) => self.command_ended(cx, mem, status),
+            (Ask::Run(_), Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
             (Ask::Digest(_), Reply::Digest(digest)) => {
                 let [a, b, c, d, ..] = digest;
-                self.check = u32::from_be_bytes([a, b, c, d]);
+                self.check = Some(u32::from_be_bytes([a, b, c, d]));
                 self.say_check(cx, mem, false);
             }
             (Ask::Digest(_), Reply::Failed(_)) => self.offer_again(cx),

@@ -16,6 +16,10 @@ impl Core {
         self.link.question = None;
         self.faults = 0;
         self.digests = 0;
+        self.unwanted = false;
+        if self.command_instead(cx, mem) {
+            return;
+        }
         if self.last {
             return self.say_finish(cx, mem, false);
         }
@@ -158,9 +162,13 @@ impl Core {
         self.ask = Ask::Close { complete: false };
     }
 
-    /// ZRINIT in the middle of the data: another receiver, which has nothing of this file.
+    /// ZRINIT in the middle of the data: another receiver, which has nothing of this file. Unless its
+    /// end was sent before: then it was a late ZRPOS that has led back into the data.
     pub(super) fn lost(&mut self, cx: &mut Cx<'_>) {
         self.link.output.drop_unsent();
+        if self.end_is_sent() {
+            return self.closed(cx);
+        }
         self.link.question = None;
         self.link.notes.push(Note::Refused { why: None, by_peer: true });
         self.enter(cx, Sending::Close);
@@ -177,7 +185,7 @@ impl Core {
     fn file_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.source.position() });
+            self.link.notes.push(Note::Done { size: self.sent_len() });
         } else {
             self.link.stats.files_skipped += 1;
         }

@@ -2,7 +2,7 @@
 
 use super::{AFTER_CUT, Ask, Core};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent};
 use crate::zmodem::link::{Note, trace_sent};
 use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
@@ -31,6 +31,8 @@ pub(super) struct Flow {
     asked: u64,
     /// The furthest position that was ever sent.
     high: u64,
+    /// The end of the file was sent.
+    ended: bool,
     /// A change of position that waits for the store's answer.
     seek: Option<u64>,
     /// The header after the last change of position: where it ends in the stream, when it left.
@@ -55,7 +57,9 @@ impl Core {
     /// there to change the position, and are looking for a header by then: asked with one, they
     /// say it again. It saves the wait until they do by themselves.
     pub(super) fn ask_again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.is_stale(cx) {
+        // With acknowledgements under way it was more likely one of those, and the next one tells
+        // as much.
+        if self.is_stale(cx) || self.window() > 0 {
             return;
         }
         self.link.output.drop_unsent();
@@ -74,6 +78,9 @@ impl Core {
             }
             self.link.answered(cx.now);
             self.start_data(cx, position);
+            if self.unwanted {
+                self.leave(cx, mem);
+            }
             return;
         }
         self.link.stats.naks_in += 1;
@@ -87,10 +94,63 @@ impl Core {
         if self.faults > u32::from(self.link.config.retries) {
             return self.fail(cx, mem, Blame::Line, FailureKind::TooManyRetries);
         }
+        self.distrust();
         self.lengths.hit(position.saturating_sub(self.flow.sync));
         self.flow.cautious = position == self.flow.sync;
         self.flow.sync = position;
         self.restart_at(cx, position, Again::Nak);
+    }
+
+    /// The line has lost something, whatever was said of it.
+    fn distrust(&mut self) {
+        let config = &self.link.config;
+        if config.adapt_length {
+            self.lengths.enable();
+        }
+        let rate_bps = config.line.rate_bps;
+        if rate_bps > 0 {
+            self.link.output.pace(rate_bps);
+        } else if self.governs() {
+            self.governor.hit();
+        }
+    }
+
+    /// The person or the receiver bounds what is under way.
+    fn is_bounded(&self) -> bool {
+        self.link.config.window > 0 || self.peer.buffer > 0 || self.peer.one_at_a_time
+    }
+
+    /// What is under way follows from the acknowledgements: nobody knows the rate of the line.
+    pub(super) fn governs(&self) -> bool {
+        self.link.config.line.rate_bps == 0 && !self.is_bounded()
+    }
+
+    /// How long what is under way takes to arrive; `None` while that is not known.
+    pub(super) fn time_under_way(&self) -> Option<Duration> {
+        self.governor.time_of(self.flow.high.saturating_sub(self.flow.acked))
+    }
+
+    /// The length of the file, once its end was sent.
+    pub(super) fn sent_len(&self) -> u64 {
+        self.flow.high
+    }
+
+    /// Whether its end was sent, be it that a part is sent again now.
+    pub(super) fn end_is_sent(&self) -> bool {
+        self.flow.ended
+    }
+
+    /// An acknowledgement is asked for so often in a window.
+    fn parts(&self) -> u64 {
+        if self.governs() { self.governor.parts() } else { 4 }
+    }
+
+    /// Bytes that may be under way without acknowledgement; 0 is no bound.
+    fn window(&self) -> u64 {
+        match self.link.config.window {
+            0 => self.governor.window().unwrap_or(0),
+            window => u64::from(window),
+        }
     }
 
     /// A position that does not exist.
@@ -123,6 +183,7 @@ impl Core {
         };
         self.faults = 0;
         self.source.begin(position);
+        self.governor.forget();
         self.link.stats.current_file_bytes = position;
         self.link.notes.push(Note::Started { offset: position });
     }
@@ -159,6 +220,7 @@ impl Core {
     pub(super) fn go_back(&mut self, cx: &mut Cx<'_>) {
         let copies = self.link.question;
         self.flow.cautious = true;
+        self.governor.forget();
         let acked = self.flow.acked;
         self.restart_at(cx, acked, Again::Timeout);
         // Still the same question.
@@ -171,6 +233,9 @@ impl Core {
             || position > self.flow.high
         {
             return;
+        }
+        if !self.is_stale(cx) {
+            self.governor.acknowledged(position, self.link.timing.shortest(), cx.now);
         }
         self.flow.acked = position;
         match self.flow.waiting {
@@ -190,7 +255,7 @@ impl Core {
         let position = self.source.position();
         let since = position.saturating_sub(self.flow.sync);
         let mut len = self.lengths.length(since, self.peer.longest);
-        let window = u64::from(self.link.config.window);
+        let window = self.window();
         if window > 0 {
             if position.saturating_sub(self.flow.acked) >= window {
                 if self.link.question.is_none() {
@@ -198,7 +263,7 @@ impl Core {
                 }
                 return None;
             }
-            len = len.min((window / 4).max(32) as usize);
+            len = len.min((window / self.parts()).max(32) as usize);
         }
         if self.peer.buffer > 0 {
             let segment = position - self.flow.segment;
@@ -209,13 +274,13 @@ impl Core {
 
     /// How the subpacket that ends at `position` is to end.
     fn end_at(&self, position: u64, last: bool) -> u8 {
-        let window = u64::from(self.link.config.window);
+        let window = self.window();
         let full = self.peer.buffer > 0 && position - self.flow.segment >= self.peer.buffer;
         if last {
             end::ZCRCE
         } else if self.flow.cautious || self.peer.one_at_a_time || full {
             end::ZCRCW
-        } else if window > 0 && position - self.flow.asked >= window / 4 {
+        } else if window > 0 && position - self.flow.asked >= window / self.parts() {
             end::ZCRCQ
         } else {
             end::ZCRCG
@@ -285,11 +350,33 @@ impl Core {
                 let again = self.link.question.is_some();
                 self.link.expect_answer(cx.now, again);
             }
-            end::ZCRCQ => self.flow.asked = after,
+            end::ZCRCQ => {
+                self.flow.asked = after;
+                self.governor.asked(after, self.flow.acked, cx.now);
+            }
             end::ZCRCE => self.say_eof(cx, mem, false),
             _ => {}
         }
         true
+    }
+
+    pub(super) fn frame_is_open(&self) -> bool {
+        self.flow.open
+    }
+
+    pub(super) fn frame_is_closed(&mut self) {
+        self.flow.open = false;
+    }
+
+    /// Whether the stream was cut and the receiver must be helped to the next header.
+    pub(super) fn take_cut(&mut self) -> bool {
+        core::mem::take(&mut self.flow.cut)
+    }
+
+    /// The file is given up: no position matters any more.
+    pub(super) fn flow_seek_is_void(&mut self) {
+        self.flow.seek = None;
+        self.flow.waiting = None;
     }
 
     /// Opens a frame of data.
@@ -327,6 +414,7 @@ impl Core {
 
     pub(super) fn say_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         self.enter(cx, Sending::Eof);
+        self.flow.ended = true;
         let header = Header {
             kind: kind::ZEOF,
             data: (self.source.position() as u32).to_le_bytes(),

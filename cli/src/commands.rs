@@ -1,0 +1,110 @@
+//! Commands that the other end of a ZMODEM session sends, where the person has allowed them.
+//!
+//! What a command writes goes to stderr: stdout may be the line, and there it would be noise. It
+//! reads nothing, for the same reason.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+
+use wetstring_proto::{Reply, Request, Store, StoreError};
+
+/// The status of a shell that did not start; that of shells for what they cannot find.
+const NOT_FOUND: u32 = 127;
+/// The code of a shell for what it found and could not run.
+const NOT_RUN: u8 = 126;
+/// What shells add to the number of a signal.
+const BY_SIGNAL: u32 = 128;
+
+/// A store that runs commands too.
+pub(crate) struct Commanded<'a> {
+    /// The store of the files.
+    pub(crate) store: &'a mut dyn Store,
+    /// The person has said so.
+    pub(crate) allowed: bool,
+}
+
+impl Store for Commanded<'_> {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Run { command } if self.allowed => Reply::Ran(run(command)),
+            Request::Run { .. } => Reply::Failed(StoreError::Permission),
+            other => self.store.answer(other),
+        }
+    }
+}
+
+/// What a status that came back means, as an exit code; 126 is a command that was not run.
+///
+/// `rz` of lrzsz 0.12.21 sends the status of wait(2), in which the exit code is the second byte, and
+/// for a command that it refuses the flags of its last header.
+pub(crate) fn exit_code(status: u32) -> u8 {
+    let [low, second, rest @ ..] = status.to_le_bytes();
+    match (rest, second, low) {
+        ([0, 0], 0, code) | ([0, 0], code, 0) => code,
+        _ => NOT_RUN,
+    }
+}
+
+/// Runs it in a shell, and waits until it has ended.
+fn run(command: &[u8]) -> u32 {
+    // A mark of the standard for "the operating system's", where it is not one of the program's.
+    let command = command.strip_prefix(b"!").unwrap_or(command);
+    let out = || std::io::stderr().as_fd().try_clone_to_owned().map_or(Stdio::null(), Stdio::from);
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(OsStr::from_bytes(command));
+    shell.stdin(Stdio::null()).stdout(out()).stderr(out());
+    shell.status().map_or(NOT_FOUND, code)
+}
+
+fn code(status: ExitStatus) -> u32 {
+    let number = |code: i32| u32::try_from(code).unwrap_or(NOT_FOUND);
+    match (status.code(), status.signal()) {
+        (Some(code), _) => number(code),
+        (None, Some(signal)) => BY_SIGNAL + number(signal),
+        (None, None) => NOT_FOUND,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has no files, and runs nothing.
+    struct Nothing;
+    impl Store for Nothing {
+        fn answer<'s>(&'s mut self, _: Request<'_>) -> Reply<'s> {
+            Reply::Done
+        }
+    }
+
+    #[test]
+    fn statuses_are_those_of_shells() {
+        for (command, status) in [
+            (&b"exit 0"[..], 0),
+            (b"!exit 7", 7),
+            (b"kill -9 $$", 137),
+            (b"no-such-program-here", 127),
+        ] {
+            let mut store = Commanded { store: &mut Nothing, allowed: true };
+            assert_eq!(store.answer(Request::Run { command }), Reply::Ran(status));
+        }
+    }
+
+    #[test]
+    fn statuses_of_lrzsz_are_understood() {
+        for (status, code) in [(0, 0), (3, 3), (255, 255), (5 << 8, 5), (0x2300_0000, 126)] {
+            assert_eq!(exit_code(status), code, "{status:x}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_run_unless_it_is_allowed() {
+        let mut store = Commanded { store: &mut Nothing, allowed: false };
+        let reply = store.answer(Request::Run { command: b"exit 0" });
+        assert_eq!(reply, Reply::Failed(StoreError::Permission));
+        assert_eq!(store.answer(Request::Next), Reply::Done);
+    }
+}

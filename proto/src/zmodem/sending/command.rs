@@ -1,0 +1,120 @@
+//! A command for the receiver's system (digest §5.9), and giving up one file of a batch.
+
+use super::{AFTER_CUT, Ask, Core};
+use crate::engine::{Blame, Cx, FailureKind};
+use crate::zmodem::link::{MAX_NAME, Note};
+use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
+use crate::zmodem::sender::Mem;
+use crate::zmodem::states::Sending;
+
+/// ZCOMMAND, ZF0: answer at once, not when the command has ended.
+const ZCACK1: u8 = 1;
+/// A receiver that has not answered so many ZSKIPs does not know what they mean.
+const MOST_SKIPS: u32 = 12;
+
+/// A command that is sent instead of files. It stands where names of files do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order {
+    len: usize,
+    immediate: bool,
+    done: bool,
+}
+
+impl Core {
+    pub(in crate::zmodem) fn send_command(&mut self, len: usize, immediate: bool) {
+        self.order = Some(Order { len, immediate, done: false });
+    }
+
+    /// The data bytes of ZRQINIT: whether a command will follow.
+    pub(super) fn init_data(&self) -> u32 {
+        let follows = self.order.map_or(0, |_| kind::ZCOMMAND);
+        u32::from_le_bytes([0, 0, 0, follows])
+    }
+
+    /// Instead of the next file. False if there is no command.
+    pub(super) fn command_instead(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        match self.order {
+            None => return false,
+            Some(order) if order.done => self.say_finish(cx, mem, false),
+            Some(_) => self.say_command(cx, mem, false),
+        }
+        true
+    }
+
+    pub(super) fn say_command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        let Some(Order { len, immediate, .. }) = self.order else { return };
+        self.enter(cx, Sending::Command);
+        let mut text = [0; MAX_NAME];
+        text[..len].copy_from_slice(&mem.name[..len]);
+        let data = [0, 0, 0, if immediate { ZCACK1 } else { 0 }];
+        let header = Header { kind: kind::ZCOMMAND, data, form: self.peer.form, variable: false };
+        self.say_with_data(cx, mem, &header, &text[..len]);
+        self.link.expect_answer(cx.now, again);
+    }
+
+    /// ZCOMPL: how the command ended.
+    pub(super) fn completed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, status: u32) {
+        self.link.question = None;
+        if let Some(order) = &mut self.order {
+            order.done = true;
+        }
+        self.link.notes.push(Note::Completed { status });
+        self.say_finish(cx, mem, false);
+    }
+
+    /// The person gives up the file that is under way.
+    pub(super) fn give_up_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        match self.state {
+            // Its answer is under way: only then can the receiver be told.
+            Sending::File => self.unwanted = true,
+            Sending::Data => self.leave(cx, mem),
+            // It is whole at the receiver, or given up already.
+            _ => {}
+        }
+    }
+
+    pub(super) fn leave(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.notes.push(Note::Cancelled { by_peer: false });
+        self.flow_seek_is_void();
+        self.say_skip(cx, mem, false);
+    }
+
+    /// ZSKIP from a sender: receivers of Omen's line (and lrzsz 0.12.21) close the file as cut
+    /// short and are ready for the next.
+    pub(super) fn say_skip(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
+        if again && self.link.question.is_some_and(|question| question.copies >= MOST_SKIPS) {
+            self.link.take_message(b"(nothing: it does not let go of a single file)");
+            return self.fail(cx, mem, Blame::Local, FailureKind::Aborted);
+        }
+        self.enter(cx, Sending::Skip);
+        if self.close_frame(mem.out) {
+            if self.take_cut() {
+                self.link.say_bytes(cx, mem.out, AFTER_CUT);
+            }
+            self.link.say(cx, mem.out, &Header::hex(kind::ZSKIP, 0));
+        }
+        self.link.expect_answer(cx.now, again);
+    }
+
+    /// Ends the open frame of data with an empty subpacket: the receiver shall look for a header.
+    /// False if there is no room yet.
+    fn close_frame(&mut self, out: &mut [u8]) -> bool {
+        if !self.frame_is_open() {
+            return true;
+        }
+        let Some(room) = self.link.output.room(out, subpacket_room(0)) else { return false };
+        let form = if self.peer.rle { Form::Rle } else { self.peer.form };
+        let (_, len) = put_subpacket(&mut self.link.escaper, form, &[], end::ZCRCE, room);
+        self.link.output.push(len);
+        self.frame_is_closed();
+        true
+    }
+
+    /// The receiver has put the file aside.
+    pub(super) fn left(&mut self, cx: &mut Cx<'_>) {
+        self.link.answered(cx.now);
+        self.link.output.drop_unsent();
+        self.enter(cx, Sending::Close);
+        self.ask = Ask::Close { complete: false };
+    }
+}
