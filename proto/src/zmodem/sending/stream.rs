@@ -342,6 +342,12 @@ impl Core {
         self.count(position, used, coded, len);
         self.source.advance(used);
         self.flow.high = self.flow.high.max(after);
+        self.ended(cx, mem, end, after);
+        true
+    }
+
+    /// A subpacket that ends so, at this position, is queued.
+    fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, after: u64) {
         self.flow.open = matches!(end, end::ZCRCG | end::ZCRCQ);
         match end {
             end::ZCRCW => {
@@ -357,7 +363,6 @@ impl Core {
             end::ZCRCE => self.say_eof(cx, mem, false),
             _ => {}
         }
-        true
     }
 
     pub(super) fn frame_is_open(&self) -> bool {
