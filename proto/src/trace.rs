@@ -4,6 +4,7 @@
 //! first, then a word, then `key=value` pairs. Recording costs nothing when nobody listens.
 
 use crate::engine::Cx;
+use crate::stats::Stats;
 use crate::time::Instant;
 use core::fmt;
 
@@ -131,12 +132,16 @@ pub enum TraceEvent<'a> {
         /// Bytes that came before its end, since the start.
         at: u64,
     },
-    /// The port took bytes: how many there were in all by then.
+    /// The port took bytes: how many there were in all by then. A few that it took shortly before
+    /// are with them.
     Left {
         /// Bytes since the start.
         total: u64,
+        /// How long ago it took the first of those that had no line yet, in nanoseconds.
+        ago_ns: u64,
     },
-    /// Bytes came from the port: how many there were in all by then.
+    /// A receiver got bytes from the port: how many there were in all by then. Only where packets
+    /// begin and end, and where many come at a time.
     Came {
         /// Bytes since the start.
         total: u64,
@@ -207,7 +212,8 @@ impl fmt::Display for TraceEvent<'_> {
             Self::Got { kind, number, len, data, at } => {
                 write!(f, "got {kind} n={number} len={len} at={at} data={data}")
             }
-            Self::Left { total } => write!(f, "left total={total}"),
+            Self::Left { total, ago_ns: 0 } => write!(f, "left total={total}"),
+            Self::Left { total, ago_ns } => write!(f, "left total={total} ago={ago_ns}"),
             Self::Came { total } => write!(f, "came total={total}"),
             Self::Waiting(wait) => write!(f, "waiting for={}", wait.as_str()),
             Self::Duplicate { number } => write!(f, "duplicate n={number}"),
@@ -262,17 +268,60 @@ impl Waits {
     }
 }
 
-/// Leaves the trace of bytes that the port took, `total` since the start.
-pub(crate) fn trace_left(cx: &mut Cx<'_>, total: u64) {
-    if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Left { total });
+/// When bytes left, without a line for every single one: a port that is full takes them so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Leavings {
+    /// Bytes that have a line.
+    told: u64,
+    /// When the first that has none left.
+    since: Option<Instant>,
+}
+
+impl Leavings {
+    /// So many bytes have a line, and whatever was the last.
+    const MANY: u64 = 64;
+
+    /// Traces that the port has taken `total` bytes since the start; `pending` more wait for it.
+    pub(crate) fn note(self, cx: &mut Cx<'_>, total: u64, pending: usize) -> Self {
+        if !cx.trace.enabled() {
+            return self;
+        }
+        let since = self.since.unwrap_or(cx.now);
+        if pending > 0 && total - self.told < Self::MANY {
+            return Self { since: Some(since), ..self };
+        }
+        let ago_ns = cx.now.as_nanos() - since.as_nanos();
+        cx.trace.record(cx.now, &TraceEvent::Left { total, ago_ns });
+        Self { told: total, since: None }
     }
 }
 
-/// Leaves the trace of bytes that came, `total` since the start.
-pub(crate) fn trace_came(cx: &mut Cx<'_>, total: u64) {
-    if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Came { total });
+/// When bytes came, without a line for every single one: where packets begin and end, and many at
+/// a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Comings {
+    /// Packets that had ended, good or damaged.
+    packets: u64,
+    /// The last bytes ended one.
+    between: bool,
+}
+
+impl Comings {
+    /// So many bytes at a time always have a line.
+    const MANY: usize = 64;
+
+    /// Traces that `used` bytes came, with which there were so many since the start, and so many
+    /// packets had ended.
+    pub(crate) fn note(self, cx: &mut Cx<'_>, used: usize, stats: &Stats) -> Self {
+        if used == 0 || !cx.trace.enabled() {
+            return self;
+        }
+        let packets = stats.packets_in + stats.damaged;
+        let ended = packets != self.packets;
+        if self.between || ended || used >= Self::MANY {
+            cx.trace.record(cx.now, &TraceEvent::Came { total: stats.wire_in_bytes });
+        }
+        Self { packets, between: ended }
     }
 }
 

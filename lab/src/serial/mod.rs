@@ -262,8 +262,8 @@ impl Serial {
     }
 
     /// Lets the model catch up with the time.
-    fn advance(&mut self, now: Instant) {
-        self.now = self.now.max(now.as_nanos());
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        self.now = self.now.max(cx.now.as_nanos());
         if let Some(turn) = self.model.half_duplex {
             let turn = u64::try_from(turn.as_nanos()).unwrap_or(u64::MAX);
             while let Some(owner) = self.owner {
@@ -271,6 +271,10 @@ impl Serial {
                 let Some(at) = self.turns_at(end).filter(|at| *at <= self.now) else { break };
                 self.ways[end.index()].begin(at.saturating_add(turn));
                 self.ways[end.index()].usage.turnarounds += 1;
+                if cx.trace.enabled() {
+                    let name = ["turn_fwd", "turn_rev"][end.index()];
+                    cx.trace.record(Instant(at), &TraceEvent::Value { name, value: turn });
+                }
                 self.owner = Some(end);
             }
         }
@@ -319,7 +323,7 @@ impl Serial {
 
 impl Element for Serial {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
-        self.advance(cx.now);
+        self.advance(cx);
         self.take(end, bytes)
     }
 
@@ -335,7 +339,7 @@ impl Element for Serial {
     }
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
-        self.advance(cx.now);
+        self.advance(cx);
         let Some(arrived) = self.now.checked_sub(self.delay_ns()) else { return 0 };
         let from = end.other();
         let len = self.ways[from.index()].deliver(cx, from, arrived, into);

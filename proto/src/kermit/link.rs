@@ -15,7 +15,7 @@ use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Load, TraceEvent, Waits, trace_left};
+use crate::trace::{Comings, Leavings, Load, TraceEvent, Waits};
 use core::fmt::Write;
 
 /// Marks in the stream where packets end; as many packets may be queued at once.
@@ -222,6 +222,9 @@ pub(crate) struct Link {
     last_nak: Option<Instant>,
     /// What the trace says we wait for.
     pub(crate) waits: Waits,
+    /// What the trace says of bytes that leave, and of bytes that come.
+    pub(crate) leavings: Leavings,
+    pub(crate) comings: Comings,
     /// Parameter strings that looked damaged.
     doubted: u8,
 }
@@ -269,6 +272,8 @@ impl Link {
             spoke: Instant::ZERO,
             last_nak: None,
             waits: Waits::default(),
+            leavings: Leavings::default(),
+            comings: Comings::default(),
             doubted: 0,
             config,
         }
@@ -525,7 +530,8 @@ impl Link {
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             self.moved = cx.now;
-            trace_left(cx, self.stats.wire_out_bytes);
+            let total = self.stats.wire_out_bytes;
+            self.leavings = self.leavings.note(cx, total, self.output.pending());
         }
     }
 
@@ -623,12 +629,20 @@ impl Link {
     }
 
     /// Writes the agreement in words.
-    pub(crate) fn describe_agreement(&mut self) {
+    pub(crate) fn describe_agreement(&mut self, cx: &mut Cx<'_>) {
         let mut text = Text::<160>::new();
         let a = &self.agreed;
         let check = if a.forced_check { '5' } else { char::from(a.check.as_char()) };
         let long = a.send_long.map_or(u16::from(self.theirs.max_short), |long| long);
         let _ = write!(text, "window {}, packets to {long} bytes, check {check}", a.window);
+        if cx.trace.enabled() {
+            let (window, streaming) = (u64::from(a.window), u64::from(a.streaming));
+            let values =
+                [("window", window), ("packet", u64::from(long)), ("streaming", streaming)];
+            for (name, value) in values {
+                cx.trace.record(cx.now, &TraceEvent::Value { name, value });
+            }
+        }
         let mut also = |on: bool, word: &str| {
             if on {
                 let _ = write!(text, ", {word}");

@@ -16,7 +16,7 @@ use super::timing::line_time;
 use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Refusal};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, Wait, trace_came, trace_duplicate};
+use crate::trace::{TraceEvent, Wait, trace_duplicate};
 
 mod files;
 
@@ -252,9 +252,7 @@ impl Core {
         }
         mem.frame = frame;
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        if used > 0 {
-            trace_came(cx, self.link.stats.wire_in_bytes);
-        }
+        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
         used
     }
 
@@ -471,7 +469,7 @@ impl Core {
         self.link.settle();
         self.arrivals.agree(self.link.agreed.window);
         self.arrivals.advance();
-        self.link.describe_agreement();
+        self.link.describe_agreement(cx);
         self.enter(cx, Receiving::File);
     }
 

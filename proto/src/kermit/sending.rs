@@ -16,7 +16,7 @@ use super::timing::{RoundTrip, line_time};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, StoreError};
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent, Wait, trace_came};
+use crate::trace::{Again, Load, TraceEvent, Wait};
 
 mod files;
 
@@ -671,9 +671,6 @@ impl Core {
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        if used > 0 {
-            trace_came(cx, self.link.stats.wire_in_bytes);
-        }
         used
     }
 

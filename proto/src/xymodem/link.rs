@@ -8,7 +8,7 @@ use crate::engine::{Cx, Event, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Load, TraceEvent, Waits, trace_left};
+use crate::trace::{Comings, Leavings, Load, TraceEvent, Waits};
 
 /// Quiet that lets a failed transfer's last bytes run out.
 const DRAIN: Duration = Duration::from_millis(400);
@@ -123,6 +123,9 @@ pub(crate) struct Link {
     pub(crate) cut: bool,
     /// What the trace says we wait for.
     pub(crate) waits: Waits,
+    /// What the trace says of bytes that leave, and of bytes that come.
+    pub(crate) leavings: Leavings,
+    pub(crate) comings: Comings,
 }
 
 impl Link {
@@ -142,6 +145,8 @@ impl Link {
             cancels: 0,
             cut: false,
             waits: Waits::default(),
+            leavings: Leavings::default(),
+            comings: Comings::default(),
             config,
         }
     }
@@ -157,7 +162,8 @@ impl Link {
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             self.moved = cx.now;
-            trace_left(cx, self.stats.wire_out_bytes);
+            let total = self.stats.wire_out_bytes;
+            self.leavings = self.leavings.note(cx, total, self.words.pending());
         }
         len
     }

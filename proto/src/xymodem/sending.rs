@@ -10,7 +10,7 @@ use super::states::{SenderStep, Sending, on_word};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent, Wait, trace_came, trace_left};
+use crate::trace::{Again, Load, TraceEvent, Wait};
 
 mod files;
 mod queue;
@@ -446,7 +446,8 @@ impl Core {
         if len == 0 {
             return;
         }
-        trace_left(cx, self.link.stats.wire_out_bytes);
+        let total = self.link.stats.wire_out_bytes;
+        self.link.leavings = self.link.leavings.note(cx, total, self.queue.pending());
         self.link.moved = cx.now;
         self.busy_until = self.busy_until.max(cx.now) + self.link.config.line_time(len);
         self.lent = false;
@@ -487,9 +488,6 @@ impl Core {
             self.input(cx, mem, byte);
             // What follows is judged by what is out now.
             self.pump(cx, mem);
-        }
-        if used > 0 {
-            trace_came(cx, self.link.stats.wire_in_bytes);
         }
         used
     }

@@ -11,7 +11,7 @@ use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Load, TraceEvent, Waits, trace_left};
+use crate::trace::{Comings, Leavings, Load, TraceEvent, Waits};
 
 /// Longest name of a file on the wire.
 pub(crate) const MAX_NAME: usize = 1024;
@@ -245,6 +245,9 @@ pub(crate) struct Link {
     pub(crate) timing: RoundTrip,
     /// What the trace says we wait for.
     pub(crate) waits: Waits,
+    /// What the trace says of bytes that leave, and of bytes that come.
+    pub(crate) leavings: Leavings,
+    pub(crate) comings: Comings,
 }
 
 impl Link {
@@ -264,6 +267,8 @@ impl Link {
             moved: Instant::ZERO,
             spoke: Instant::ZERO,
             waits: Waits::default(),
+            leavings: Leavings::default(),
+            comings: Comings::default(),
             config,
         }
     }
@@ -319,7 +324,8 @@ impl Link {
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             self.moved = cx.now;
-            trace_left(cx, self.stats.wire_out_bytes);
+            let total = self.stats.wire_out_bytes;
+            self.leavings = self.leavings.note(cx, total, self.output.pending());
         }
         if let Some(question) = &mut self.question
             && question.left.is_none()

@@ -12,7 +12,7 @@ use super::states::{ReceiverStep, Receiving, at_receiver};
 use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, Wait, trace_came};
+use crate::trace::{TraceEvent, Wait};
 
 mod command;
 mod files;
@@ -352,9 +352,7 @@ impl Core {
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        if used > 0 {
-            trace_came(cx, self.link.stats.wire_in_bytes);
-        }
+        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
         used
     }
 

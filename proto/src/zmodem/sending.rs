@@ -17,7 +17,7 @@ use super::timing::line_time;
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, Wait, trace_came};
+use crate::trace::{TraceEvent, Wait};
 use core::fmt::Write;
 
 mod command;
@@ -260,9 +260,6 @@ impl Core {
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        if used > 0 {
-            trace_came(cx, self.link.stats.wire_in_bytes);
-        }
         used
     }
 

@@ -23,7 +23,7 @@ impl Core {
         let forced = self.link.config.locking_shift == Shift::Forced;
         self.link.agreed = agree(&self.ours, &self.link.theirs, true, forced);
         self.link.settle();
-        self.link.describe_agreement();
+        self.link.describe_agreement(cx);
         self.ask_next(cx);
     }
 

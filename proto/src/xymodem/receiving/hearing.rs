@@ -3,7 +3,7 @@
 use super::{Core, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, trace_came};
+use crate::trace::TraceEvent;
 use crate::xymodem::config::FirstEot;
 use crate::xymodem::frame::{
     ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SOH, WANT_CRC,
@@ -59,8 +59,8 @@ impl Core {
         }
         if used > 0 {
             self.heard = cx.now;
-            trace_came(cx, self.link.stats.wire_in_bytes);
         }
+        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
         used
     }
 

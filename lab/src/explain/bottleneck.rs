@@ -1,0 +1,64 @@
+//! The bottleneck in a sentence.
+
+use super::budget::Part;
+use super::{Account, Ends};
+
+/// From so many thousandths of file data on, the line itself is the limit.
+const FULL: u64 = 800;
+
+impl Account {
+    /// What held the transfer up most, in a sentence.
+    pub fn bottleneck(&self) -> String {
+        let payload = self.budget.permille(Part::Payload);
+        let cost = self.budget.largest_cost();
+        let Some((part, _)) = cost.filter(|_| payload < FULL) else {
+            let share = percent(payload);
+            return format!("The line is the limit: for {share} of the time it carried file data.");
+        };
+        let share = percent(self.budget.permille(part));
+        let unknown = if self.ends == Ends::Both {
+            ""
+        } else {
+            " Whether the line or the peer takes that time cannot be seen from one end."
+        };
+        match part {
+            Part::Acknowledgement => format!(
+                "Waiting for acknowledgements: for {share} of the time the line was idle, because \
+                 no more could be sent before an answer.{unknown}"
+            ),
+            Part::ThinkTime => format!(
+                "A computer: for {share} of the time the line was idle while an end was busy.\
+                 {unknown}"
+            ),
+            _ => format!("{} ({share} of the time).", cause(part)),
+        }
+    }
+}
+
+/// What a part means when it is the largest.
+const fn cause(part: Part) -> &'static str {
+    match part {
+        Part::Encoding => "Encoding: prefixes and escapes take much of the line",
+        Part::Framing => "Packets are short: their marks, lengths and checks take much of the line",
+        Part::Damage => "Noise: what came damaged had to come again",
+        Part::Loss => "Loss: packets that did not arrive had to come again",
+        Part::Timeout => "Timeouts: lost packets or answers were only noticed by waiting",
+        Part::GoBack => "Going back: after damage everything that had followed came again",
+        Part::TurnAround => "The line is half duplex, and turning it around takes much of the time",
+        Part::FlowControl => "Flow control: the line or the port did not take what was ready",
+        Part::Pause => "Pauses that the protocol makes for the peer's sake",
+        Part::Store => "The local file: reading or writing it held up the line",
+        Part::StartUp => "Start-up: most of the time passed before the first data",
+        Part::Closing => "Closing: most of the time passed after the last data",
+        _ => "Nothing was sent, for no reason that can be seen",
+    }
+}
+
+/// Thousandths as percent: whole ones, or with a decimal below ten.
+pub(super) fn percent(permille: u64) -> String {
+    if permille >= 100 {
+        format!("{} %", (permille + 5) / 10)
+    } else {
+        format!("{}.{} %", permille / 10, permille % 10)
+    }
+}

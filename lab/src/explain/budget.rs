@@ -1,0 +1,196 @@
+//! Where the time went, in parts that add up.
+
+use std::fmt;
+
+/// What a nanosecond of a transfer was spent on. Each belongs to exactly one of these.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// Bytes of the file were on the line, each for the first time.
+    Payload,
+    /// What encoding adds: prefixes, escapes, shifts, padding.
+    Encoding,
+    /// What packets add: marks, lengths, numbers, checks, line ends, packets that are no data.
+    Framing,
+    /// The line was idle: no more data may be sent before an acknowledgement.
+    Acknowledgement,
+    /// Sent again because it came damaged, and the waits that this caused.
+    Damage,
+    /// Sent again because later packets were acknowledged and this one was not.
+    Loss,
+    /// Sent again because no answer came in time, and the wait for it.
+    Timeout,
+    /// Sent again only because it had followed something that was damaged.
+    GoBack,
+    /// A half duplex line was being handed over.
+    TurnAround,
+    /// There were bytes to send, and the line or the port did not take them.
+    FlowControl,
+    /// Pauses that the protocol makes for the partner's sake.
+    Pause,
+    /// A computer at one of the ends was busy.
+    ThinkTime,
+    /// The sender's or the receiver's own file.
+    Store,
+    /// Until the first data of a file is on the line.
+    StartUp,
+    /// From the last data of a file to its end.
+    Closing,
+    /// The line was idle for no reason that can be seen.
+    Idle,
+}
+
+impl Part {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 16] = [
+        Self::Payload,
+        Self::Encoding,
+        Self::Framing,
+        Self::Acknowledgement,
+        Self::Damage,
+        Self::Loss,
+        Self::Timeout,
+        Self::GoBack,
+        Self::TurnAround,
+        Self::FlowControl,
+        Self::Pause,
+        Self::ThinkTime,
+        Self::Store,
+        Self::StartUp,
+        Self::Closing,
+        Self::Idle,
+    ];
+
+    /// Its name in JSON.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Payload => "payload",
+            Self::Encoding => "encoding",
+            Self::Framing => "framing",
+            Self::Acknowledgement => "acknowledgement",
+            Self::Damage => "retransmission_damage",
+            Self::Loss => "retransmission_loss",
+            Self::Timeout => "retransmission_timeout",
+            Self::GoBack => "retransmission_go_back",
+            Self::TurnAround => "turn_around",
+            Self::FlowControl => "flow_control",
+            Self::Pause => "pause",
+            Self::ThinkTime => "think_time",
+            Self::Store => "store",
+            Self::StartUp => "start_up",
+            Self::Closing => "closing",
+            Self::Idle => "idle",
+        }
+    }
+
+    /// Its name for a person; at most 26 characters.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Payload => "file data on the line",
+            Self::Encoding => "prefixes and escapes",
+            Self::Framing => "packet framing",
+            Self::Acknowledgement => "waiting for acknowledgement",
+            Self::Damage => "again: damaged",
+            Self::Loss => "again: lost",
+            Self::Timeout => "again: timeout",
+            Self::GoBack => "again: after a damaged one",
+            Self::TurnAround => "line turn-around",
+            Self::FlowControl => "flow control",
+            Self::Pause => "pauses of the protocol",
+            Self::ThinkTime => "think-time of a computer",
+            Self::Store => "own file",
+            Self::StartUp => "start-up",
+            Self::Closing => "closing",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// How the time of a transfer divides into parts, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Budget {
+    ns: [u64; Part::ALL.len()],
+}
+
+impl Budget {
+    /// The time of one part, in nanoseconds.
+    pub const fn of(&self, part: Part) -> u64 {
+        self.ns[part as usize]
+    }
+
+    /// All parts together.
+    pub fn total(&self) -> u64 {
+        self.ns.iter().sum()
+    }
+
+    /// The part that took longest other than the file itself, with its time; `None` if there is
+    /// nothing but the file.
+    pub fn largest_cost(&self) -> Option<(Part, u64)> {
+        let costs = Part::ALL.into_iter().filter(|part| *part != Part::Payload);
+        costs.map(|part| (part, self.of(part))).filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns)
+    }
+
+    /// The share of a part, in thousandths, rounded.
+    pub fn permille(&self, part: Part) -> u64 {
+        share(self.of(part), self.total())
+    }
+
+    pub(super) fn add(&mut self, part: Part, ns: u64) {
+        self.ns[part as usize] += ns;
+    }
+
+    /// Divides `ns` in proportion to some weights; what is left over goes to `rest`.
+    pub(super) fn divide(&mut self, ns: u64, weights: &[(Part, u64)], whole: u64, rest: Part) {
+        let mut left = ns;
+        for (part, weight) in weights {
+            let most = u128::from(ns) * u128::from(*weight);
+            let take = most.checked_div(u128::from(whole)).unwrap_or(0);
+            let take = u64::try_from(take).unwrap_or(u64::MAX).min(left);
+            self.add(*part, take);
+            left -= take;
+        }
+        self.add(rest, left);
+    }
+}
+
+/// `part` of `whole` in thousandths, rounded.
+pub(super) fn share(part: u64, whole: u64) -> u64 {
+    let twice = u128::from(part) * 2000 + u128::from(whole);
+    u64::try_from(twice.checked_div(u128::from(whole) * 2).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = Part::ALL.into_iter().map(|part| (part.key(), self.of(part)));
+        f.debug_map().entries(parts.filter(|(_, ns)| *ns > 0)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_division_loses_nothing() {
+        let mut budget = Budget::default();
+        let weights = [(Part::Payload, 80), (Part::Encoding, 13)];
+        budget.divide(1_000_003, &weights, 94, Part::Framing);
+        assert_eq!(budget.total(), 1_000_003);
+        assert_eq!(budget.of(Part::Payload), 1_000_003 * 80 / 94);
+        // Weights that claim too much get no more than there is.
+        budget.divide(10, &[(Part::Payload, 9), (Part::Encoding, 9)], 9, Part::Framing);
+        assert_eq!(budget.total(), 1_000_013);
+        budget.divide(7, &[(Part::Payload, 9)], 0, Part::Idle);
+        assert_eq!(budget.of(Part::Idle), 7);
+    }
+
+    #[test]
+    fn each_part_has_a_place_and_names_of_its_own() {
+        for (index, part) in Part::ALL.into_iter().enumerate() {
+            assert_eq!(part as usize, index);
+            assert!(part.title().len() <= 27, "{}", part.title());
+        }
+        let mut keys = Part::ALL.map(Part::key);
+        keys.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

@@ -1,0 +1,226 @@
+//! One line of a trace: `TIME who word key=value...`.
+
+use std::fmt;
+use wetstring_proto::{Again, Wait};
+
+/// Something in a trace that cannot be used, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadTrace {
+    /// Line, counted from 1; `None` if the trace as a whole is to blame.
+    pub line: Option<usize>,
+    /// What was expected, and what came.
+    pub message: String,
+}
+
+impl fmt::Display for BadTrace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for BadTrace {}
+
+/// What a line tells, as far as an account needs it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    Sent(Sent),
+    Got {
+        len: u64,
+        data: u64,
+        at: u64,
+    },
+    Left {
+        total: u64,
+        ago: u64,
+    },
+    Came {
+        total: u64,
+    },
+    Waiting(Wait),
+    Timeout,
+    Damaged {
+        len: u64,
+    },
+    Duplicate,
+    Settled,
+    Stats {
+        file: u64,
+    },
+    Value {
+        name: String,
+        value: u64,
+    },
+    Text {
+        name: String,
+        text: Vec<u8>,
+    },
+    /// Something that is of no interest here.
+    Other,
+}
+
+/// A packet that was handed to the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sent {
+    pub(super) time: u64,
+    pub(super) at: u64,
+    pub(super) len: u64,
+    pub(super) data: u64,
+    pub(super) file: u64,
+    pub(super) old: u64,
+    pub(super) again: u64,
+    pub(super) why: Option<Again>,
+}
+
+/// A line of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Line<'a> {
+    pub(super) time: u64,
+    pub(super) who: &'a str,
+    pub(super) said: Said,
+}
+
+const EXPECTED: &str = "expected a line of a trace, such as `1.250000000 A sent D n=3 len=94`";
+
+/// Reads a line, which has the number `index` + 1.
+pub(super) fn line(index: usize, text: &str) -> Result<Line<'_>, BadTrace> {
+    let bad = || {
+        let mut got: String = text.chars().take(40).flat_map(char::escape_default).collect();
+        if text.chars().count() > 40 {
+            got.push_str("...");
+        }
+        BadTrace { line: Some(index + 1), message: format!("{EXPECTED}, got `{got}`") }
+    };
+    let mut words = text.splitn(4, ' ');
+    let time = words.next().and_then(time).ok_or_else(bad)?;
+    let who = words.next().filter(|who| !who.is_empty()).ok_or_else(bad)?;
+    let word = words.next().filter(|word| !word.is_empty()).ok_or_else(bad)?;
+    let rest = words.next().unwrap_or_default();
+    let said = said(word, rest, time).ok_or_else(bad)?;
+    Ok(Line { time, who, said })
+}
+
+/// Seconds with nine decimals, in nanoseconds.
+fn time(text: &str) -> Option<u64> {
+    let (seconds, nanos) = text.split_once('.')?;
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if nanos.len() != 9 || !digits(nanos) || !digits(seconds) {
+        return None;
+    }
+    let seconds: u64 = seconds.parse().ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanos.parse().ok()?)
+}
+
+/// The value of a key; `None` for one that is no number, or that is not there and has no
+/// `default`.
+fn number(rest: &str, key: &str, default: Option<u64>) -> Option<u64> {
+    let mut pairs = rest.split(' ').filter_map(|pair| pair.split_once('='));
+    match pairs.find(|(name, _)| *name == key) {
+        None => default,
+        Some((_, value)) => value.parse().ok(),
+    }
+}
+
+fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
+    let must = |key| number(rest, key, None);
+    let may = |key| number(rest, key, Some(0));
+    Some(match word {
+        "sent" => Said::Sent(Sent {
+            time,
+            at: must("at")?,
+            len: must("len")?,
+            data: may("data")?,
+            file: may("file")?,
+            old: may("old")?,
+            again: may("again")?,
+            why: rest.split_once("why=").and_then(|(_, why)| {
+                Again::ALL.into_iter().find(|again| Some(again.as_str()) == why.split(' ').next())
+            }),
+        }),
+        "got" => Said::Got { len: must("len")?, data: may("data")?, at: must("at")? },
+        "left" => Said::Left { total: must("total")?, ago: may("ago")? },
+        "came" => Said::Came { total: must("total")? },
+        "waiting" => {
+            let cause = rest.strip_prefix("for=")?;
+            Said::Waiting(Wait::ALL.into_iter().find(|wait| wait.as_str() == cause)?)
+        }
+        "timeout" => Said::Timeout,
+        // Its reason may have blanks in it; the length stands last.
+        "damaged" => Said::Damaged { len: must("len")? },
+        "duplicate" => Said::Duplicate,
+        "settled" => Said::Settled,
+        "stats" => Said::Stats { file: must("file")? },
+        "value" => {
+            let (name, value) = rest.split_once('=')?;
+            Said::Value { name: name.to_owned(), value: value.parse().ok()? }
+        }
+        "text" => {
+            let (name, text) = rest.split_once('=')?;
+            Said::Text { name: name.to_owned(), text: unescape(text)? }
+        }
+        _ => Said::Other,
+    })
+}
+
+/// Takes back what [`slice::escape_ascii`] does.
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut out = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        out.push(match bytes.next()? {
+            b't' => b'\t',
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b'x' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                let (high, low) = (digit(bytes.next()?)?, digit(bytes.next()?)?);
+                u8::try_from(high * 16 + low).ok()?
+            }
+            other => other,
+        });
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back_as_they_were() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(unescape(&all.escape_ascii().to_string()), Some(all));
+        assert_eq!(unescape("a\\x4"), None);
+        assert_eq!(unescape("\\"), None);
+    }
+
+    #[test]
+    fn a_packet_is_read() {
+        let text = "1.000000250 A sent D n=3 len=94 at=200 data=88 file=80 old=80 again=1 why=nak";
+        let Ok(Line { time, who: "A", said: Said::Sent(sent) }) = line(0, text) else {
+            panic!("expected a packet")
+        };
+        assert_eq!((time, sent.at, sent.len, sent.data), (1_000_000_250, 200, 94, 88));
+        assert_eq!((sent.file, sent.old, sent.again, sent.why), (80, 80, 1, Some(Again::Nak)));
+    }
+
+    #[test]
+    fn what_is_no_line_of_a_trace_is_named() {
+        for text in
+            ["", "hello", "1.0 A sent D", "x.000000000 A state", "1.000000000 A", "1.000000000"]
+        {
+            let bad = line(6, text).unwrap_err();
+            assert_eq!(bad.line, Some(7));
+            assert!(bad.to_string().starts_with("line 7: expected a line of a trace"), "{bad}");
+        }
+        assert!(line(0, "1.000000000 A sent D n=3 len=x at=1").is_err());
+        assert!(line(0, "1.000000000 A sent D n=3 len=4").is_err(), "where it stands is needed");
+        assert!(line(0, "1.000000000 B event FileDone { size: 3 }").is_ok(), "others may say more");
+    }
+}

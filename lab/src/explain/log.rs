@@ -1,0 +1,259 @@
+//! A trace, sorted by who said what.
+
+use super::line::{BadTrace, Said, Sent, line};
+use std::fmt;
+use wetstring_proto::Wait;
+
+/// What one engine did.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Side {
+    pub(super) who: String,
+    pub(super) sent: Vec<Sent>,
+    /// When bytes left, and how many had when the last of them had.
+    pub(super) left: Vec<(u64, u64)>,
+    pub(super) got: Vec<Got>,
+    /// Time, and bytes that had come by then.
+    pub(super) came: Vec<(u64, u64)>,
+    pub(super) waits: Vec<(u64, Wait)>,
+    pub(super) timeouts: Vec<u64>,
+    /// Time, and bytes given up.
+    pub(super) damaged: Vec<(u64, u64)>,
+    /// When its files began.
+    pub(super) files: Vec<u64>,
+    /// When its computer was busy: from, to.
+    pub(super) busy: Vec<(u64, u64)>,
+    pub(super) settled: Option<u64>,
+    /// File bytes by its own count.
+    pub(super) file_bytes: Option<u64>,
+    /// Values it told, the last one of each name.
+    pub(super) values: Vec<(String, u64)>,
+}
+
+/// A packet that came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Got {
+    pub(super) time: u64,
+    pub(super) len: u64,
+    pub(super) data: u64,
+    pub(super) at: u64,
+    /// It had come before.
+    pub(super) duplicate: bool,
+}
+
+impl Side {
+    /// A value by its name.
+    pub(super) fn value(&self, name: &str) -> Option<u64> {
+        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    fn is_engine(&self) -> bool {
+        !self.sent.is_empty() || !self.got.is_empty()
+    }
+
+    /// File bytes that it sent, each time counted.
+    fn file_sent(&self) -> u64 {
+        self.sent.iter().map(|sent| sent.file).sum()
+    }
+
+    fn data_got(&self) -> u64 {
+        self.got.iter().map(|got| got.data).sum()
+    }
+
+    fn take(&mut self, time: u64, said: Said) {
+        match said {
+            Said::Sent(sent) => self.sent.push(sent),
+            Said::Got { len, data, at } => {
+                self.got.push(Got { time, len, data, at, duplicate: false });
+            }
+            Said::Left { total, ago } => self.left.push((time.saturating_sub(ago), total)),
+            Said::Came { total } => self.came.push((time, total)),
+            Said::Waiting(wait) => self.waits.push((time, wait)),
+            Said::Timeout => self.timeouts.push(time),
+            Said::Damaged { len } => self.damaged.push((time, len)),
+            Said::Duplicate => {
+                if let Some(got) = self.got.last_mut() {
+                    got.duplicate = true;
+                }
+            }
+            Said::Settled => self.settled = Some(time),
+            Said::Stats { file } => self.file_bytes = Some(file),
+            Said::Text { name, .. } if name == "file" => self.files.push(time),
+            Said::Value { name, value } if name == "think" => {
+                self.busy.push((time, time.saturating_add(value)));
+            }
+            Said::Value { name, value } => {
+                self.values.retain(|(known, _)| *known != name);
+                self.values.push((name, value));
+            }
+            Said::Text { .. } | Said::Other => {}
+        }
+    }
+}
+
+/// Why a direction of the line could not carry anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum HoldKind {
+    /// Half duplex: the line is being turned to or from this direction.
+    Turn,
+    /// Half duplex: the other direction has the line.
+    Other,
+    /// The receiver of the direction said stop.
+    Flow,
+}
+
+/// A time in which a direction could not carry anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Hold {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) kind: HoldKind,
+}
+
+/// The whole trace.
+#[derive(Clone, Default)]
+pub(super) struct Log {
+    /// When both outcomes were fixed, or the last line was written.
+    pub(super) end: u64,
+    /// The engine that sent the data, if the trace has what it did.
+    pub(super) sender: Option<Side>,
+    /// The engine that received it.
+    pub(super) receiver: Option<Side>,
+    /// What the run says of itself.
+    pub(super) values: Vec<(String, u64)>,
+    pub(super) texts: Vec<(String, Vec<u8>)>,
+    /// Holds of the direction of the data, in order and without overlap.
+    pub(super) holds: Vec<Hold>,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+/// An event of what lies between: time, name, value.
+type ElementValue = (u64, String, u64);
+
+impl Log {
+    /// Reads a trace.
+    pub(super) fn read<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Self, BadTrace> {
+        let mut log = Self::default();
+        let mut sides: Vec<Side> = Vec::new();
+        let mut element: Vec<ElementValue> = Vec::new();
+        let mut last = None;
+        for (index, text) in lines.enumerate() {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let line = line(index, text)?;
+            last = Some(line.time);
+            match (line.who, line.said) {
+                ("run", Said::Value { name, value }) => log.values.push((name, value)),
+                ("run", Said::Text { name, text }) => log.texts.push((name, text)),
+                (who, Said::Value { name, value }) if who.starts_with("line") => {
+                    element.push((line.time, name, value));
+                }
+                (who, said) => {
+                    let known = sides.iter().position(|side| side.who == who);
+                    let at = known.unwrap_or_else(|| {
+                        sides.push(Side { who: who.to_owned(), ..Side::default() });
+                        sides.len() - 1
+                    });
+                    sides[at].take(line.time, said);
+                }
+            }
+        }
+        sides.retain(Side::is_engine);
+        if sides.is_empty() {
+            let message = match last {
+                None => "expected the trace of a transfer, got an empty file",
+                Some(_) => "expected the trace of a transfer, got one without a packet",
+            };
+            return Err(BadTrace { line: None, message: message.to_owned() });
+        }
+        let all_settled = sides.iter().map(|side| side.settled).collect::<Option<Vec<_>>>();
+        let settled = all_settled.and_then(|times| times.into_iter().max());
+        log.end = settled.or(last).unwrap_or_default();
+        log.assign(sides);
+        log.hold(element);
+        Ok(log)
+    }
+
+    /// Finds out who sent the data.
+    fn assign(&mut self, mut sides: Vec<Side>) {
+        let way = self.text("way");
+        let most = |measure: fn(&Side) -> u64, sides: &[Side]| {
+            let by = |(_, side): &(usize, &Side)| measure(side);
+            let best = sides.iter().enumerate().max_by_key(by)?;
+            (measure(best.1) > 0).then_some(best.0)
+        };
+        let sender = most(Side::file_sent, &sides);
+        let receiver = most(Side::data_got, &sides);
+        match (sender, receiver) {
+            (Some(sender), _) => self.sender = Some(sides.swap_remove(sender)),
+            (None, Some(receiver)) => self.receiver = Some(sides.swap_remove(receiver)),
+            (None, None) if way == Some("receive") => self.receiver = sides.pop(),
+            (None, None) => self.sender = Some(sides.swap_remove(0)),
+        }
+        match &self.receiver {
+            None => self.receiver = sides.pop(),
+            Some(_) => self.sender = sides.pop(),
+        }
+    }
+
+    /// A text that the run says of itself.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let (_, text) = self.texts.iter().find(|(known, _)| known == name)?;
+        std::str::from_utf8(text).ok()
+    }
+
+    /// A value that the run says of itself.
+    pub(super) fn value(&self, name: &str) -> Option<u64> {
+        self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// Finds out when the direction of the data was held.
+    fn hold(&mut self, mut element: Vec<ElementValue>) {
+        // The laboratory calls the direction from A forward.
+        let backward = self.sender.as_ref().is_some_and(|side| side.who == "B");
+        let (ours, theirs) = if backward { ("_rev", "_fwd") } else { ("_fwd", "_rev") };
+        element.sort_by_key(|(time, ..)| *time);
+        let (mut away, mut stopped) = (None, None);
+        let mut holds = Vec::new();
+        for (time, name, value) in element {
+            if name == format!("turn{theirs}") {
+                let turned = time.saturating_add(value);
+                holds.push(Hold { from: time, to: turned, kind: HoldKind::Turn });
+                away = Some(turned);
+            } else if name == format!("turn{ours}") {
+                if let Some(from) = away.take().filter(|from| *from < time) {
+                    holds.push(Hold { from, to: time, kind: HoldKind::Other });
+                }
+                let turned = time.saturating_add(value);
+                holds.push(Hold { from: time, to: turned, kind: HoldKind::Turn });
+            } else if name == format!("held{ours}") {
+                match (stopped, value) {
+                    (None, 1..) => stopped = Some(time),
+                    (Some(from), 0) => {
+                        holds.push(Hold { from, to: time, kind: HoldKind::Flow });
+                        stopped = None;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let open = [(away, HoldKind::Other), (stopped, HoldKind::Flow)];
+        for (from, kind) in open {
+            holds.extend(from.map(|from| Hold { from, to: self.end.max(from), kind }));
+        }
+        holds.sort_by_key(|hold| hold.from);
+        let mut free = 0;
+        for hold in holds {
+            let hold = Hold { from: hold.from.max(free), ..hold };
+            if hold.from < hold.to {
+                free = hold.to;
+                self.holds.push(hold);
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Where the time of a transfer went, what held it up, and what would help.
+//!
+//! ```text
+//! trace -> lines -> who sent, who received -> the line's clock -> budget -> bottleneck
+//!                                 \-> scenario -> replays with one setting changed -> advice
+//! ```
+//!
+//! An account is made from a trace alone, be it of a run in the laboratory, which has both ends
+//! and what lay between, or of one end of a real transfer. Every nanosecond from the start to the
+//! moment at which the outcome was fixed belongs to exactly one [`Part`]; `docs/explain.md` says
+//! what each means and how it is found.
+//!
+//! # What a trace has
+//!
+//! The events of the engines ([`wetstring_proto::TraceEvent`]), by whoever is called `A` and `B`
+//! or `sender` and `receiver`; `settled` when an outcome is fixed, `stats` at the end. A run says of
+//! itself, as `run`: `protocol`, `way`, `scenario`, `millicps`, `rate_bps`, `reliable`, `set`, `path`,
+//! `directory`, `bytes`. Elements say, as `line`, with `_fwd` for the direction from A and `_rev`
+//! for the other:
+//!
+//! | value | meaning |
+//! |---|---|
+//! | `turn_fwd=NS` | a half duplex line is being turned to this direction, which takes so long |
+//! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it goes on |
+//!
+//! and a computer, as `A` or `B`, `think=NS`: it is busy for so long. Anything else is passed over.
+
+mod advice;
+mod bottleneck;
+mod budget;
+mod clock;
+mod estimate;
+mod line;
+mod log;
+mod page;
+mod receiving;
+mod sending;
+mod table;
+
+pub use advice::{Advice, Change, NoAdvice, Trial};
+pub use budget::{Budget, Part};
+pub use line::BadTrace;
+
+use crate::scenario::{BadScenario, Scenario};
+use clock::Rate;
+use estimate::Estimate;
+use log::Log;
+use wetstring_proto::{Instant, TraceEvent};
+
+/// Which ends of the transfer a trace tells of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// Both.
+    Both,
+    /// Only the one that sent.
+    Sender,
+    /// Only the one that received.
+    Receiver,
+}
+
+/// How the rate of the line is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RateSource {
+    /// The trace says it.
+    Told,
+    /// Whoever asked said it.
+    Given,
+    /// It is the best that was seen; the line may be faster.
+    Measured,
+    /// It is too fast to be seen: its time is taken for none.
+    Unseen,
+}
+
+/// Where the time of a transfer went.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The parts.
+    pub budget: Budget,
+    /// From the start to the moment at which every outcome was fixed, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// What it was made from.
+    pub ends: Ends,
+    /// What the line carries in the direction of the data, in characters per 1000 s, if it takes
+    /// any time.
+    pub millicps: Option<u64>,
+    /// How that is known.
+    pub rate_source: RateSource,
+    /// Bytes of files that were moved, each counted once.
+    pub file_bytes: u64,
+    /// The protocol, if the trace says it.
+    pub protocol: Option<String>,
+    log: Log,
+    estimate: Estimate,
+}
+
+impl Account {
+    /// Makes the account of a trace. `millicps` is what the line carries, in characters per
+    /// 1000 s, if it is known better than the trace knows it.
+    pub fn read<'a>(
+        lines: impl Iterator<Item = &'a str>,
+        millicps: Option<u64>,
+    ) -> Result<Self, BadTrace> {
+        let log = Log::read(lines)?;
+        let told = told_rate(&log);
+        let known = millicps.or(told.filter(|rate| *rate > 0));
+        let takes_no_time = millicps.is_none() && told == Some(0);
+        let ends = match (&log.sender, &log.receiver) {
+            (Some(_), Some(_)) => Ends::Both,
+            (_, None) => Ends::Sender,
+            (None, _) => Ends::Receiver,
+        };
+        let estimate = match (&log.sender, &log.receiver) {
+            (Some(sender), _) => estimate::of_sender(sender, known),
+            (None, Some(receiver)) => estimate::of_receiver(receiver, known),
+            (None, None) => Estimate::default(),
+        };
+        let millicps = estimate.millicps.filter(|_| !takes_no_time);
+        let rate_source = match (known, millicps) {
+            (Some(_), _) if told == known => RateSource::Told,
+            (Some(_), _) => RateSource::Given,
+            (None, Some(_)) => RateSource::Measured,
+            (None, None) if takes_no_time => RateSource::Told,
+            (None, None) => RateSource::Unseen,
+        };
+        let rate = Rate { millicps };
+        let budget = match (&log.sender, &log.receiver) {
+            (Some(sender), _) => sending::budget(&log, sender, rate),
+            (None, Some(receiver)) => receiving::budget(&log, receiver, rate),
+            (None, None) => Budget::default(),
+        };
+        let counted = log.sender.as_ref().or(log.receiver.as_ref());
+        let sent = log.sender.iter().flat_map(|side| &side.sent);
+        let fresh = sent.map(|sent| sent.file - sent.old.min(sent.file)).sum();
+        let file_bytes = counted.and_then(|side| side.file_bytes).unwrap_or(fresh);
+        let protocol = log.text("protocol").map(str::to_owned);
+        Ok(Self {
+            budget,
+            elapsed_ns: log.end,
+            ends,
+            millicps,
+            rate_source,
+            file_bytes,
+            protocol,
+            log,
+            estimate,
+        })
+    }
+
+    /// The median time from the last byte of a packet on the line to its answer, in nanoseconds,
+    /// if there were packets that were answered one by one.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        self.estimate.round_trip_ns
+    }
+
+    /// Packets that had to come again, not counting those that only had followed one.
+    pub fn errors(&self) -> u64 {
+        self.estimate.errors
+    }
+
+    /// The directory that paths of the trace are relative to.
+    pub fn directory(&self) -> Option<&str> {
+        self.log.text("directory")
+    }
+}
+
+/// The rate that the trace tells of; 0 if it tells that the line takes no time.
+fn told_rate(log: &Log) -> Option<u64> {
+    let of_bits = || log.value("rate_bps").filter(|rate| *rate > 0).map(|rate| rate * 100);
+    log.value("millicps").or_else(of_bits)
+}
+
+/// What a run of a scenario says of itself at the head of its trace, so that it can be replayed.
+/// `text` is the scenario's file, `settings` what overrides it, as for [`Scenario::parse_with`].
+pub fn header(
+    name: &str,
+    text: &str,
+    settings: &[String],
+    scenario: &Scenario,
+) -> Result<Vec<String>, BadScenario> {
+    let table = table::merged(name, text, settings)?;
+    let text = table::text(&table);
+    let events = [
+        TraceEvent::Text { name: "protocol", text: scenario.protocol().name().as_bytes() },
+        TraceEvent::Value { name: "millicps", value: scenario.limit_millicps().unwrap_or(0) },
+        TraceEvent::Text { name: "scenario", text: text.as_bytes() },
+    ];
+    Ok(events.iter().map(|event| format!("{} run {event}", Instant::ZERO)).collect())
+}

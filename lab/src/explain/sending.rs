@@ -1,0 +1,362 @@
+//! The account of a transfer by what its sender did.
+//!
+//! The sender says which bytes the port took and what they were; the clock says when the line
+//! carried them. What remains is idle line, which belongs to what the sender waited for.
+
+use super::budget::{Budget, Part};
+use super::clock::{Busy, Clock, Rate};
+use super::line::Sent;
+use super::log::{Hold, HoldKind, Log, Side};
+use wetstring_proto::{Again, Wait};
+
+/// Bytes of the stream that belong to one packet, its line end included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) sent: Sent,
+    /// Bytes up to the next packet.
+    pub(super) len: u64,
+}
+
+impl Piece {
+    fn has_data(&self) -> bool {
+        self.sent.file > 0
+    }
+}
+
+/// The packets with the bytes that they take in the stream. What was dropped before it left is not
+/// there: a packet ends where the next one begins.
+pub(super) fn pieces(side: &Side) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::with_capacity(side.sent.len());
+    for sent in &side.sent {
+        while let Some(last) = pieces.last_mut() {
+            if last.sent.at < sent.at {
+                last.len = sent.at - last.sent.at;
+                break;
+            }
+            pieces.pop();
+        }
+        pieces.push(Piece { sent: *sent, len: sent.len });
+    }
+    // Whatever left behind the last packet is its line end.
+    let total = side.left.last().map_or(0, |(_, total)| *total);
+    if let Some(last) = pieces.last_mut() {
+        last.len = last.len.max(total.saturating_sub(last.sent.at));
+    }
+    pieces
+}
+
+/// Puts everything that left onto the line, with the index of its piece; bytes in front of the
+/// first packet count to it.
+pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold]) -> Vec<Busy> {
+    if pieces.is_empty() {
+        return Vec::new();
+    }
+    let mut clock = Clock::new(rate, holds);
+    let (mut position, mut index) = (0, 0);
+    for (time, total) in &side.left {
+        while position < *total {
+            while pieces.get(index + 1).is_some_and(|next| next.sent.at <= position) {
+                index += 1;
+            }
+            let next = pieces.get(index + 1).map_or(u64::MAX, |next| next.sent.at);
+            let count = (*total).min(next) - position;
+            clock.put(*time, count, index);
+            position += count;
+        }
+    }
+    clock.busy
+}
+
+/// Why something was sent again, as a part of the budget.
+const fn part_of(why: Option<Again>) -> Part {
+    match why {
+        Some(Again::Nak | Again::Answer) => Part::Damage,
+        Some(Again::Lost) => Part::Loss,
+        Some(Again::GoBack) => Part::GoBack,
+        _ => Part::Timeout,
+    }
+}
+
+/// A time whose idle part has a cause that is known only afterwards.
+#[derive(Clone, Copy, Debug)]
+struct Blame {
+    from: u64,
+    to: u64,
+    part: Part,
+}
+
+/// Looks back from each retransmission to what was waited for in vain.
+fn blames(sender: &Side, receiver: Option<&Side>) -> Vec<Blame> {
+    let mut triggers: Vec<(u64, Part)> =
+        sender.timeouts.iter().map(|time| (*time, Part::Timeout)).collect();
+    for sent in sender.sent.iter().filter(|sent| sent.again > 0 || sent.old > 0) {
+        let part = part_of(sent.why);
+        if part != Part::Timeout && !sender.timeouts.contains(&sent.time) {
+            triggers.push((sent.time, part));
+        }
+    }
+    triggers.sort_unstable();
+    triggers.dedup_by_key(|(time, _)| *time);
+    let mut blames = Vec::with_capacity(triggers.len());
+    let (mut heard, mut before) = (0, 0);
+    for (time, part) in triggers {
+        heard += sender.got[heard..].iter().take_while(|got| got.time < time).count();
+        let last = heard.checked_sub(1).map_or(0, |index| sender.got[index].time);
+        let from = last.max(before);
+        let part = match receiver {
+            // The receiver asked because nothing came, not because something came damaged.
+            Some(side) if part == Part::Damage && asked_in_vain(side, from, time) => Part::Timeout,
+            _ => part,
+        };
+        blames.push(Blame { from, to: time, part });
+        before = time;
+    }
+    blames
+}
+
+/// Whether the last thing that went wrong at the receiver between these times was that it had
+/// waited for too long.
+fn asked_in_vain(receiver: &Side, from: u64, to: u64) -> bool {
+    let within = |time: &u64| (from..=to).contains(time);
+    let timeout = receiver.timeouts.iter().rev().find(|time| within(time));
+    let damaged = receiver.damaged.iter().rev().map(|(time, _)| time).find(|time| within(time));
+    timeout > damaged
+}
+
+/// When the data of one file was on the line, and when the next file began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Phase {
+    pub(super) begins: u64,
+    pub(super) ends: u64,
+    pub(super) next_file: u64,
+}
+
+/// The phases of the files, in order. `data` are the spans of data with the time of their sending.
+pub(super) fn phases(files: &[u64], data: impl Iterator<Item = (u64, u64, u64)>) -> Vec<Phase> {
+    let mut phases: Vec<(usize, Phase)> = Vec::new();
+    for (sent, from, to) in data {
+        let file = files.iter().take_while(|begins| **begins <= sent).count();
+        match phases.last_mut() {
+            Some((known, phase)) if *known == file => phase.ends = phase.ends.max(to),
+            _ => {
+                let next_file = files.get(file).copied().unwrap_or(u64::MAX);
+                phases.push((file, Phase { begins: from, ends: to, next_file }));
+            }
+        }
+    }
+    phases.into_iter().map(|(_, phase)| phase).collect()
+}
+
+/// What a moment outside the data of all files belongs to; `None` in the middle of data.
+pub(super) fn outside(phases: &[Phase], from: u64) -> Option<Part> {
+    let after = phases.iter().take_while(|phase| phase.begins <= from).count();
+    let Some(phase) = after.checked_sub(1).map(|index| phases[index]) else {
+        return Some(Part::StartUp);
+    };
+    if from < phase.ends {
+        None
+    } else if from < phase.next_file || after == phases.len() {
+        Some(Part::Closing)
+    } else {
+        Some(Part::StartUp)
+    }
+}
+
+/// Divides the time of the transfer.
+pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
+    let pieces = pieces(sender);
+    let busy = on_line(sender, &pieces, rate, &log.holds);
+    let data = busy.iter().filter(|busy| pieces[busy.what].has_data());
+    let data = data.map(|busy| (pieces[busy.what].sent.time, busy.from, busy.to));
+    let phases = phases(&sender.files, data);
+    let receiver = log.receiver.as_ref();
+    let view = View {
+        pieces: &pieces,
+        phases: &phases,
+        idle: Idle {
+            holds: Cursor::new(log.holds.iter().map(|hold| (hold.from, hold.to, hold.kind))),
+            own: Cursor::new(sender.busy.iter().map(|busy| (busy.0, busy.1, ()))),
+            theirs: Cursor::new(
+                receiver.into_iter().flat_map(|side| &side.busy).map(|busy| (busy.0, busy.1, ())),
+            ),
+            blames: Cursor::new(
+                blames(sender, receiver)
+                    .into_iter()
+                    .map(|blame| (blame.from, blame.to, blame.part)),
+            ),
+            waits: Cursor::steps(&sender.waits, log.end),
+            queued: Cursor::new(queued(sender, log.end).into_iter()),
+        },
+    };
+    view.sweep(&busy, log.end)
+}
+
+/// When bytes waited for the port: from, to.
+fn queued(side: &Side, end: u64) -> Vec<(u64, u64, ())> {
+    let mut events: Vec<(u64, Option<u64>, Option<u64>)> = Vec::new();
+    events.extend(side.sent.iter().map(|sent| (sent.time, Some(sent.at + sent.len), None)));
+    events.extend(side.left.iter().map(|(time, total)| (*time, None, Some(*total))));
+    // What left at a moment left after it was queued.
+    events.sort_by_key(|(time, ..)| *time);
+    let (mut target, mut left, mut since) = (0, 0, None);
+    let mut spans = Vec::new();
+    for (time, queued, taken) in events {
+        target = queued.unwrap_or(target);
+        left = taken.unwrap_or(left);
+        match (since, left < target) {
+            (None, true) => since = Some(time),
+            (Some(from), false) => {
+                if from < time {
+                    spans.push((from, time, ()));
+                }
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    spans.extend(since.filter(|from| *from < end).map(|from| (from, end, ())));
+    spans
+}
+
+/// Spans in order of time, asked in order of time.
+struct Cursor<T> {
+    spans: Vec<(u64, u64, T)>,
+    at: usize,
+}
+
+impl<T: Copy> Cursor<T> {
+    fn new(spans: impl Iterator<Item = (u64, u64, T)>) -> Self {
+        let mut spans: Vec<_> = spans.filter(|(from, to, _)| from < to).collect();
+        spans.sort_by_key(|(from, ..)| *from);
+        Self { spans, at: 0 }
+    }
+
+    /// Each value lasts until the next one.
+    fn steps(steps: &[(u64, T)], end: u64) -> Self {
+        let ends = steps.iter().skip(1).map(|(time, _)| *time).chain([end]);
+        Self::new(steps.iter().zip(ends).map(|((from, value), to)| (*from, to, *value)))
+    }
+
+    /// What holds at this time, and until when that stays so.
+    fn at(&mut self, time: u64) -> (Option<T>, u64) {
+        while self.spans.get(self.at).is_some_and(|(_, to, _)| *to <= time) {
+            self.at += 1;
+        }
+        match self.spans.get(self.at) {
+            Some((from, to, value)) if *from <= time => (Some(*value), *to),
+            Some((from, ..)) => (None, *from),
+            None => (None, u64::MAX),
+        }
+    }
+}
+
+/// What an idle line may be idle for.
+struct Idle {
+    holds: Cursor<HoldKind>,
+    own: Cursor<()>,
+    theirs: Cursor<()>,
+    blames: Cursor<Part>,
+    waits: Cursor<Wait>,
+    queued: Cursor<()>,
+}
+
+impl Idle {
+    /// The part that an idle line at this time belongs to, and until when that stays so.
+    fn part(&mut self, time: u64) -> (Part, u64) {
+        let (hold, until) = self.holds.at(time);
+        let mut until = until;
+        let mut look = |next: u64| until = until.min(next);
+        let (own, next) = self.own.at(time);
+        look(next);
+        let (theirs, next) = self.theirs.at(time);
+        look(next);
+        let (blame, next) = self.blames.at(time);
+        look(next);
+        let (wait, next) = self.waits.at(time);
+        look(next);
+        let (queued, next) = self.queued.at(time);
+        look(next);
+        let wait = wait.unwrap_or(Wait::Nothing);
+        let part = match (hold, wait) {
+            (Some(HoldKind::Turn), _) => Part::TurnAround,
+            (Some(HoldKind::Flow), _) => Part::FlowControl,
+            _ if own.is_some() => Part::ThinkTime,
+            (_, Wait::Pause) => Part::Pause,
+            (_, Wait::Turn) => Part::TurnAround,
+            _ if blame.is_some() => blame.unwrap_or(Part::Timeout),
+            (_, Wait::Store) => Part::Store,
+            _ if queued.is_some() => Part::FlowControl,
+            (_, Wait::Window | Wait::Answer) if theirs.is_some() => Part::ThinkTime,
+            (_, Wait::Window | Wait::Answer) => Part::Acknowledgement,
+            (_, Wait::Partner) => Part::ThinkTime,
+            _ => Part::Idle,
+        };
+        (part, until)
+    }
+}
+
+struct View<'a> {
+    pieces: &'a [Piece],
+    phases: &'a [Phase],
+    idle: Idle,
+}
+
+impl View<'_> {
+    /// Goes through the time once; every nanosecond is added once.
+    fn sweep(mut self, busy: &[Busy], end: u64) -> Budget {
+        let mut budget = Budget::default();
+        let mut now = 0;
+        for busy in busy.iter().chain([&Busy { from: end, to: end, what: usize::MAX }]) {
+            let (from, to) = (busy.from.clamp(now, end), busy.to.min(end));
+            self.idle_span(&mut budget, now, from);
+            now = from;
+            if from < to {
+                self.busy_span(&mut budget, from, to, busy.what);
+                now = to;
+            }
+        }
+        budget
+    }
+
+    fn idle_span(&mut self, budget: &mut Budget, mut now: u64, to: u64) {
+        while now < to {
+            let (part, until) = self.idle.part(now);
+            let until = until.min(to).min(self.border(now));
+            budget.add(outside(self.phases, now).unwrap_or(part), until - now);
+            now = until;
+        }
+    }
+
+    /// The next time after `now` at which data begins or ends, or a file begins.
+    fn border(&self, now: u64) -> u64 {
+        let borders = self.phases.iter().flat_map(|p| [p.begins, p.ends, p.next_file]);
+        borders.filter(|border| *border > now).min().unwrap_or(u64::MAX)
+    }
+
+    fn busy_span(&self, budget: &mut Budget, mut now: u64, to: u64, what: usize) {
+        while now < to {
+            let until = self.border(now).min(to);
+            match outside(self.phases, now) {
+                Some(part) => budget.add(part, until - now),
+                None => divide(budget, until - now, &self.pieces[what]),
+            }
+            now = until;
+        }
+    }
+}
+
+/// Divides the line time of a packet.
+fn divide(budget: &mut Budget, ns: u64, piece: &Piece) {
+    let Piece { sent, len } = piece;
+    if !piece.has_data() {
+        let again = sent.again > 0;
+        return budget.add(if again { part_of(sent.why) } else { Part::Framing }, ns);
+    }
+    // A packet may be new only in part.
+    let old = u128::from(ns) * u128::from(sent.old) / u128::from(sent.file);
+    let old = u64::try_from(old).unwrap_or(u64::MAX).min(ns);
+    budget.add(part_of(sent.why), old);
+    let file = sent.file.min(sent.data);
+    let weights = [(Part::Payload, file), (Part::Encoding, sent.data - file)];
+    budget.divide(ns - old, &weights, *len, Part::Framing);
+}
