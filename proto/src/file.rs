@@ -29,8 +29,14 @@ pub struct FileInfo<'a> {
     pub mode: Option<u32>,
     /// Bytes or lines.
     pub kind: FileKind,
+    /// The sender says that these bytes are no text, and are to stay as they are whatever the
+    /// receiver's person thinks of them (ZMODEM's ZCBIN).
+    pub verbatim: bool,
     /// The sender offers to continue a file that the receiver has in part.
     pub resume: bool,
+    /// Before it is continued, what is here is compared with the sender's, and offered again without
+    /// `resume` if it differs.
+    pub compared: bool,
     /// What the batch still holds, this file included, if known: YMODEM and ZMODEM announce it.
     pub left: Option<Left>,
     /// What the sender wishes about a file of that name that the receiver has. Whether it is

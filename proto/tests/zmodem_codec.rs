@@ -276,6 +276,14 @@ fn file_information_both_ways() {
         );
     }
     assert_eq!(info::parse(b"\x0013 0 0\0", &FileOptions::default()), None);
+    // ZCBIN is the sender's word that no receiver may take it for text.
+    for (conversion, verbatim) in
+        [(Conversion::Binary, true), (Conversion::Unsaid, false), (Conversion::Newlines, false)]
+    {
+        let options = FileOptions { conversion, ..FileOptions::default() };
+        let info = info::parse(b"x\x001\0", &options).unwrap();
+        assert_eq!(info.verbatim, verbatim, "{conversion:?}");
+    }
     // Setuid and the file type stay behind.
     let info = info::parse(b"x\x001 0 104755 0\0", &FileOptions::default()).unwrap();
     assert_eq!((info.mode, info.modified), (Some(0o755), None));

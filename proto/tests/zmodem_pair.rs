@@ -146,6 +146,19 @@ fn line_ends_become_the_local_ones() {
     }
 }
 
+/// What the receiver's person says beats the sender's ZCNL.
+#[test]
+fn a_receiver_may_leave_text_alone() {
+    let bytes = b"one\r\ntwo\n\x1athree\r";
+    let (ours, theirs) = (config(&[]), config(&[("receive-binary", "on")]));
+    let (mut s, mut r) = (sender(&ours), receiver(&theirs));
+    let mut source = Source::new(vec![File { text: true, ..File::new("t", bytes) }]);
+    let mut sink = Sink::new();
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
+    assert_eq!((&sink.files[0].bytes[..], sink.files[0].text), (&bytes[..], false));
+}
+
 #[test]
 fn streaming_costs_what_escapes_and_checks_cost() {
     let set = Config { buffer_len: 128 * 1024, ..config(&[]) };

@@ -87,6 +87,8 @@ pub struct Config {
     pub wish: Wish,
     /// Sender: skip files that the receiver does not have.
     pub skip_if_absent: bool,
+    /// Receiver: store the bytes as they come, whatever the sender says of line ends.
+    pub receive_binary: bool,
     /// Receiver: offer to resume whatever the sender says.
     pub resume: bool,
     /// Sender: begin with `rz` and CR, which starts a receiver at a prompt.
@@ -129,6 +131,7 @@ impl Default for Config {
             conversion: Conversion::Binary,
             wish: Wish::Unsaid,
             skip_if_absent: false,
+            receive_binary: false,
             resume: false,
             autostart: true,
             attention: Attention::NONE,
@@ -363,6 +366,14 @@ pub const TABLE: &[Setting] = &[
         source: "[Z88] ZMSKNOLOC",
     },
     Setting {
+        name: "zmodem.receive-binary",
+        range: ON_OFF,
+        default: "off",
+        unit: "",
+        doc: "Receiver: store the bytes as they come, whatever the sender says of line ends",
+        source: "[Z88] ZCNL; rz -b",
+    },
+    Setting {
         name: "zmodem.resume",
         range: ON_OFF,
         default: "off",
@@ -512,6 +523,7 @@ impl Settings for Config {
             "zmodem.conversion" => value_of(CONVERSIONS, value).map(|v| self.conversion = v),
             "zmodem.wish" => value_of(WISHES, value).map(|v| self.wish = v),
             "zmodem.skip-if-absent" => truth().map(|v| self.skip_if_absent = v),
+            "zmodem.receive-binary" => truth().map(|v| self.receive_binary = v),
             "zmodem.resume" => truth().map(|v| self.resume = v),
             "zmodem.autostart" => truth().map(|v| self.autostart = v),
             "zmodem.challenge" => number().map(|v| self.challenge = v as u32),
@@ -543,6 +555,7 @@ impl Settings for Config {
             "zmodem.conversion" => out.write_str(word_of(CONVERSIONS, self.conversion)),
             "zmodem.wish" => out.write_str(word_of(WISHES, self.wish)),
             "zmodem.skip-if-absent" => out.write_str(truth(self.skip_if_absent)),
+            "zmodem.receive-binary" => out.write_str(truth(self.receive_binary)),
             "zmodem.resume" => out.write_str(truth(self.resume)),
             "zmodem.autostart" => out.write_str(truth(self.autostart)),
             "zmodem.challenge" => write!(out, "{}", self.challenge),

@@ -146,10 +146,12 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
             Conversion::Newlines => FileKind::Text,
             _ => FileKind::Binary,
         },
+        verbatim: options.conversion == Conversion::Binary,
         resume: options.conversion == Conversion::Resume,
         left,
         wish: options.wish,
         only_if_present: options.skip_if_absent,
+        compared: false,
         check: None,
     })
 }

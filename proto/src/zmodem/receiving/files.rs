@@ -42,7 +42,8 @@ impl Core {
             _ => {}
         }
         mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
-        let facts = FileInfo { name: &[], ..info };
+        let kind = if self.link.config.receive_binary { FileKind::Binary } else { info.kind };
+        let facts = FileInfo { name: &[], kind, compared: true, ..info };
         self.file = Current { info: facts, name_len, open: false };
         self.file.info.resume |= self.link.config.resume && facts.kind == FileKind::Binary;
         self.link.answered(cx.now);
