@@ -403,10 +403,11 @@ impl Core {
         self.eots = self.eots.saturating_add(1);
         let agrees = self.file.size.map(|size| self.sink.end() >= size);
         let taken = match (agrees, self.link.config.first_eot) {
-            _ if self.owed => false,
             // Not all that was announced has come: some block must have been lost.
             (Some(false), _) => false,
+            // All of it has: what was damaged since was noise on an idle line, and no block.
             (Some(true), FirstEot::Auto) => true,
+            _ if self.owed => false,
             (_, FirstEot::Wait) => true,
             _ => self.eots >= 2 || self.streaming,
         };

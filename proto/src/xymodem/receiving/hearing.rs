@@ -6,7 +6,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::xymodem::config::FirstEot;
 use crate::xymodem::frame::{
-    ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SOH, WANT_CRC,
+    ACK, BS, BlockReader, CAN, Check, EOT, Found, NAK, SHORT, SOH, WANT_CRC,
 };
 use crate::xymodem::link::Ending;
 use crate::xymodem::receiver::Mem;
@@ -24,6 +24,9 @@ pub(super) enum Hearing {
 
 /// Quiet that shows that a byte stands alone: USB adapters hold bytes back for 16 ms.
 const ALONE: Duration = Duration::from_millis(30);
+/// More damaged bytes than these, half of the shortest block, are a block that must come again;
+/// fewer are a damaged EOT, or what noise made on an idle line.
+const MOST_NOISE: usize = SHORT / 2;
 /// Quiet after which lrzsz takes an EOT.
 const ALONE_LONG: Duration = Duration::from_secs(1);
 
@@ -145,8 +148,7 @@ impl Core {
     fn on_damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
         self.link.stats.damaged += 1;
         self.link.cans = 0;
-        // One or two bytes may be a damaged EOT; more are a block that must come again.
-        self.owed |= len > HEADER;
+        self.owed |= len > MOST_NOISE;
         cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
     }
 
@@ -247,7 +249,7 @@ impl Core {
         match core::mem::replace(&mut self.hearing, Hearing::Blocks) {
             Hearing::Eot { .. } => self.ended(cx, mem),
             Hearing::Purge { until, len, cans, .. } => {
-                self.owed |= len > HEADER;
+                self.owed |= len > MOST_NOISE;
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
                 }
