@@ -103,6 +103,11 @@ pub(super) fn sparc(random: &mut Random, len: usize) -> Vec<u8> {
 /// An MS-DOS program: relocations, code of one to four bytes an instruction, messages, and buffers
 /// that begin as zeros.
 pub(super) fn dos(random: &mut Random, len: usize) -> Vec<u8> {
+    // Operations in the order of their frequency: mov, call, jmp short, push, cmp, jz, mov [..] ...
+    const FIRST: &[u8] = &[
+        0x8B, 0xE8, 0x75, 0x74, 0x50, 0xB4, 0xA1, 0x3C, 0xEB, 0xC3, 0x58, 0x80, 0xC7, 0x06, 0xCD,
+        0x83, 0x89, 0x33, 0xFF, 0xA3, 0xBA, 0xBE, 0x51, 0x59, 0xAC, 0xAA, 0xE9, 0x72, 0x73, 0x0A,
+    ];
     let mut file = b"MZ\x28\x01\x83\x01\x00\x06\x80\x01".to_vec();
     let mut at = 0u16;
     while file.len() < 6000 {
@@ -110,11 +115,6 @@ pub(super) fn dos(random: &mut Random, len: usize) -> Vec<u8> {
         file.extend_from_slice(&at.to_le_bytes());
         file.extend_from_slice(&[0, 0]);
     }
-    // Operations in the order of their frequency: mov, call, jmp short, push, cmp, jz, mov [..] ...
-    const FIRST: &[u8] = &[
-        0x8B, 0xE8, 0x75, 0x74, 0x50, 0xB4, 0xA1, 0x3C, 0xEB, 0xC3, 0x58, 0x80, 0xC7, 0x06, 0xCD,
-        0x83, 0x89, 0x33, 0xFF, 0xA3, 0xBA, 0xBE, 0x51, 0x59, 0xAC, 0xAA, 0xE9, 0x72, 0x73, 0x0A,
-    ];
     let known: Vec<Vec<u8>> = (0..900)
         .map(|_| {
             let mut code = vec![FIRST[frequent(random, FIRST.len(), 1)]];

@@ -3,12 +3,27 @@
 //! | description | element |
 //! |---|---|
 //! | `9600,delay=250ms,burst=8@2s` | a serial line, see [`crate::serial`] |
+//! | `57600,rtscts,rxbuf=256` | one with flow control, see [`crate::serial::flow`] |
+//! | `interference:8@2s,rate=9600` | noise in real time, see [`crate::serial::interference`] |
+//! | `modem:dte=57600,line=14400,v42bis` | a pair of modems, see [`crate::modem`] |
+//! | `7171:turn=85ms` | a protocol converter; the mainframe is at end B, see [`crate::terminal::ibm7171`] |
+//! | `telnet:escape=1e` | a terminal server; the modem is at end A, see [`crate::terminal::telnet`] |
+//! | `flip 7171:` | the same the other way round |
+//! | `tcp:mss=1460 over ethernet:10M,load=30%` | TCP over a network, see [`crate::net::Network`] |
 //!
-//! A new kind of element is one more arm of [`part`].
+//! A new kind of element is one more arm of [`part`]. The machines at both ends are put around what
+//! all elements make together; TCP has them inside, because its packets cost them time.
 
+use super::flip::Flipped;
 use crate::chain::Chain;
 use crate::element::{Element, End, Unit};
-use crate::serial::{LineModel, Probability, Serial};
+use crate::host::{HostModel, Hosted};
+use crate::modem::{BadWord, ModemModel, ModemPair};
+use crate::net::{BadNetwork, Network};
+use crate::serial::flow::{FlowLine, FlowModel};
+use crate::serial::interference::{Interference, InterferenceModel};
+use crate::serial::{BadLine, LineModel, Probability, Serial};
+use crate::terminal::{Ibm7171, Ibm7171Model, TelnetModel, TelnetPath};
 use std::fmt;
 use wetstring_proto::LineFacts;
 
@@ -35,6 +50,19 @@ pub struct Stretch {
     pub limit_millicps: Option<u64>,
     /// Whether another seed gives another run, as in [`Part`].
     pub has_chance: bool,
+}
+
+impl Part {
+    /// A part of serial nature in which nothing is left to chance: rates of the ports, and of the
+    /// direction from A to B (0 if it takes no time), in bit/s with ten bits to a character.
+    fn quiet(element: Box<dyn Element>, ports_bps: [u64; 2], rate_bps: u64) -> Self {
+        Self {
+            element,
+            ports: ports_bps.map(port),
+            limit_millicps: millicps(rate_bps, 10),
+            has_chance: false,
+        }
+    }
 }
 
 impl fmt::Debug for Part {
@@ -66,39 +94,136 @@ impl fmt::Display for BadElement {
 
 impl std::error::Error for BadElement {}
 
+/// The machines at both ends, where they cost anything.
+pub type Hosts = [Option<HostModel>; 2];
+
 /// Makes one element. `name` keeps the random streams of two elements of one kind apart; `seed` is
-/// for elements whose description names none.
-pub fn part(spec: &str, name: &str, seed: u64) -> Result<Part, BadElement> {
-    serial(spec, name, seed)
+/// for elements whose description names none. `hosts` are for an element that has the machines
+/// inside; it takes them out.
+pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part, BadElement> {
+    let bad = |message: String| BadElement { spec: spec.to_owned(), message };
+    let text = spec.trim();
+    if let Some(other) = text.strip_prefix("flip ") {
+        // The machines stand where they stand; what is between them is turned.
+        hosts.swap(0, 1);
+        let part = part(other, name, seed, hosts);
+        hosts.swap(0, 1);
+        return part.map(flipped);
+    }
+    let kind = text.split_once(':').map(|(kind, _)| kind);
+    match kind {
+        Some("interference") => {
+            let model: InterferenceModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
+            Ok(interference(text, model, name, seed))
+        }
+        Some("modem") => {
+            let model: ModemModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
+            Ok(modem(text, &model, name, seed))
+        }
+        Some("7171") => {
+            let model: Ibm7171Model = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
+            let element = Box::new(Ibm7171::new(&model));
+            Ok(Part::quiet(element, [model.rate_bps; 2], model.rate_bps))
+        }
+        Some("telnet") => {
+            let model: TelnetModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
+            Ok(Part::quiet(Box::new(TelnetPath::new(&model)), [0; 2], 0))
+        }
+        None if FLOW_WORDS
+            .iter()
+            .any(|flow| text.split(',').any(|w| w.trim().starts_with(flow))) =>
+        {
+            let model: FlowModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
+            Ok(flow(&model))
+        }
+        None => {
+            let model: LineModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
+            Ok(serial(text, &model, name, seed))
+        }
+        Some(_) => {
+            let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
+            network(text, &model, seed, hosts).map_err(bad)
+        }
+    }
 }
 
-fn serial(spec: &str, name: &str, seed: u64) -> Result<Part, BadElement> {
-    let model: LineModel = spec.parse().map_err(|bad: crate::serial::BadLine| BadElement {
-        spec: spec.to_owned(),
-        message: bad.to_string(),
-    })?;
+/// Words that only a line with flow control has.
+const FLOW_WORDS: [&str; 9] =
+    ["rtscts", "xonxoff", "none", "reaction", "rxbuf", "high", "low", "fifo", "latency"];
+
+/// What a serial port knows.
+fn port(rate_bps: u64) -> LineFacts {
+    let rate_bps = u32::try_from(rate_bps).unwrap_or(u32::MAX);
+    LineFacts { reliable: Some(false), clear: false, rate_bps, telnet: false }
+}
+
+fn millicps(rate_bps: u64, bits: u64) -> Option<u64> {
+    (rate_bps * 1000).checked_div(bits).filter(|rate| *rate > 0)
+}
+
+fn network(spec: &str, network: &Network, seed: u64, hosts: &mut Hosts) -> Result<Part, String> {
+    let mut network = if spec.contains("seed=") { network.clone() } else { network.seeded(seed) };
+    let reliable = network.tcp.is_some();
+    if reliable {
+        for (of, host) in network.hosts.iter_mut().zip(hosts.iter_mut()) {
+            let Some(host) = host.take() else { continue };
+            if *of != HostModel::default() {
+                return Err(
+                    "expected one machine for each end, got `with host` and a host key".into()
+                );
+            }
+            *of = host;
+        }
+    }
+    let facts = LineFacts { reliable: Some(reliable), clear: reliable, rate_bps: 0, telnet: false };
+    Ok(Part { element: network.build(), ports: [facts; 2], limit_millicps: None, has_chance: true })
+}
+
+fn flipped(part: Part) -> Part {
+    let [a, b] = part.ports;
+    Part { element: Box::new(Flipped(part.element)), ports: [b, a], ..part }
+}
+
+fn modem(spec: &str, model: &ModemModel, name: &str, seed: u64) -> Part {
+    let own = spec.contains("seed=");
+    let model = ModemModel { seed: if own { model.seed } else { seed }, ..model.clone() };
+    let noisy = model.burst.is_some() || model.bit_errors != Probability::NEVER;
+    let part = Part::quiet(
+        Box::new(ModemPair::named(&model, name)),
+        model.dte_bps,
+        model.line_bps[End::A.index()],
+    );
+    Part { has_chance: noisy && !own, ..part }
+}
+
+fn interference(spec: &str, model: InterferenceModel, name: &str, seed: u64) -> Part {
+    let own = spec.contains("seed=");
+    let model = InterferenceModel { seed: if own { model.seed } else { seed }, ..model };
+    let element = Box::new(Interference::named(&model, name));
+    Part { has_chance: !own, ..Part::quiet(element, [model.rate_bps; 2], 0) }
+}
+
+fn flow(model: &FlowModel) -> Part {
+    let part = Part::quiet(Box::new(FlowLine::new(model)), [model.rate_bps; 2], 0);
+    Part { limit_millicps: millicps(model.rate_bps, u64::from(model.bits)), ..part }
+}
+
+fn serial(spec: &str, model: &LineModel, name: &str, seed: u64) -> Part {
     let own = spec.split(',').any(|word| word.trim().starts_with("seed"));
-    let model = LineModel { seed: if own { model.seed } else { seed }, ..model };
-    let rate = |end| u32::try_from(model.rate_from(end)).unwrap_or(u32::MAX);
-    let ports = End::BOTH.map(|end| LineFacts {
-        reliable: Some(false),
-        clear: false,
-        rate_bps: rate(end),
-        telnet: false,
-    });
+    let model = LineModel { seed: if own { model.seed } else { seed }, ..model.clone() };
     let chances = [model.bit_errors, model.drop, model.duplicate];
-    let millicps = model.rate_from(End::A) * 1000 / u64::from(model.bits);
-    Ok(Part {
+    let noisy = model.burst.is_some() || chances.iter().any(|c| *c != Probability::NEVER);
+    Part {
         element: Box::new(Serial::named(&model, name)),
-        ports,
-        limit_millicps: (millicps > 0).then_some(millicps),
-        has_chance: !own
-            && (model.burst.is_some() || chances.iter().any(|c| *c != Probability::NEVER)),
-    })
+        ports: End::BOTH.map(|end| port(model.rate_from(end))),
+        limit_millicps: millicps(model.rate_from(End::A), u64::from(model.bits)),
+        has_chance: noisy && !own,
+    }
 }
 
-/// Makes all that these descriptions say, in a row from A to B.
-pub fn stretch(specs: &[String], seed: u64) -> Result<Stretch, BadElement> {
+/// Makes all that these descriptions say, in a row from A to B, between these machines.
+pub fn stretch(specs: &[String], seed: u64, hosts: &Hosts) -> Result<Stretch, BadElement> {
+    let mut hosts = *hosts;
     let bad = |spec: &str, message: &str| BadElement {
         spec: spec.to_owned(),
         message: message.to_owned(),
@@ -106,20 +231,24 @@ pub fn stretch(specs: &[String], seed: u64) -> Result<Stretch, BadElement> {
     if specs.is_empty() {
         return Err(bad("", "expected at least one element"));
     }
-    let mut parts = Vec::new();
+    let mut row = Vec::new();
     for (index, spec) in specs.iter().enumerate() {
         let name = if index == 0 { "line".to_owned() } else { format!("line {}", index + 1) };
-        let part = part(spec, &name, seed)?;
+        let part = part(spec, &name, seed, &mut hosts)?;
         if part.element.unit() != Unit::Bytes {
             return Err(bad(spec, "expected an element that carries bytes, got datagrams"));
         }
-        parts.push(part);
+        row.push(part);
     }
-    let ports = [parts[0].ports[0], parts[parts.len() - 1].ports[1]];
-    let has_chance = parts.iter().any(|part| part.has_chance);
-    let limit_millicps = parts.iter().filter_map(|part| part.limit_millicps).min();
-    let mut elements: Vec<Box<dyn Element>> = parts.into_iter().map(|part| part.element).collect();
-    let element =
+    let ports = [row[0].ports[0], row[row.len() - 1].ports[1]];
+    let has_chance = row.iter().any(|part| part.has_chance);
+    let limit_millicps = row.iter().filter_map(|part| part.limit_millicps).min();
+    let mut elements: Vec<Box<dyn Element>> = row.into_iter().map(|part| part.element).collect();
+    let mut element =
         if elements.len() == 1 { elements.remove(0) } else { Box::new(Chain::new(elements)) };
+    let hosts = hosts.map(Option::unwrap_or_default);
+    if hosts != [HostModel::default(); 2] {
+        element = Box::new(Hosted::new(element, &hosts));
+    }
     Ok(Stretch { element, ports, limit_millicps, has_chance })
 }

@@ -2,8 +2,8 @@
 
 use super::ends::Ends;
 use super::error::BadScenario;
-use super::host::Host;
 use crate::element::End;
+use crate::host::HostModel;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,6 +59,9 @@ pub(crate) struct Limits {
     pub(crate) time: Option<u64>,
     pub(crate) events: Option<u64>,
 }
+
+/// The key of an end that is no setting of its protocol.
+const HOST: &str = "host";
 
 /// A part of a scenario with the text it comes from, so that an error can name the place.
 #[derive(Clone, Debug)]
@@ -123,31 +126,45 @@ impl Layer {
         }
     }
 
-    /// Puts the settings of the ends into their configurations.
-    pub(crate) fn apply_ends(
-        &self,
-        ends: &mut Ends,
-        hosts: &mut [Host; 2],
-    ) -> Result<(), BadScenario> {
+    /// What this part says of the ends: key with its section, value, and for which ends.
+    fn of_ends(&self) -> impl Iterator<Item = (String, &str, &Spanned<Value>, &'static [End])> {
         let of = [
             ("both", &self.partial.both, &End::BOTH[..]),
-            ("sender", &self.partial.sender, &[End::A][..]),
-            ("receiver", &self.partial.receiver, &[End::B][..]),
+            ("sender", &self.partial.sender, &[End::A]),
+            ("receiver", &self.partial.receiver, &[End::B]),
         ];
-        for (section, settings, which) in of {
-            for (key, value) in settings.iter().flatten() {
-                let full = format!("{section}.{key}");
-                let say = |message| self.bad(value, &full, message);
-                let word = word(value.get_ref()).ok_or_else(|| {
-                    say("expected a text, a whole number, true or false".to_owned())
-                })?;
-                for end in which {
-                    if key == "host" {
-                        hosts[end.index()] = word.parse().map_err(say)?;
-                    } else {
-                        ends.set(*end, key, &word).map_err(say)?;
-                    }
-                }
+        of.into_iter().flat_map(|(section, settings, which)| {
+            settings
+                .iter()
+                .flatten()
+                .map(move |(key, value)| (format!("{section}.{key}"), key.as_str(), value, which))
+        })
+    }
+
+    /// Puts the settings of the ends into their configurations.
+    pub(crate) fn apply_ends(&self, ends: &mut Ends) -> Result<(), BadScenario> {
+        for (full, key, value, which) in self.of_ends().filter(|(_, key, ..)| *key != HOST) {
+            let say = |message| self.bad(value, &full, message);
+            let word = word(value.get_ref())
+                .ok_or_else(|| say("expected a text, a whole number, true or false".to_owned()))?;
+            for end in which {
+                ends.set(*end, key, &word).map_err(say)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out which machines stand at the ends.
+    pub(crate) fn find_hosts(&self, hosts: &mut [Option<HostModel>; 2]) -> Result<(), BadScenario> {
+        for (full, _, value, which) in self.of_ends().filter(|(_, key, ..)| *key == HOST) {
+            let say = |message| self.bad(value, &full, message);
+            let text = value.get_ref().as_str();
+            let text =
+                text.ok_or_else(|| say("expected words, such as \"write=13ms\"".to_owned()))?;
+            let model: HostModel =
+                text.parse().map_err(|bad: crate::net::BadNet| say(bad.to_string()))?;
+            for end in which {
+                hosts[end.index()] = Some(model);
             }
         }
         Ok(())

@@ -12,7 +12,7 @@
 //! window = 5
 //!
 //! [receiver]                                 # of this end only; host = what the machine costs
-//! host = "packet=13ms"
+//! host = "write=13ms"
 //! ```
 //!
 //! | key | meaning | unless given |
@@ -26,7 +26,7 @@
 //! | `file.seed` | seed of made content | 1 |
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
-//! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host` | the defaults |
+//! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
 //! What a file says can be overridden piece by piece: a [`Layer`] is any part of the above, and a
@@ -37,18 +37,18 @@
 pub mod elements;
 mod ends;
 mod error;
-mod host;
+mod flip;
 mod layer;
 mod run;
 
 pub use elements::{BadElement, Stretch};
 pub use ends::Protocol;
 pub use error::BadScenario;
-pub use host::Host;
 pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 
 use crate::corpus::Corpus;
+use crate::host::HostModel;
 use crate::store::{Content, MemoryFile};
 use ends::Ends;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub struct Scenario {
     file: MemoryFile,
     line: Vec<String>,
     ends: Ends,
-    hosts: [Host; 2],
+    hosts: [Option<HostModel>; 2],
     seed: u64,
     port_bytes: usize,
     time_limit: Duration,
@@ -123,12 +123,15 @@ impl Scenario {
             return Err(BadScenario::missing(layer, "line", "expected a line, such as \"9600\""));
         };
         let specs = line.get_ref().specs();
-        let stretch = elements::stretch(&specs, seed)
+        let mut hosts = [None; 2];
+        for layer in layers {
+            layer.find_hosts(&mut hosts)?;
+        }
+        let stretch = elements::stretch(&specs, seed, &hosts)
             .map_err(|bad| line_layer.bad(line, "line", bad.to_string()))?;
         let mut ends = Ends::new(protocol, stretch.ports);
-        let mut hosts = [Host::default(); 2];
         for layer in layers {
-            layer.apply_ends(&mut ends, &mut hosts)?;
+            layer.apply_ends(&mut ends)?;
         }
         let port = find.last(|part| part.port.as_ref()).map_or(64, |(_, port)| *port.get_ref());
         let limits = |pick: fn(&layer::Limits) -> Option<u64>| {
@@ -192,7 +195,7 @@ impl Scenario {
     pub fn counted_bytes(&self) -> u64 {
         let bytes = &self.file.bytes;
         let lines = match self.file.kind {
-            FileKind::Text => bytes.iter().filter(|byte| **byte == b'\n').count(),
+            FileKind::Text => bytes.split(|byte| *byte == b'\n').count() - 1,
             FileKind::Binary => 0,
         };
         (bytes.len() + lines) as u64

@@ -1,14 +1,14 @@
 //! A run of a scenario, and what became of it.
 
-use super::{Scenario, elements, host::Hosted};
+use super::{Scenario, elements};
 use crate::element::End;
 use crate::pair::{Pair, PairReport, Stop};
 use crate::store::{MemorySink, MemorySource};
 use crate::trace::Recorder;
 use std::fmt;
+use wetstring_proto::Duration;
 use wetstring_proto::engine::{Failure, Outcome as EngineOutcome};
 use wetstring_proto::file::FileKind;
-use wetstring_proto::{Duration, Engine};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,10 +99,10 @@ fn per(amount: u64, unit: u128, by: u128) -> u64 {
 impl Scenario {
     /// Runs it. The same scenario gives the same outcome and the same trace, whenever and wherever.
     pub fn run(&self, recorder: &mut Recorder) -> Outcome {
-        let stretch = elements::stretch(&self.line, self.seed);
+        let stretch = elements::stretch(&self.line, self.seed, &self.hosts);
         let mut element = stretch.expect("elements that were checked when it was read").element;
-        let mut sender = self.hosted(End::A, self.ends.sender());
-        let mut receiver = self.hosted(End::B, self.ends.receiver());
+        let mut sender = self.ends.sender();
+        let mut receiver = self.ends.receiver();
         let (mut source, mut sink) = (MemorySource::one(self.file.clone()), MemorySink::new());
         let report = Pair::new(element.as_mut())
             .port_buffer(self.port_bytes)
@@ -117,11 +117,6 @@ impl Scenario {
             report,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
-    }
-
-    fn hosted(&self, end: End, engine: Box<dyn Engine>) -> Box<dyn Engine> {
-        let host = self.hosts[end.index()];
-        if host.is_free() { engine } else { Box::new(Hosted::new(engine, host)) }
     }
 
     fn ending(&self, report: &PairReport, sink: &MemorySink) -> Ending {

@@ -33,9 +33,10 @@
 //! other has something waiting. A direction that never pauses keeps the line.
 //!
 //! Not here: flow control (RTS/CTS, XON/XOFF; see [`flow`]), modems (see [`crate::modem`]), and
-//! idle noise that makes characters out of nothing.
+//! noise that makes characters out of nothing (see [`interference`]).
 
 pub mod flow;
+pub mod interference;
 mod model;
 pub(crate) mod noise;
 pub(crate) mod spec;
@@ -43,7 +44,6 @@ pub(crate) mod timeline;
 
 pub use model::{Burst, Direction, LineModel, Parity, Period, Probability};
 pub use spec::BadLine;
-pub(crate) use spec::time;
 
 use crate::element::{Element, End, Usage};
 use noise::{Fate, Noise};
@@ -51,6 +51,8 @@ use std::collections::VecDeque;
 use timeline::{CharTime, Timeline};
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
+/// Bits of a character that begins with a start bit and ends with a stop bit.
+const CHAR_BITS: u64 = 10;
 /// The most bytes that may be under way in one direction, however fast and long the line is.
 const UNDER_WAY_MAX: usize = 1 << 20;
 

@@ -346,11 +346,11 @@ fn order(
             .collect(),
     );
     // Columns of one published time may come in any order.
-    let times: Vec<u64> = ours
+    let in_our_order: Vec<u64> = ours
         .split(" < ")
         .filter_map(|name| timed().find(|(_, t)| t.column == name).map(|(secs, _)| secs))
         .collect();
-    let same = times.is_sorted();
+    let same = in_our_order.is_sorted();
     let mut cell = Cell {
         table: table.name.clone(),
         row: transfers.first().map_or_else(String::new, |t| t.row.clone()),

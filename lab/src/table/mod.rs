@@ -16,13 +16,13 @@
 //!
 //! [[calibrated]]                             # at most one for each condition
 //! condition = "the line and machines it is for"
-//! parameter = "receiver.host = packet=13ms"
+//! parameter = "receiver.host = write=13ms"
 //! cell = "ASCII Text, XMODEM, secs"
 //! why = "..."
 //!
 //! [common]
 //! line = "19200"
-//! receiver.host = "packet=13ms"
+//! receiver.host = "write=13ms"
 //!
 //! [[column]]
 //! name = "XMODEM"
@@ -62,6 +62,12 @@ use std::ops::Range;
 const BUILT_IN: &[(&str, &str)] = &[
     ("kermit-news-1", include_str!("../../tables/kermit-news-1.toml")),
     ("kermit-news-2", include_str!("../../tables/kermit-news-2.toml")),
+    ("kermit-news-3", include_str!("../../tables/kermit-news-3.toml")),
+    ("kermit-news-4", include_str!("../../tables/kermit-news-4.toml")),
+    ("kermit-news-5", include_str!("../../tables/kermit-news-5.toml")),
+    ("kermit-news-6", include_str!("../../tables/kermit-news-6.toml")),
+    ("kermit-news-7", include_str!("../../tables/kermit-news-7.toml")),
+    ("kermit-news-text", include_str!("../../tables/kermit-news-text.toml")),
     ("compare", include_str!("../../tables/compare.toml")),
 ];
 
