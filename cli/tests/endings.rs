@@ -108,6 +108,9 @@ fn a_file_that_differs_in_the_end_is_told_by_both_ends_and_not_kept() {
     // The beginning is here already, and it is the right one.
     let part = desk.path("in/data.bin.part");
     std::fs::write(&part, &desk.bytes[..100_000]).expect("the file");
+    // As an earlier run leaves it.
+    let flags = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(&part, "user.wetstring.part", b"data.bin", flags).expect("a mark");
     let into = desk.path("in");
     let receiver = Running::start(wst(["receive", "tcp-listen://127.0.0.1:0", "-o", &into]));
     let address = receiver.says("listening on ");

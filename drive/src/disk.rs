@@ -7,6 +7,7 @@
 mod digest;
 mod error;
 pub mod names;
+mod part;
 mod place;
 mod receive;
 mod send;
@@ -62,7 +63,9 @@ pub enum Numbering {
 /// What to do with a file that did not arrive whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Incomplete {
-    /// Keep `NAME.part`, so that it can be resumed.
+    /// Keep `NAME.part`, so that it can be resumed. It bears a mark (the extended attribute
+    /// `user.wetstring.part`), since other people's files may be called the same: one without it is
+    /// never removed, and `NAME.part.~N~` is used.
     #[default]
     Keep,
     /// Remove it.
@@ -74,11 +77,13 @@ pub enum Incomplete {
 pub enum Resume {
     /// Nothing: every file starts at its beginning.
     Never,
-    /// A `NAME.part` left by an earlier run.
+    /// A `NAME.part` that this program left, which is known by its mark; where both ends compare what
+    /// is here before it is continued ([`FileInfo::compared`]), also one without the mark, as a copy.
     #[default]
     Part,
-    /// Also a file under its own name, as C-Kermit does: whatever is there is taken for the
-    /// beginning of the new file and continued. Only for a person who asks for it.
+    /// Also a `NAME.part` without the mark (as a copy) and a file under its own name, as C-Kermit
+    /// does: whatever is there is taken for the beginning of the new file and continued. Only for a
+    /// person who asks for it.
     Existing,
 }
 

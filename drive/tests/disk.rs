@@ -84,6 +84,12 @@ impl Inbox {
         reply
     }
 
+    /// What a transfer leaves that is cut short.
+    fn leave(&mut self, name: &str, content: &str) {
+        assert_eq!(self.offer(named(name)), TAKEN);
+        assert!(self.write(0, content.as_bytes()) && self.close(false));
+    }
+
     fn last(&self) -> &FileRecord {
         self.store.files().last().unwrap()
     }
@@ -350,7 +356,7 @@ fn a_part_is_resumed_only_when_offered() {
         FileInfo { size: Some(4), resume: true, ..named("g") },
         FileInfo { size: None, resume: true, kind: FileKind::Text, ..named("g") },
     ] {
-        inbox.put("g.part", "stale and long");
+        inbox.leave("g", "stale and long");
         assert_eq!(inbox.offer(info), TAKEN);
         assert!(inbox.write(0, b"new!") && inbox.close(true));
         assert_eq!(inbox.text("g"), "new!");
@@ -387,12 +393,12 @@ fn a_part_of_another_file_makes_room() {
     let resume = FileInfo { size: Some(6), resume: true, ..named("f") };
     let afresh = FileInfo { resume: false, ..resume };
     let mut parts = inbox(ReceiveOptions::default());
-    parts.put("f.part", "xyz");
+    parts.leave("f", "xyz");
     assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
     assert_eq!(parts.offer(afresh), TAKEN);
     assert!(parts.write(0, b"abc") && parts.close(false));
     // Interrupted, it can be gone on with.
-    assert_eq!((parts.text("f.part"), parts.store.files().len()), ("abc".into(), 1));
+    assert_eq!((parts.text("f.part"), parts.store.files().len()), ("abc".into(), 2));
     assert_eq!(parts.offer(resume), Reply::Accept { offset: 3 });
     assert!(parts.write(3, b"def") && parts.close(true));
     assert_eq!((parts.text("f"), parts.names()), ("abcdef".into(), vec!["f".to_owned()]));

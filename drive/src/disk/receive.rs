@@ -1,20 +1,16 @@
 //! Files on their way in.
 //!
-//! Data goes to `NAME.part`, opened for us alone (`O_EXCL`, `flock`) and readable by nobody else
-//! until it is whole; then date and permissions are set and it is renamed into place.
-//!
-//! A `.part` that is already there and is not resumed is removed if it is a plain file that
-//! nobody is writing: it is what an earlier, failed run left. One that is being written, or is
-//! anything but a plain file of one name, is left alone and a numbered name is used.
+//! Data goes to `NAME.part` ([`super::part`]), readable by nobody else until it is whole; then date and
+//! permissions are set and it is renamed into place.
 
 use super::digest::{self, Running};
-use super::error::{Failed, show};
+use super::error::Failed;
 use super::names::{NameRule, SafeName, confine};
-use super::place;
 use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Resume};
+use super::{part, place};
 use rustix::fs::{
-    FallocateFlags, FileType, FlockOperation, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT,
-    fallocate, fchmod, flock, fstat, fstatvfs, ftruncate, futimens,
+    FallocateFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fallocate, fchmod,
+    fstat, fstatvfs, ftruncate, futimens,
 };
 use rustix::io::Errno;
 use std::io;
@@ -30,8 +26,6 @@ const PREALLOCATE_ABOVE: u64 = 1 << 20;
 const DIRECT_LEN: usize = 32 * 1024;
 /// Bytes gathered before they are written.
 const GATHER_LEN: usize = 128 * 1024;
-/// How many numbered `.part` names are tried.
-const PART_ATTEMPTS: u64 = 100;
 
 /// The directory, and the file that is being received.
 pub(super) struct Receiving {
@@ -130,7 +124,7 @@ impl Receiving {
 
         let kept = self.resumable(&directory, &safe.name, info).map_err(failed)?;
         let placing = match &kept {
-            Some(kept) if kept.in_place => Placing::InPlace,
+            Some(Kept { in_place: true, .. }) => Placing::InPlace,
             _ => {
                 if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
                     return Err(No::Refused(Refusal::Exists, None));
@@ -139,14 +133,16 @@ impl Receiving {
             }
         };
         let have = kept.as_ref().map_or(0, |kept| kept.len);
-        check_space(&directory, info.size, have, placing)?;
+        let theirs = kept.as_ref().is_some_and(|kept| kept.theirs);
+        check_space(&directory, info.size, if theirs { 0 } else { have }, placing)?;
         let (file, part) = match kept {
-            Some(kept) => (kept.file, kept.name),
-            None => create_part(&directory, &safe.name)
-                .map_err(|error| No::Failed(Failed::new(&full, error)))?,
-        };
+            Some(kept) if kept.theirs => taken_over(&directory, &safe.name, &kept.file),
+            Some(kept) => Ok((kept.file, kept.name)),
+            None => part::create(&directory, &safe.name),
+        }
+        .map_err(|error| No::Failed(Failed::new(&full, error)))?;
         let reserved = reserve(&file, info.size, have).inspect_err(|_| {
-            if have == 0 && placing != Placing::InPlace {
+            if (have == 0 || theirs) && placing != Placing::InPlace {
                 let _ = place::remove(&directory, &part);
             }
         })?;
@@ -262,21 +258,23 @@ impl Receiving {
         if !info.resume || info.kind == FileKind::Text {
             return Ok(None);
         }
-        let in_part = self.options.resume != Resume::Never;
         let in_place = self.options.resume == Resume::Existing;
-        let candidates = [(in_part, part_name(name), false), (in_place, name.to_vec(), true)];
-        for (allowed, name, in_place) in candidates {
-            if !allowed {
-                continue;
-            }
-            let Some(file) = open_plain(directory, &name)? else { continue };
-            let len = fstat(&file)?.st_size as u64;
-            let usable = info.size.is_none_or(|size| len <= size) && (len > 0 || !in_place);
-            if usable && is_ours(&file) {
-                return Ok(Some(Kept { file, name, len, in_place }));
+        if self.options.resume != Resume::Never {
+            // What is not ours may be anything, unless somebody vouches for it.
+            let others = info.compared || in_place;
+            if let Some(found) = part::find(directory, name, info.size, others)? {
+                let part::Found { file, name, len, ours } = found;
+                return Ok(Some(Kept { file, name, len, in_place: false, theirs: !ours }));
             }
         }
-        Ok(None)
+        if !in_place {
+            return Ok(None);
+        }
+        let Some(file) = part::open_plain(directory, name)? else { return Ok(None) };
+        let len = fstat(&file)?.st_size as u64;
+        let usable = len > 0 && info.size.is_none_or(|size| len <= size) && part::is_free(&file);
+        let name = name.to_vec();
+        Ok(usable.then_some(Kept { file, name, len, in_place: true, theirs: false }))
     }
 
     /// Stores bytes. Small ones are gathered.
@@ -337,6 +335,9 @@ impl Receiving {
                     return Ok(());
                 }
                 Err(error) => {
+                    if open.placing != Placing::InPlace {
+                        part::mark_again(&open.file, &open.name);
+                    }
                     result = Err(Failed::new(&open.path.join(place::os(&open.name)), error));
                 }
             }
@@ -364,7 +365,7 @@ impl Receiving {
     }
 
     /// Lets go of a file that was continued and is not the one that the sender has. A `.part` is
-    /// left to [`create_part`], which removes it when the new file is accepted.
+    /// left to [`part::create`], which removes it when the new file is accepted.
     pub(super) fn withdraw(&mut self) {
         if let Some(mut open) = self.current.take() {
             open.release();
@@ -382,6 +383,8 @@ impl Receiving {
     /// the rest.
     fn put_in_place(&self, open: &mut Incoming) -> io::Result<Vec<u8>> {
         open.release();
+        // While it may still be written: permissions may be without that.
+        part::unmark(&open.file)?;
         if open.placing != Placing::InPlace {
             let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
             // Not every file system has permissions or takes every date: best effort.
@@ -572,6 +575,18 @@ struct Kept {
     name: Vec<u8>,
     len: u64,
     in_place: bool,
+    /// It bears no mark of ours: a copy of it is continued.
+    theirs: bool,
+}
+
+/// A part of ours with the contents of a file that is not.
+fn taken_over(directory: &OwnedFd, name: &[u8], from: &OwnedFd) -> io::Result<(OwnedFd, Vec<u8>)> {
+    let (file, part) = part::create(directory, name)?;
+    if let Err(error) = copy(from, &file, 0) {
+        let _ = place::remove(directory, &part);
+        return Err(error);
+    }
+    Ok((file, part))
 }
 
 /// Copies all of `from` to `to`, from `start` on.
@@ -613,52 +628,4 @@ fn umask() -> u32 {
         rustix::process::umask(mask);
         mask.as_raw_mode()
     })
-}
-
-fn part_name(name: &[u8]) -> Vec<u8> {
-    [name, b".part"].concat()
-}
-
-/// Opens a plain file that is there, without following or waiting; `None` if it is anything
-/// else.
-fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<OwnedFd>> {
-    let file = match place::open_in(directory, name, OFlags::RDWR, Mode::empty()) {
-        Ok(file) => file,
-        Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let stat = fstat(&file)?;
-    let plain = place::kind(&stat) == FileType::RegularFile && stat.st_nlink == 1;
-    Ok(plain.then_some(file))
-}
-
-/// Takes the file for us alone; false if another process has it. Where the file system has no
-/// locks it counts as taken.
-fn is_ours(file: &OwnedFd) -> bool {
-    !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
-}
-
-/// Makes a `.part` for us alone; says which name it got.
-fn create_part(directory: &OwnedFd, name: &[u8]) -> io::Result<(OwnedFd, Vec<u8>)> {
-    let first = part_name(name);
-    for number in 0..=PART_ATTEMPTS {
-        let part = if number == 0 { first.clone() } else { place::numbered(&first, number) };
-        // The second go is for a stale one that has just been removed.
-        for _ in 0..2 {
-            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-            match place::open_in(directory, &part, flags, Mode::from_raw_mode(0o600)) {
-                Ok(file) if is_ours(&file) => return Ok((file, part)),
-                Ok(_) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-            match open_plain(directory, &part)? {
-                Some(stale) if is_ours(&stale) => place::remove(directory, &part)?,
-                _ => break,
-            }
-        }
-    }
-    let text = format!("expected a free name such as {}", show(Path::new(place::os(&first))));
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
 }

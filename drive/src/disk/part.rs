@@ -1,0 +1,178 @@
+//! `NAME.part`, where a file stands until it is whole, and how ours are told from a person's files.
+//!
+//! The name says nothing: people and senders call files what they like. What this program makes bears
+//! a mark, the extended attribute `user.wetstring.part`, whose value is the name that the file is to
+//! get. It is taken off before the file gets it. A file with another value was renamed by somebody,
+//! and is theirs; so is one without the attribute. Only a file with the right one is ever continued
+//! under its name, or removed. Where the file system holds no attributes nothing is ever removed.
+//!
+//! Parts are made for us alone (`O_EXCL`, `flock`). A name that is taken by what is not ours, or is
+//! being written, is left alone: the next is `NAME.part.~1~`.
+
+use super::error::show;
+use super::place;
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat};
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// How many numbered names are tried.
+const ATTEMPTS: u64 = 100;
+
+/// A file that can be continued.
+pub(super) struct Found {
+    pub(super) file: OwnedFd,
+    pub(super) name: Vec<u8>,
+    pub(super) len: u64,
+    /// It bears our mark for this name.
+    pub(super) ours: bool,
+}
+
+/// `NAME.part`, or `NAME.part.~N~`.
+fn part_name(name: &[u8], number: u64) -> Vec<u8> {
+    let first = [name, b".part"].concat();
+    if number == 0 { first } else { place::numbered(&first, number) }
+}
+
+/// Makes a part for us alone; says which name it got. A leftover of ours that stands in the way is
+/// removed, if nobody is writing it.
+pub(super) fn create(directory: &OwnedFd, name: &[u8]) -> io::Result<(OwnedFd, Vec<u8>)> {
+    for number in 0..=ATTEMPTS {
+        let part = part_name(name, number);
+        // The second go is for a stale one that has just been removed.
+        for _ in 0..2 {
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+            match place::open_in(directory, &part, flags, Mode::from_raw_mode(0o600)) {
+                Ok(file) if is_free(&file) => {
+                    // Best effort: without the mark the file is never removed by a later run.
+                    let _ = mark::put(&file, name);
+                    return Ok((file, part));
+                }
+                Ok(_) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            match open_plain(directory, &part)? {
+                Some(stale) if is_free(&stale) && mark::is(&stale, name) => {
+                    place::remove(directory, &part)?;
+                }
+                _ => break,
+            }
+        }
+    }
+    let first = part_name(name, 0);
+    let text = format!("expected a free name such as {}", show(Path::new(place::os(&first))));
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+}
+
+/// The longest part of ours that is no longer than `size`; with `others` also one without our mark,
+/// if there is none of ours.
+pub(super) fn find(
+    directory: &OwnedFd,
+    name: &[u8],
+    size: Option<u64>,
+    others: bool,
+) -> io::Result<Option<Found>> {
+    let mut best: Option<Found> = None;
+    for number in 0..=ATTEMPTS {
+        let part = part_name(name, number);
+        let Some(file) = open_plain(directory, &part)? else { continue };
+        let len = fstat(&file)?.st_size as u64;
+        let ours = mark::is(&file, name);
+        // An empty one of somebody else has nothing to give.
+        let usable = if ours { true } else { others && len > 0 && !mark::is_any(&file) };
+        let better = best.as_ref().is_none_or(|best| (ours, len) > (best.ours, best.len));
+        if usable && better && size.is_none_or(|size| len <= size) && is_free(&file) {
+            best = Some(Found { file, name: part, len, ours });
+        }
+    }
+    Ok(best)
+}
+
+/// The file is whole: whatever it is called from now on, it is a person's.
+pub(super) fn unmark(file: &OwnedFd) -> io::Result<()> {
+    mark::take_off(file)
+}
+
+/// It did not get its name after all.
+pub(super) fn mark_again(file: &OwnedFd, name: &[u8]) {
+    let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(0o600));
+    let _ = mark::put(file, name);
+}
+
+/// Opens a plain file that is there, without following or waiting; `None` if it is anything
+/// else.
+pub(super) fn open_plain(directory: &OwnedFd, name: &[u8]) -> io::Result<Option<OwnedFd>> {
+    let file = match place::open_in(directory, name, OFlags::RDWR, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let stat = fstat(&file)?;
+    let plain = place::kind(&stat) == FileType::RegularFile && stat.st_nlink == 1;
+    Ok(plain.then_some(file))
+}
+
+/// Takes the file for us alone; false if another process has it. Where the file system has no
+/// locks nobody has it.
+pub(super) fn is_free(file: &OwnedFd) -> bool {
+    !matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK))
+}
+
+/// The attribute.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+mod mark {
+    use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr};
+    use rustix::io::Errno;
+    use std::io;
+    use std::os::fd::OwnedFd;
+
+    const NAME: &str = "user.wetstring.part";
+
+    pub(super) fn put(file: &OwnedFd, name: &[u8]) -> io::Result<()> {
+        Ok(fsetxattr(file, NAME, name, XattrFlags::empty())?)
+    }
+
+    pub(super) fn is(file: &OwnedFd, name: &[u8]) -> bool {
+        // No name is longer.
+        let mut value = [0; 256];
+        fgetxattr(file, NAME, &mut value[..]).is_ok_and(|len| &value[..len] == name)
+    }
+
+    pub(super) fn is_any(file: &OwnedFd) -> bool {
+        let mut value = [0; 256];
+        matches!(fgetxattr(file, NAME, &mut value[..]), Ok(_) | Err(Errno::RANGE))
+    }
+
+    pub(super) fn take_off(file: &OwnedFd) -> io::Result<()> {
+        match fremovexattr(file, NAME) {
+            Err(error) if is_any(file) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// No attributes: nothing is ours.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+mod mark {
+    use std::io;
+    use std::os::fd::OwnedFd;
+
+    pub(super) fn put(_: &OwnedFd, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn is(_: &OwnedFd, _: &[u8]) -> bool {
+        false
+    }
+
+    pub(super) fn is_any(_: &OwnedFd) -> bool {
+        false
+    }
+
+    pub(super) fn take_off(_: &OwnedFd) -> io::Result<()> {
+        Ok(())
+    }
+}

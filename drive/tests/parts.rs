@@ -1,0 +1,257 @@
+//! What becomes of files called `NAME.part`: ours are continued or replaced, other people's never.
+
+use rustix::fs::{FlockOperation, flock, getxattr};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use wetstring_drive::disk::{Collision, DiskStore, Incomplete, ReceiveOptions, Resume};
+use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+
+const TAKEN: Reply<'static> = Reply::Accept { offset: 0 };
+
+fn store(directory: &Path) -> DiskStore {
+    DiskStore::receiving(directory, ReceiveOptions::default()).unwrap()
+}
+
+fn named(name: &str) -> FileInfo<'_> {
+    FileInfo { name: name.as_bytes(), ..FileInfo::default() }
+}
+
+fn offer(store: &mut DiskStore, info: FileInfo<'_>) -> Option<u64> {
+    match store.answer(Request::Offer { info }) {
+        Reply::Accept { offset } => Some(offset),
+        _ => None,
+    }
+}
+
+fn write(store: &mut DiskStore, offset: u64, bytes: &[u8]) {
+    assert_eq!(store.answer(Request::Write { offset, bytes }), Reply::Done);
+}
+
+fn close(store: &mut DiskStore, complete: bool) {
+    let close = Request::Close { complete, verified: false };
+    let done = store.answer(close) == Reply::Done;
+    assert!(done, "{:?}", store.last_error());
+}
+
+fn receive(store: &mut DiskStore, name: &str, content: &str) {
+    assert_eq!(store.answer(Request::Offer { info: named(name) }), TAKEN, "{name}");
+    write(store, 0, content.as_bytes());
+    close(store, true);
+}
+
+fn path(directory: &TempDir, name: &str) -> PathBuf {
+    directory.path().join(name)
+}
+
+/// Names and contents, sorted.
+fn all(directory: &TempDir) -> Vec<(String, String)> {
+    let mut all: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|e| (e.file_name().into_string().unwrap(), fs::read_to_string(e.path()).unwrap()))
+        .collect();
+    all.sort();
+    all
+}
+
+fn is(directory: &TempDir, expected: &[(&str, &str)]) {
+    let expected: Vec<_> = expected.iter().map(|(n, c)| (n.to_string(), c.to_string())).collect();
+    assert_eq!(all(directory), expected);
+}
+
+/// Tests of marks need a file system that holds them, and none of them may pass for want of one.
+fn directory() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let probe = directory.path().join("probe");
+    fs::write(&probe, "").unwrap();
+    let flags = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(&probe, "user.wetstring.test", b"", flags).unwrap();
+    fs::remove_file(probe).unwrap();
+    directory
+}
+
+#[test]
+fn a_persons_file_is_not_removed_for_its_name() {
+    for collision in [Collision::Rename, Collision::Replace, Collision::Backup, Collision::Append] {
+        for resume in [Resume::Never, Resume::Part, Resume::Existing] {
+            let directory = directory();
+            fs::write(path(&directory, "b.part"), "precious").unwrap();
+            // As an earlier version left its own, and as many people's files are.
+            fs::set_permissions(path(&directory, "b.part"), fs::Permissions::from_mode(0o600))
+                .unwrap();
+            let options = ReceiveOptions { collision, resume, ..ReceiveOptions::default() };
+            let mut store = DiskStore::receiving(directory.path(), options).unwrap();
+            receive(&mut store, "b", "new");
+            is(&directory, &[("b", "new"), ("b.part", "precious")]);
+        }
+    }
+}
+
+#[test]
+fn a_part_received_in_the_same_batch_stays() {
+    let directory = directory();
+    let mut store = store(directory.path());
+    for (name, content) in [("a.part", "1"), ("a", "2"), ("a.part.part", "3"), ("a.part", "4")] {
+        receive(&mut store, name, content);
+    }
+    is(&directory, &[("a", "2"), ("a.part", "1"), ("a.part.part", "3"), ("a.part.~1~", "4")]);
+    // Nothing of the mark stays on a file that is whole, so that its owner may call it what he likes.
+    fs::rename(path(&directory, "a"), path(&directory, "a.part")).unwrap();
+    receive(&mut store, "a", "5");
+    assert_eq!(fs::read_to_string(path(&directory, "a.part")).unwrap(), "2");
+    for entry in fs::read_dir(directory.path()).unwrap() {
+        let marked = getxattr(entry.unwrap().path(), "user.wetstring.part", &mut [0_u8; 256][..]);
+        assert!(marked.is_err(), "{marked:?}");
+    }
+}
+
+/// A leftover of ours that was given another name is a person's file.
+#[test]
+fn a_leftover_that_was_renamed_is_no_leftover() {
+    let directory = directory();
+    let mut store = store(directory.path());
+    assert_eq!(offer(&mut store, named("f")), Some(0));
+    write(&mut store, 0, b"half");
+    close(&mut store, false);
+    is(&directory, &[("f.part", "half")]);
+    fs::rename(path(&directory, "f.part"), path(&directory, "g.part")).unwrap();
+    receive(&mut store, "g", "new");
+    is(&directory, &[("g", "new"), ("g.part", "half")]);
+    let resumed = FileInfo { resume: true, size: Some(9), ..named("g") };
+    assert_eq!(offer(&mut store, resumed), Some(0), "nor is it gone on with");
+}
+
+#[test]
+fn a_leftover_of_ours_is_continued_or_replaced_beside_a_persons_file() {
+    let directory = directory();
+    fs::write(path(&directory, "f.part"), "precious").unwrap();
+    // Long enough to be written at once.
+    let content = "0123456789".repeat(4000) + "abc";
+    let (bytes, half) = (content.as_bytes(), 40_000);
+    let size = Some(bytes.len() as u64);
+    let resumed = FileInfo { resume: true, size, ..named("f") };
+    let mut first = store(directory.path());
+    assert_eq!(offer(&mut first, resumed), Some(0), "nobody compares it");
+    write(&mut first, 0, &bytes[..half]);
+    // Killed: nothing is closed.
+    std::mem::forget(first);
+    unlock(&directory);
+    is(&directory, &[("f.part", "precious"), ("f.part.~1~", &content[..half])]);
+
+    let mut second = store(directory.path());
+    assert_eq!(offer(&mut second, resumed), Some(40_000));
+    write(&mut second, 40_000, b"a");
+    close(&mut second, false);
+    assert_eq!(offer(&mut second, resumed), Some(40_001));
+    write(&mut second, 40_001, b"bc");
+    close(&mut second, true);
+    is(&directory, &[("f", &content), ("f.part", "precious")]);
+
+    // Without resuming the leftover makes room, and nothing else does.
+    assert_eq!(offer(&mut second, named("g")), Some(0));
+    write(&mut second, 0, b"stale and long");
+    close(&mut second, false);
+    receive(&mut second, "g", "new");
+    is(&directory, &[("f", &content), ("f.part", "precious"), ("g", "new")]);
+}
+
+/// The descriptor of a store that was forgotten holds its lock as long as this process lives; a
+/// process that is killed lets go. A new file with the same mark stands for that.
+fn unlock(directory: &TempDir) {
+    for entry in fs::read_dir(directory.path()).unwrap() {
+        let at = entry.unwrap().path();
+        let mut mark = [0_u8; 256];
+        let Ok(len) = getxattr(&at, "user.wetstring.part", &mut mark[..]) else { continue };
+        let copy = at.with_extension("copy");
+        fs::write(&copy, fs::read(&at).unwrap()).unwrap();
+        let flags = rustix::fs::XattrFlags::empty();
+        rustix::fs::setxattr(&copy, "user.wetstring.part", &mark[..len], flags).unwrap();
+        fs::rename(copy, at).unwrap();
+    }
+}
+
+/// An earlier version left no marks. What the partner has found to be the beginning of its file is
+/// taken over as a copy; the file itself stays, for it may be a person's all the same.
+#[test]
+fn an_unmarked_part_is_continued_as_a_copy_where_it_is_compared() {
+    let directory = directory();
+    let part = path(&directory, "f.part");
+    fs::write(&part, "01234").unwrap();
+    let resumed = FileInfo { resume: true, size: Some(10), ..named("f") };
+    let compared = FileInfo { compared: true, ..resumed };
+    let mut store = store(directory.path());
+    assert_eq!(offer(&mut store, compared), Some(5));
+    // It was of another file: offered again while it is open.
+    assert_eq!(offer(&mut store, FileInfo { resume: false, ..compared }), Some(0));
+    write(&mut store, 0, b"ABC");
+    close(&mut store, false);
+    is(&directory, &[("f.part", "01234"), ("f.part.~1~", "ABC")]);
+    // Our own goes before.
+    assert_eq!(offer(&mut store, compared), Some(3));
+    assert!(store.discard_partial());
+    is(&directory, &[("f.part", "01234")]);
+
+    assert_eq!(offer(&mut store, compared), Some(5));
+    write(&mut store, 5, b"56789");
+    close(&mut store, true);
+    is(&directory, &[("f", "0123456789"), ("f.part", "01234")]);
+    assert_eq!(store.files().last().unwrap().resumed_from, 5);
+    fs::remove_file(path(&directory, "f")).unwrap();
+
+    // A person who says that what is here is the beginning is believed, and keeps it.
+    let options = ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() };
+    let mut told = DiskStore::receiving(directory.path(), options).unwrap();
+    assert_eq!(offer(&mut told, resumed), Some(5));
+    close(&mut told, true);
+    is(&directory, &[("f", "01234"), ("f.part", "01234")]);
+}
+
+#[test]
+fn what_is_discarded_is_ours() {
+    let directory = directory();
+    fs::write(path(&directory, "f.part"), "01234").unwrap();
+    let options = ReceiveOptions { incomplete: Incomplete::Discard, ..ReceiveOptions::default() };
+    let mut store = DiskStore::receiving(directory.path(), options).unwrap();
+    let info = FileInfo { resume: true, compared: true, size: Some(10), ..named("f") };
+    assert_eq!(offer(&mut store, info), Some(5));
+    close(&mut store, false);
+    is(&directory, &[("f.part", "01234")]);
+    assert!(!store.discard_partial());
+    is(&directory, &[("f.part", "01234")]);
+}
+
+/// A part of ours that another process is still writing is left to it, and so is one that somebody
+/// else has locked.
+#[test]
+fn a_locked_part_is_left_alone() {
+    let directory = directory();
+    let mut store = store(directory.path());
+    assert_eq!(offer(&mut store, named("f")), Some(0));
+    write(&mut store, 0, b"half");
+    close(&mut store, false);
+    let other = fs::File::open(path(&directory, "f.part")).unwrap();
+    flock(&other, FlockOperation::NonBlockingLockExclusive).unwrap();
+    receive(&mut store, "f", "whole");
+    is(&directory, &[("f", "whole"), ("f.part", "half")]);
+}
+
+/// A file that could not get its name is still a leftover of ours.
+#[test]
+fn a_part_that_could_not_be_placed_stays_marked() {
+    let directory = directory();
+    let options = ReceiveOptions { collision: Collision::Append, ..ReceiveOptions::default() };
+    let mut store = DiskStore::receiving(directory.path(), options).unwrap();
+    fs::write(path(&directory, "f"), "old").unwrap();
+    assert_eq!(offer(&mut store, FileInfo { mode: Some(0o444), ..named("f") }), Some(0));
+    write(&mut store, 0, b"new");
+    fs::remove_file(path(&directory, "f")).unwrap();
+    fs::create_dir(path(&directory, "f")).unwrap();
+    let close = Request::Close { complete: true, verified: false };
+    assert!(matches!(store.answer(close), Reply::Failed(_)));
+    fs::remove_dir(path(&directory, "f")).unwrap();
+    is(&directory, &[("f.part", "new")]);
+    receive(&mut store, "f", "again");
+    is(&directory, &[("f", "again")]);
+}
