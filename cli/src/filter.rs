@@ -10,7 +10,8 @@ const SUB: u8 = 0x1A;
 /// text from binary convert it themselves, and a file's bytes are not ours to change.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
-    /// Whether what comes is text, by the person's word; `None` leaves it to the protocol.
+    /// Whether what comes is text, by the person's word; `None` leaves it to the protocol. A sender
+    /// that says that a file is none ([`FileInfo::verbatim`]) is believed.
     pub(crate) text: Option<bool>,
     /// Sending: line ends become CR and LF on their way out.
     pub(crate) expand: bool,
@@ -61,6 +62,8 @@ struct Outgoing {
     /// Bytes of the file, and of the wire, that have passed.
     from: u64,
     to: u64,
+    /// A carriage return has passed, and there was no room for its line feed.
+    owes_feed: bool,
 }
 
 impl Filtered<'_> {
@@ -73,13 +76,13 @@ impl Filtered<'_> {
             && info.size.is_none()
             && !info.name.iter().any(u8::is_ascii_lowercase);
         let name = if small { &lower[..] } else { info.name };
-        let text = self.filter.text == Some(true);
+        let text = self.filter.text == Some(true) && !info.verbatim;
         self.text = text.then(Incoming::default);
         // The store must know: positions in text cannot be continued, nor its length foretold.
         let kind = match self.filter.text {
-            Some(true) => FileKind::Text,
+            _ if text => FileKind::Text,
             Some(false) => FileKind::Binary,
-            None => info.kind,
+            _ => info.kind,
         };
         let size = info.size.filter(|_| !text);
         self.store.answer(Request::Offer { info: FileInfo { name, kind, size, ..info } })
@@ -120,22 +123,32 @@ impl Filtered<'_> {
         if offset != text.to {
             return Reply::Failed(StoreError::Unsupported);
         }
-        self.buffer.resize(into.len().div_ceil(2), 0);
+        let mut put = 0;
+        if let Some(first) = into.first_mut().filter(|_| text.owes_feed) {
+            *first = b'\n';
+            (put, text.owes_feed) = (1, false);
+        }
+        // At worst each byte takes two. 0 would say that the file has ended.
+        self.buffer.resize((into.len() - put).div_ceil(2), 0);
         let raw = Request::Read { offset: text.from, into: &mut self.buffer };
         let len = match self.store.answer(raw) {
             Reply::Read(len) => len,
             Reply::Failed(error) => return Reply::Failed(error),
             _ => return Reply::Failed(StoreError::Io),
         };
-        let (mut put, mut took) = (0, 0);
+        let mut took = 0;
         for byte in &self.buffer[..len] {
-            let pair: &[u8] = if *byte == b'\n' { b"\r\n" } else { std::slice::from_ref(byte) };
-            if put + pair.len() > into.len() {
+            if put == into.len() {
                 break;
             }
-            into[put..put + pair.len()].copy_from_slice(pair);
-            put += pair.len();
-            took += 1;
+            into[put] = if *byte == b'\n' { b'\r' } else { *byte };
+            (put, took) = (put + 1, took + 1);
+            if *byte == b'\n' {
+                match into.get_mut(put) {
+                    Some(next) => (*next, put) = (b'\n', put + 1),
+                    None => text.owes_feed = true,
+                }
+            }
         }
         text.from += took;
         text.to += put as u64;
@@ -163,6 +176,8 @@ mod tests {
     #[derive(Default)]
     struct Memory {
         offered: Vec<u8>,
+        kind: FileKind,
+        size: Option<u64>,
         bytes: Vec<u8>,
     }
 
@@ -171,6 +186,7 @@ mod tests {
             match request {
                 Request::Offer { info } => {
                     self.offered = info.name.to_vec();
+                    (self.kind, self.size) = (info.kind, info.size);
                     Reply::Accept { offset: 0 }
                 }
                 Request::Write { offset, bytes } => {
@@ -218,7 +234,7 @@ mod tests {
 
     #[test]
     fn text_gets_carriage_returns_whatever_the_room() {
-        for room in 2..9 {
+        for room in 1..9 {
             let mut memory = Memory { bytes: b"a\n\n\nbc\n".to_vec(), ..Memory::default() };
             let filter = Filter { expand: true, ..Filter::default() };
             let mut store = filter.before(&mut memory);
@@ -237,6 +253,24 @@ mod tests {
                 out.extend_from_slice(&into[..len]);
             }
             assert_eq!(out, b"a\r\n\r\n\r\nbc\r\n", "{room}");
+        }
+    }
+
+    /// ZCBIN beats what the receiver's person takes the file for, ZCNL and nothing said do not.
+    #[test]
+    fn what_a_sender_calls_no_text_stays_as_it_is() {
+        let bytes = b"a\r\nb\x1ac\r\n";
+        for (verbatim, kept) in [(true, &bytes[..]), (false, b"a\nb")] {
+            let mut memory = Memory::default();
+            let filter = Filter { text: Some(true), ..Filter::default() };
+            let mut store = filter.before(&mut memory);
+            let size = Some(bytes.len() as u64);
+            let info = FileInfo { name: b"f", verbatim, size, ..FileInfo::default() };
+            assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+            assert_eq!(store.answer(Request::Write { offset: 0, bytes }), Reply::Done);
+            let told = if verbatim { (FileKind::Binary, size) } else { (FileKind::Text, None) };
+            assert_eq!((memory.kind, memory.size), told);
+            assert_eq!(memory.bytes, kept);
         }
     }
 

@@ -230,7 +230,7 @@ pub(crate) fn receive(
     verb: &Receive,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
-    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let (mut all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
     let protocol = verb.transfer.protocol();
     if protocol.is_some_and(Protocol::is_nameless) {
         if verb.name.is_none() && verb.output != Path::new("-") {
@@ -266,6 +266,7 @@ pub(crate) fn receive(
     hint::say(voice, Way::Receive, protocol, &all, &spec);
     let speaks = protocol.map_or(Speaks::KermitOrZmodem, Speaks::One);
     let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
+    all.zmodem.receive_binary |= verb.binary;
     // Kermit's engines convert text themselves.
     let converts = !matches!(speaks, Speaks::One(Protocol::Kermit));
     let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };

@@ -252,8 +252,14 @@ impl Plan {
             }
             "junk-path" => receive.paths = PathRule::LastOnly,
             "o-sync" => receive.sync = true,
-            "ascii" => self.filter.text = Some(true),
-            "binary" => self.filter.text = Some(false),
+            "ascii" => {
+                self.filter.text = Some(true);
+                self.all.zmodem.receive_binary = false;
+            }
+            "binary" => {
+                self.filter.text = Some(false);
+                self.all.zmodem.receive_binary = true;
+            }
             "null" => self.discard = true,
             "keep-uppercase" => self.filter.lower_case = false,
             "allow-remote-commands" | "allow-commands" => {
