@@ -11,6 +11,10 @@ use wetstring_proto::{
     Store,
 };
 
+const EOT: u8 = 4;
+const ACK: u8 = 6;
+const NAK: u8 = 0x15;
+
 const VARIANTS: [&str; 5] = ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"];
 
 fn config(settings: &[(&str, &str)]) -> Config {
@@ -419,6 +423,41 @@ fn the_prompt_is_not_eaten() {
     assert_eq!(bench.engine.status(), Status::Over(Outcome::Done));
 }
 
+/// Noise before EOT is no block that has been lost: a file of which all is here is whole, and one of
+/// unknown length when the sender says EOT again.
+#[test]
+fn noise_before_the_end() {
+    for (variant, size, eots) in
+        [("ymodem", "128", 1), ("ymodem", "", 2), ("xmodem-crc", "", 2), ("xmodem", "", 2)]
+    {
+        // What may have been a block must come again where nothing tells that all is here.
+        for (noise, whole) in [(3, true), (5, true), (60, true), (131, !size.is_empty())] {
+            let label = format!("{variant} {size:?} {noise}");
+            let set = config(&[("variant", variant)]);
+            let (mut r, mut sink) = (receiver(&set), Sink::new());
+            let mut bench = Bench::new(&mut r, &mut sink);
+            if variant == "ymodem" {
+                bench.give(&header(format!("f\0{size}\0").as_bytes()));
+            }
+            let check = if variant == "xmodem" { Check::Sum } else { Check::Crc };
+            bench.give(&block(1, &[b'a'; 128], check));
+            bench.give(&vec![0xff; noise]);
+            let (mut said, mut given) = (Vec::new(), 0);
+            while bench.outcome().is_none() && !said.contains(&ACK) && given < 30 {
+                if said.contains(&NAK) {
+                    given += 1;
+                    said = bench.give(&[EOT]).1;
+                    said.extend(bench.wait(Duration::from_millis(200)));
+                } else {
+                    said = bench.wait(Duration::from_secs(2));
+                }
+            }
+            assert_eq!(bench.engine.stats().files_done, u64::from(whole), "{label}");
+            assert!(!whole || given == eots, "{label}: {given}");
+        }
+    }
+}
+
 /// The words that a program says before it is ready hold letters that would start a transfer.
 #[test]
 fn prose_before_the_start() {
@@ -429,6 +468,12 @@ fn prose_before_the_start() {
         (b"CCCCC", true),
         (b"GO AHEAD\r\n\x15", true),
         (b"NO CARRIER\r\n", false),
+        // KMD and IMP ask for blocks of 1024 bytes so.
+        (b"CK", true),
+        (b"ready\r\nCKCKCK", true),
+        (b"CKermit 10.0\r\n", false),
+        (b"GO BACK\r\n", false),
+        (b"GO BACK", false),
     ] {
         let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
         let mut bench = Bench::new(&mut s, &mut source);
@@ -436,6 +481,10 @@ fn prose_before_the_start() {
         assert_eq!(!said.is_empty(), starts, "{}", text.escape_ascii());
         assert!(said.len() <= 133, "sent once: {}", text.escape_ascii());
     }
+    let set = config(&[("variant", "xmodem-1k"), ("start-pause", "0")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[b'x'; 3000])]));
+    let (_, said) = Bench::new(&mut s, &mut source).give(b"CKCK");
+    assert_eq!((said[0], said.len()), (2, 1029), "one long block");
     // A receiver passes over words and goes on.
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);

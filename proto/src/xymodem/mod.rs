@@ -20,7 +20,7 @@
 //! Reading order: [`frame`] finds blocks in the stream of bytes, [`packet`] is the content of block
 //! 0, [`states`] is the whole protocol on one screen, [`Sender`] and [`Receiver`] are the engines.
 //!
-//! Not here: the "CK" prefix and block counts of KMD and IMP as a receiver, and the windowed
+//! Not here: as a receiver, the "CK" prefix and block counts of KMD and IMP, and the windowed
 //! relatives (WXMODEM, SEAlink).
 
 pub mod config;

@@ -480,7 +480,11 @@ impl Core {
             let byte = bytes[used];
             used += 1;
             self.link.stats.wire_in_bytes += 1;
-            if self.state == Sending::Invite && is_prose(bytes.get(used)) {
+            if self.state == Sending::Invite && is_kmd(bytes, used - 1) {
+                // The K says that blocks of 1024 bytes are welcome, which is left to the variant.
+                used += 1;
+                self.link.stats.wire_in_bytes += 1;
+            } else if self.state == Sending::Invite && is_prose(bytes.get(used)) {
                 // A letter of a text, such as a prompt, is no start character.
                 self.link.stats.noise_bytes += 1;
                 continue;
@@ -750,6 +754,12 @@ impl Flight {
     fn new(cx: &Cx<'_>, data: usize, long: bool) -> Self {
         Self { data, long, began: cx.now, copies: 0, answers: 0, silent: 0, left: None, why: None }
     }
+}
+
+/// Whether `CK` stands here, by which KMD and IMP ask, and not a part of a word.
+fn is_kmd(bytes: &[u8], at: usize) -> bool {
+    let alone = at == 0 || !bytes[at - 1].is_ascii_graphic();
+    bytes[at..].starts_with(b"CK") && alone && !is_prose(bytes.get(at + 2))
 }
 
 /// Whether this follows a letter of a text: then that was no start character.

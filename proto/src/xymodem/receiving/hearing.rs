@@ -6,7 +6,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::xymodem::config::FirstEot;
 use crate::xymodem::frame::{
-    ACK, BS, BlockReader, CAN, Check, EOT, Found, NAK, SHORT, SOH, WANT_CRC,
+    ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
 };
 use crate::xymodem::link::Ending;
 use crate::xymodem::receiver::Mem;
@@ -148,7 +148,8 @@ impl Core {
     fn on_damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
         self.link.stats.damaged += 1;
         self.link.cans = 0;
-        self.owed |= len > MOST_NOISE;
+        // What has got beyond a right header was a block, however little of it came.
+        self.owed |= len > HEADER;
         cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
     }
 
