@@ -25,6 +25,10 @@ fn the_help_is_as_it_was() {
         ("help-demo", &["demo", "--help"]),
         ("help-lab-run", &["lab", "run", "--help"]),
         ("help-lab-table", &["lab", "table", "--help"]),
+        ("help-lab-sweep", &["lab", "sweep", "--help"]),
+        ("help-lab-swarm", &["lab", "swarm", "--help"]),
+        ("help-lab-diff", &["lab", "diff", "--help"]),
+        ("help-lab-report", &["lab", "report", "--help"]),
     ] {
         let ran = run(wst(args));
         ran.expect(0);

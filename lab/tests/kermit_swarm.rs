@@ -3,61 +3,16 @@
 //! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
 //! kermit_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
-use std::fmt::Write;
 use wetstring_lab::element::End;
 use wetstring_lab::pair::{Act, Pair, Stop};
 use wetstring_lab::random::Random;
-use wetstring_lab::serial::{LineModel, Serial};
+use wetstring_lab::scenario::Protocol;
+use wetstring_lab::serial::Serial;
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource, Policy};
-use wetstring_lab::swarm::{Ends, Swarm, any_line};
+use wetstring_lab::swarm::protocols::ends;
+use wetstring_lab::swarm::{Swarm, any_line};
 use wetstring_lab::trace::Recorder;
-use wetstring_proto::kermit::{Config, LineFacts, Receiver, Sender};
-use wetstring_proto::settings::Settings;
 use wetstring_proto::{Command, Duration, Refusal};
-
-/// Settings of both ends from the seed. They differ where ends may differ.
-fn build(random: &mut Random, line: &LineModel) -> Ends {
-    let rate = u32::try_from(line.rate_bps).unwrap_or(0);
-    let mut description = String::new();
-    let mut configs = [(), ()].map(|()| Config {
-        line: LineFacts {
-            reliable: Some(false),
-            clear: false,
-            rate_bps: if random.one_in(4) { 0 } else { rate },
-            telnet: false,
-        },
-        buffer_len: random.pick(&[1024, 4096, 65_536]),
-        ..Config::default()
-    });
-    let mut set = |configs: &mut [Config], name: &str, value: &str| {
-        for config in configs {
-            config.set(name, value).unwrap();
-        }
-        write!(description, "{name}={value} ").unwrap();
-    };
-    let check = random.pick(&["3", "3", "5"]);
-    set(&mut configs, "kermit.check", check);
-    for end in 0..2 {
-        let of = &mut configs[end..=end];
-        set(of, "kermit.window", random.pick(&["1", "2", "7", "31"]));
-        set(of, "kermit.receive-length", random.pick(&["40", "94", "300", "1000", "9024"]));
-        set(of, "kermit.prefixing", random.pick(&["auto", "all", "minimal", "none"]));
-        set(of, "kermit.attributes", random.pick(&["on", "on", "off"]));
-        set(of, "kermit.repeat", random.pick(&["on", "off"]));
-        set(of, "kermit.digest", random.pick(&["on", "off"]));
-    }
-    if random.one_in(3) {
-        let parity = random.pick(&["even", "odd", "mark", "space"]);
-        set(&mut configs, "kermit.parity", parity);
-    }
-    if line.half_duplex.is_some() {
-        set(&mut configs, "kermit.window", "1");
-    }
-    let [ours, theirs] = configs;
-    let sender = Sender::new(ours.clone(), vec![0; ours.sender_memory()]).unwrap();
-    let receiver = Receiver::new(theirs.clone(), vec![0; theirs.receiver_memory()]).unwrap();
-    Ends { sender: Box::new(sender), receiver: Box::new(receiver), description }
-}
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -65,12 +20,9 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    let replay =
-        "WETSTRING_SEED={seed} cargo test -p wetstring-lab --test kermit_swarm -- --nocapture";
-    let swarm = Swarm::new(&build, replay);
     if let Some(seed) = number("WETSTRING_SEED") {
         let mut recorder = Recorder::keep();
-        let result = swarm.one(seed, &mut recorder);
+        let result = Swarm::of(Protocol::Kermit).one(seed, &mut recorder);
         for line in recorder.lines() {
             println!("{line}");
         }
@@ -83,7 +35,7 @@ fn no_false_success_and_always_an_end() {
     let tallies = std::thread::scope(|scope| {
         let [a, b] = [0..half, half..runs].map(|seeds| {
             scope.spawn(|| {
-                Swarm::new(&build, replay).run(seeds).unwrap_or_else(|failed| panic!("{failed}"))
+                Swarm::of(Protocol::Kermit).run(seeds).unwrap_or_else(|failed| panic!("{failed}"))
             })
         });
         [a.join(), b.join()]
@@ -103,7 +55,7 @@ fn decide(seed: u64) -> Result<(bool, u64), String> {
     let random = &mut Random::stream(seed, "decisions", "run");
     let line = any_line(&mut Random::stream(seed, "decisions", "line"));
     let mut settings = Random::stream(seed, "decisions", "protocol");
-    let mut ends = build(&mut settings, &line);
+    let mut ends = ends(Protocol::Kermit, &mut settings, &line);
     let whole = Content::Random(random.bits()).bytes(random.between(0, 4000) as usize);
     let have = random.between(0, whole.len() as u64) as usize;
     let resume = random.one_in(3);

@@ -1,8 +1,14 @@
 //! `wst lab`: the laboratory in virtual time.
 
+mod count;
+mod diff;
 mod pool;
+mod report;
 mod run;
+mod swarm;
+mod sweep;
 mod table;
+mod traces;
 
 use std::path::PathBuf;
 
@@ -27,6 +33,14 @@ pub(crate) enum LabVerb {
     Run(Run),
     /// Run a published table again, and compare cell by cell
     Table(Table),
+    /// Run a scenario with every combination of some values of its keys
+    Sweep(sweep::SweepVerb),
+    /// Try to break the protocols: a seed picks settings, files, line and faults
+    Swarm(swarm::SwarmVerb),
+    /// Say what changed between two results: of tables, sweeps or runs, or two traces
+    Diff(diff::DiffVerb),
+    /// Write one page of HTML with all tables, sweeps and time budgets
+    Report(report::ReportVerb),
 }
 
 /// `wst lab run`.
@@ -65,6 +79,10 @@ pub(crate) fn run(voice: &Voice, common: &Common, lab: &Lab) -> Ending {
     let result = match &lab.verb {
         LabVerb::Run(verb) => run::run(voice, common, verb),
         LabVerb::Table(verb) => table::run(voice, verb),
+        LabVerb::Sweep(verb) => sweep::run(voice, verb),
+        LabVerb::Swarm(verb) => swarm::run(voice, common, verb),
+        LabVerb::Diff(verb) => diff::run(voice, verb),
+        LabVerb::Report(verb) => report::run(voice, verb),
     };
     match result {
         Ok(ending) | Err(ending) => ending,

@@ -1,19 +1,26 @@
 //! Runs of the laboratory on all cores. Which core ran what is not to be seen in the outcomes.
 
 use std::num::NonZero;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use wetstring_lab::Recorder;
 use wetstring_lab::scenario::{Outcome, Scenario};
 
+/// As many threads as there are cores, but not more than jobs.
+fn threads(jobs: usize) -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs)
+}
+
 /// What became of these scenarios, in their order.
 pub(super) fn outcomes(jobs: &[&Scenario]) -> Vec<Outcome> {
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Outcome)>> = Mutex::new(Vec::with_capacity(jobs.len()));
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..threads(jobs.len()) {
             scope.spawn(|| {
                 while let Some((index, job)) = {
                     let index = next.fetch_add(1, Ordering::Relaxed);
@@ -30,4 +37,63 @@ pub(super) fn outcomes(jobs: &[&Scenario]) -> Vec<Outcome> {
     let mut done = done.into_inner().unwrap_or_default();
     done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Threads that work on numbered jobs, and hand over what comes of each as soon as it is there.
+///
+/// They are not waited for when this is dropped: a run cannot be interrupted, the program can.
+pub(super) struct Crew<T> {
+    results: Receiver<(usize, T)>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What a [`Crew`] has to say.
+pub(super) enum News<T> {
+    /// This came of the job of this number.
+    Done(usize, T),
+    /// Nothing yet.
+    Nothing,
+    /// Everything was handed over.
+    Over,
+}
+
+impl<T: Send + 'static> Crew<T> {
+    /// Starts work on the jobs from 0 up to `jobs`.
+    pub(super) fn start(jobs: usize, work: impl Fn(usize) -> T + Send + Sync + 'static) -> Self {
+        let (send, results) = channel();
+        let shared = Arc::new((AtomicUsize::new(0), work));
+        let thread = |_| {
+            let (shared, send) = (shared.clone(), send.clone());
+            std::thread::spawn(move || {
+                let (next, work) = &*shared;
+                loop {
+                    let job = next.fetch_add(1, Ordering::Relaxed);
+                    if job >= jobs || send.send((job, work(job))).is_err() {
+                        return;
+                    }
+                }
+            })
+        };
+        Self { results, threads: (0..threads(jobs)).map(thread).collect() }
+    }
+
+    /// Waits so long for something to come.
+    ///
+    /// # Panics
+    ///
+    /// If a job panicked, when all the others are over.
+    pub(super) fn next(&mut self, patience: Duration) -> News<T> {
+        match self.results.recv_timeout(patience) {
+            Ok((job, result)) => News::Done(job, result),
+            Err(RecvTimeoutError::Timeout) => News::Nothing,
+            Err(RecvTimeoutError::Disconnected) => {
+                for thread in self.threads.drain(..) {
+                    if let Err(panic) = thread.join() {
+                        std::panic::resume_unwind(panic);
+                    }
+                }
+                News::Over
+            }
+        }
+    }
 }

@@ -63,7 +63,8 @@ pub(super) fn store(path: &Path, what: &str, error: &std::io::Error) -> Ending {
     Ending::early(Exit::Store, format!("{what} {}: {error}", path.display()))
 }
 
-fn write_trace(path: &Path, recorder: &Recorder) -> std::io::Result<()> {
+/// Writes all lines of a trace.
+pub(super) fn write_trace(path: &Path, recorder: &Recorder) -> std::io::Result<()> {
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
     for line in recorder.lines() {
         writeln!(file, "{line}")?;

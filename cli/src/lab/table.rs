@@ -39,7 +39,7 @@ pub(super) fn run(voice: &Voice, verb: &TableVerb) -> Result<Ending, Ending> {
 }
 
 /// A table by its name, or from a file.
-fn open(name: &str) -> Result<Table, Ending> {
+pub(super) fn open(name: &str) -> Result<Table, Ending> {
     let usage = |message: String| Ending::early(Exit::Usage, message);
     if let Some(table) = Table::named(name) {
         return table.map_err(|bad| usage(bad.to_string()));

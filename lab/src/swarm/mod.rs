@@ -1,7 +1,7 @@
 //! The swarm: many runs, each made by a seed, that try to break a protocol.
 //!
 //! A seed picks the files, the line and its faults here, and the engines and their settings in a
-//! closure of the protocol. Then two things are checked.
+//! closure of the protocol; those of our protocols are in [`protocols`]. Then two things are checked.
 //!
 //! * **Safety**, whatever happens: nobody reports success unless the receiver's files equal the
 //!   source, the store is written in order, no engine panics, none keeps the time from going on,
@@ -10,6 +10,8 @@
 //!   or with a clear failure.
 //!
 //! A seed that fails is shown with all it picked and with the command that runs it again.
+
+pub mod protocols;
 
 use crate::pair::{Act, Pair, PairReport, Stop};
 use crate::random::Random;
@@ -120,6 +122,21 @@ pub struct Tally {
     pub events: u64,
 }
 
+impl Tally {
+    /// Counts a run in which nothing was wrong.
+    pub fn add(&mut self, report: &PairReport) {
+        self.runs += 1;
+        self.done += u64::from(report.is_done());
+        self.failed += u64::from(!report.is_done());
+        self.events += report.events;
+        for side in &report.sides {
+            let usage = side.usage;
+            self.hits += usage.damaged_bytes + usage.dropped_bytes + usage.duplicated_bytes;
+            self.retransmissions += side.stats.retransmissions;
+        }
+    }
+}
+
 impl<'a> Swarm<'a> {
     /// A swarm of what `build` makes of a seed's random stream and of the line that was picked.
     ///
@@ -177,16 +194,7 @@ impl<'a> Swarm<'a> {
     pub fn run(&self, seeds: Range<u64>) -> Result<Tally, Box<Failed>> {
         let mut tally = Tally::default();
         for seed in seeds {
-            let report = self.one(seed, &mut Recorder::off())?;
-            tally.runs += 1;
-            tally.done += u64::from(report.is_done());
-            tally.failed += u64::from(!report.is_done());
-            tally.events += report.events;
-            for side in &report.sides {
-                let usage = side.usage;
-                tally.hits += usage.damaged_bytes + usage.dropped_bytes + usage.duplicated_bytes;
-                tally.retransmissions += side.stats.retransmissions;
-            }
+            tally.add(&self.one(seed, &mut Recorder::off())?);
         }
         Ok(tally)
     }

@@ -1,0 +1,237 @@
+//! `wst lab swarm`: seeds that try to break the protocols.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value, json};
+use wetstring_drive::Signals;
+use wetstring_lab::Recorder;
+use wetstring_lab::pair::PairReport;
+use wetstring_lab::scenario::Protocol;
+use wetstring_lab::swarm::protocols::fooled_percent;
+use wetstring_lab::swarm::{Failed, Fault, Swarm, Tally};
+
+use super::count::Count;
+use super::pool::{Crew, News};
+use super::run::{store, write_trace};
+use crate::args::Common;
+use crate::exit::Exit;
+use crate::transfer::Ending;
+use crate::voice::{Level, Voice};
+
+/// How often an interrupt is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// So many failures of a protocol are shown whole.
+const SHOWN: usize = 10;
+
+/// `wst lab swarm`.
+#[derive(Args, Debug)]
+pub(crate) struct SwarmVerb {
+    /// How many seeds of each protocol; 1000 unless a --seed is given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) seeds: Option<u64>,
+    /// The first seed, or the only one without --seeds; --trace writes what happens in that one
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// This protocol only
+    #[arg(short = 'P', long, value_name = "NAME",
+          value_parser = PossibleValuesParser::new(Protocol::NAMES))]
+    pub(crate) protocol: Option<String>,
+}
+
+type Run = Result<PairReport, Box<Failed>>;
+
+pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<Ending, Ending> {
+    let chosen = verb.protocol.as_deref().and_then(Protocol::of);
+    let protocols = chosen.map_or_else(
+        || Protocol::NAMES.iter().filter_map(|name| Protocol::of(name)).collect(),
+        |protocol| vec![protocol],
+    );
+    let first = verb.seed.unwrap_or(0);
+    let seeds = verb.seeds.unwrap_or(if verb.seed.is_some() { 1 } else { 1000 });
+    let mut sums: Vec<Sum> = protocols.iter().map(|protocol| Sum::new(*protocol)).collect();
+    if let Some(path) = &common.trace {
+        let ([sum], 1) = (&mut sums[..], seeds) else {
+            let say = "expected --protocol and one --seed with --trace: a trace is of one run";
+            return Err(Ending::early(Exit::Usage, say));
+        };
+        trace(path, first, sum)?;
+    } else {
+        many(voice, &mut sums, first, seeds)?;
+    }
+    Ok(end(voice, &mut sums))
+}
+
+/// Runs one seed with its trace.
+fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
+    let mut recorder = Recorder::keep();
+    sum.add(Swarm::of(sum.protocol).one(seed, &mut recorder));
+    write_trace(path, &recorder).map_err(|error| store(path, "could not write the trace", &error))
+}
+
+/// Runs seeds of all protocols on all cores.
+fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), Ending> {
+    let signals = Signals::install()
+        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let protocols: Vec<Protocol> = sums.iter().map(|sum| sum.protocol).collect();
+    let jobs = sums.len() * usize::try_from(seeds).unwrap_or(usize::MAX / 8);
+    let mut count = Count::new(voice, "runs", jobs);
+    let kinds = protocols.len();
+    let mut crew = Crew::start(jobs, move |job| -> Run {
+        let seed = first.wrapping_add((job / kinds) as u64);
+        Swarm::of(protocols[job % kinds]).one(seed, &mut Recorder::off())
+    });
+    loop {
+        match crew.next(LOOK) {
+            News::Done(job, result) => {
+                sums[job % kinds].add(result);
+                count.add();
+            }
+            News::Nothing => {}
+            News::Over => return Ok(()),
+        }
+        if signals.count() > 0 {
+            drop(count);
+            let ending = end(voice, sums);
+            let say = if ending.exit == Exit::Done {
+                "interrupted; nothing was wrong so far".to_owned()
+            } else {
+                format!("interrupted; {}", ending.message)
+            };
+            return Err(Ending { message: say, exit: Exit::Interrupted, ..ending });
+        }
+    }
+}
+
+/// What became of a protocol's seeds.
+struct Sum {
+    protocol: Protocol,
+    tally: Tally,
+    /// Seeds that were fooled by a check that is no better.
+    fooled: Vec<Failed>,
+    failures: Vec<Failed>,
+}
+
+impl Sum {
+    fn new(protocol: Protocol) -> Self {
+        Self { protocol, tally: Tally::default(), fooled: Vec::new(), failures: Vec::new() }
+    }
+
+    fn add(&mut self, run: Run) {
+        match run {
+            Ok(report) => self.tally.add(&report),
+            Err(failed) => {
+                let fooled = fooled_percent(self.protocol) > 0;
+                if fooled && matches!(failed.fault, Fault::FalseSuccess(_)) {
+                    self.fooled.push(*failed);
+                } else {
+                    self.failures.push(*failed);
+                }
+            }
+        }
+    }
+
+    fn runs(&self) -> u64 {
+        self.tally.runs + self.fooled.len() as u64 + self.failures.len() as u64
+    }
+
+    /// More seeds were fooled than the check explains. One is always let off.
+    fn is_fooled_too_often(&self) -> bool {
+        let fooled = self.fooled.len() as u64;
+        fooled > 1 && fooled * 100 > self.runs() * fooled_percent(self.protocol)
+    }
+
+    fn words(&self) -> String {
+        let Tally { done, failed, hits, retransmissions, .. } = self.tally;
+        let fooled = match self.fooled.len() {
+            0 => String::new(),
+            n => format!(", {n} fooled by the checksum"),
+        };
+        format!(
+            "{:<10}  {} runs: {done} done, {failed} failed clearly{fooled}, {} broken; {hits} bytes \
+             hit, {retransmissions} packets again\n",
+            self.protocol.name(),
+            self.runs(),
+            self.failures.len(),
+        )
+    }
+
+    fn fields(&self) -> Value {
+        json!({
+            "protocol": self.protocol.name(),
+            "runs": self.runs(),
+            "done": self.tally.done,
+            "failed": self.tally.failed,
+            "fooled": self.fooled.iter().map(|failed| failed.seed).collect::<Vec<u64>>(),
+            "broken": self.failures.len(),
+            "hits": self.tally.hits,
+            "retransmissions": self.tally.retransmissions,
+            "events": self.tally.events,
+        })
+    }
+}
+
+/// Shows the sums and the failures, in an order that does not depend on the cores.
+fn end(voice: &Voice, sums: &mut [Sum]) -> Ending {
+    let mut worst = Exit::Done;
+    let mut broken = 0;
+    for sum in sums.iter_mut() {
+        sum.failures.sort_by_key(|failed| failed.seed);
+        sum.fooled.sort_by_key(|failed| failed.seed);
+        voice.event("protocol", sum.fields());
+        if !voice.has_json() {
+            crate::paper::print(&sum.words());
+        }
+        // Who replays one seed wants to see what it does.
+        let level = if sum.runs() == 1 { Level::Note } else { Level::Detail };
+        for failed in &sum.fooled {
+            voice.say(
+                level,
+                &format!("{}, which its check explains: {failed}", sum.protocol.name()),
+            );
+        }
+        if sum.is_fooled_too_often() {
+            broken += sum.fooled.len();
+            worst = Exit::Integrity;
+            voice.say(Level::Error, &format!("{}: fooled too often", sum.protocol.name()));
+        }
+        for (index, failed) in sum.failures.iter().enumerate() {
+            voice.event("failure", failure(sum.protocol, failed));
+            if index < SHOWN {
+                voice.say(Level::Error, &format!("{}: {failed}", sum.protocol.name()));
+            }
+            worst = worse(worst, exit_of(&failed.fault));
+        }
+        broken += sum.failures.len();
+    }
+    let message =
+        if broken == 0 { String::new() } else { format!("{broken} seeds broke a protocol") };
+    Ending::early(worst, message)
+}
+
+fn failure(protocol: Protocol, failed: &Failed) -> Value {
+    json!({
+        "protocol": protocol.name(),
+        "seed": failed.seed,
+        "fault": failed.fault.to_string(),
+        "picked": failed.description,
+        "replay": failed.replay,
+    })
+}
+
+/// The code that says most about a fault.
+const fn exit_of(fault: &Fault) -> Exit {
+    match fault {
+        Fault::FalseSuccess(_) | Fault::BrokenStore => Exit::Integrity,
+        Fault::Panic(_) => Exit::Peer,
+        Fault::NoEnd(_) => Exit::Timeout,
+    }
+}
+
+/// A false success is worse than a panic, and that is worse than no end.
+fn worse(a: Exit, b: Exit) -> Exit {
+    let order = [Exit::Integrity, Exit::Peer, Exit::Timeout];
+    order.into_iter().find(|exit| a == *exit || b == *exit).unwrap_or(Exit::Done)
+}

@@ -1,0 +1,203 @@
+//! Where the time of some transfers goes, on the page.
+
+use super::{command, plot};
+use crate::explain::{Account, Part};
+use crate::scenario::{Scenario, no_files};
+use crate::trace::Recorder;
+use maud::{Markup, html};
+
+/// Where the time of one transfer went.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimeBudget {
+    /// Those with the same words here stand in one plot, each as long as its time.
+    pub group: String,
+    /// What was moved by what.
+    pub name: String,
+    /// The command that makes it again.
+    pub command: String,
+    /// The parts that are not nothing, by their names, in nanoseconds.
+    pub parts: Vec<(String, u64)>,
+}
+
+/// A transfer whose time is to be divided.
+#[derive(Clone, Debug)]
+pub struct BudgetJob {
+    group: &'static str,
+    name: &'static str,
+    command: String,
+    scenario: Scenario,
+}
+
+/// The scenarios of the report, by their files.
+const FILES: [(&str, &str); 4] = [
+    ("clean", include_str!("../../scenarios/clean.toml")),
+    ("mainframe", include_str!("../../scenarios/mainframe.toml")),
+    ("sz-1993", include_str!("../../scenarios/sz-1993.toml")),
+    ("wet-string", include_str!("../../scenarios/wet-string.toml")),
+];
+
+const WET: &str = "The wet string: 9600 bit/s, 250 ms each way, 8 bytes hit every 2 s";
+
+/// Group, name, file of the scenario, and what is set on top of it.
+type Transfer = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+const TRANSFERS: [Transfer; 10] = [
+    (WET, "Kermit", "wet-string", &[]),
+    (
+        WET,
+        "Kermit, one short packet at a time",
+        "wet-string",
+        &[
+            "both.window=1",
+            "both.send-length=94",
+            "both.receive-length=94",
+            "both.streaming=off",
+            "both.adapt-length=off",
+        ],
+    ),
+    (WET, "XMODEM", "wet-string", &["protocol=xmodem-crc"]),
+    (WET, "XMODEM-1K", "wet-string", &["protocol=xmodem-1k"]),
+    (WET, "YMODEM", "wet-string", &["protocol=ymodem"]),
+    (WET, "ZMODEM", "wet-string", &["protocol=zmodem"]),
+    ("A clean line of 115200 bit/s", "Kermit", "clean", &[]),
+    ("A clean line of 115200 bit/s", "ZMODEM", "clean", &["protocol=zmodem"]),
+    ("A half duplex mainframe with parity", "Kermit", "mainframe", &[]),
+    ("A personal computer of 1993", "ZMODEM", "sz-1993", &[]),
+];
+
+impl BudgetJob {
+    /// The transfers that the report shows.
+    ///
+    /// # Panics
+    ///
+    /// If a scenario that comes with the laboratory is not one; a test makes them all.
+    pub fn all() -> Vec<Self> {
+        let job = |(group, name, file, sets): &Transfer| {
+            let (_, text) = FILES.iter().find(|(of, _)| of == file).expect("a file of the list");
+            let path = format!("lab/scenarios/{file}.toml");
+            let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+            let scenario = Scenario::parse_with(&path, text, &sets, &no_files)
+                .unwrap_or_else(|bad| panic!("{bad}"));
+            let mut command = format!("wst lab run {path}");
+            for set in &sets {
+                command.push_str(" --set ");
+                command.push_str(set);
+            }
+            command.push_str(" --explain");
+            Self { group, name, command, scenario }
+        };
+        TRANSFERS.iter().map(job).collect()
+    }
+
+    /// Runs the transfer and divides its time. An error says why that cannot be done.
+    pub fn run(&self) -> Result<TimeBudget, String> {
+        let mut recorder = Recorder::keep();
+        let outcome = self.scenario.run(&mut recorder);
+        if !outcome.is_done() {
+            return Err(format!("{}: {}", self.command, outcome.ending));
+        }
+        let lines = recorder.lines().iter().map(String::as_str);
+        let account = Account::read(lines, self.scenario.limit_millicps())
+            .map_err(|bad| format!("{}: {bad}", self.command))?;
+        let part = |part: Part| (part.title().to_owned(), account.budget.of(part));
+        Ok(TimeBudget {
+            group: self.group.to_owned(),
+            name: self.name.to_owned(),
+            command: self.command.clone(),
+            parts: Part::ALL.into_iter().map(part).filter(|(_, ns)| *ns > 0).collect(),
+        })
+    }
+}
+
+/// Bars, and the same as numbers.
+pub(super) fn section(budgets: &[TimeBudget]) -> Markup {
+    let mut groups: Vec<(&str, Vec<&TimeBudget>)> = Vec::new();
+    for budget in budgets {
+        match groups.iter_mut().find(|(group, _)| *group == budget.group) {
+            Some((_, list)) => list.push(budget),
+            None => groups.push((&budget.group, vec![budget])),
+        }
+    }
+    let names = names(budgets);
+    html! {
+        section #budgets {
+            h2 { "Where the time goes" }
+            p { "Every nanosecond of a transfer belongs to exactly one of these parts." }
+            @for (group, budgets) in &groups {
+                h3 { (group) }
+                figure.broad {
+                    (bars(group, budgets, &names))
+                }
+                div.pair { @for budget in budgets { (numbers(budget)) } }
+            }
+        }
+    }
+}
+
+/// The names of all parts: those of our own accounts in their order, then any others.
+fn names(budgets: &[TimeBudget]) -> Vec<String> {
+    let has =
+        |name: &str| budgets.iter().any(|budget| budget.parts.iter().any(|(part, _)| part == name));
+    let known = Part::ALL.into_iter().map(Part::title);
+    let mut names: Vec<String> = known.filter(|name| has(name)).map(str::to_owned).collect();
+    for (name, _) in budgets.iter().flat_map(|budget| &budget.parts) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+fn bars(group: &str, budgets: &[&TimeBudget], names: &[String]) -> Markup {
+    let stack = |budget: &&TimeBudget| {
+        let part = |(name, ns): &(String, u64)| {
+            (names.iter().position(|known| known == name).unwrap_or(0), *ns as f64)
+        };
+        plot::Stack {
+            name: format!("{}: {} s", budget.name, seconds(whole(budget))),
+            parts: budget.parts.iter().map(part).collect(),
+        }
+    };
+    let stacks: Vec<plot::Stack> = budgets.iter().map(stack).collect();
+    plot::stacks(&format!("{group}: the time of each transfer by its parts"), names, &stacks)
+}
+
+fn numbers(budget: &TimeBudget) -> Markup {
+    html! {
+        div.budget {
+            h4 { (budget.name) }
+            table.plain { tbody {
+                @for (name, ns) in &budget.parts {
+                    tr {
+                        td { (name) }
+                        td.n { (seconds(*ns)) "\u{a0}s" }
+                        td.n { (share(*ns, whole(budget))) "\u{a0}%" }
+                    }
+                }
+            } }
+            (command(&budget.command))
+        }
+    }
+}
+
+fn whole(budget: &TimeBudget) -> u64 {
+    budget.parts.iter().map(|part| part.1).sum()
+}
+
+/// Seconds with one decimal, or three where that shows nothing.
+fn seconds(ns: u64) -> String {
+    let ms = ns.saturating_add(500_000) / 1_000_000;
+    if ms < 1000 {
+        return format!("0.{ms:03}");
+    }
+    let tenths = (ms + 50) / 100;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// A part of a whole in percent, with one decimal.
+fn share(part: u64, whole: u64) -> String {
+    let per_mille = (u128::from(part) * 1000 + u128::from(whole) / 2)
+        .checked_div(u128::from(whole))
+        .unwrap_or(0);
+    format!("{}.{}", per_mille / 10, per_mille % 10)
+}

@@ -1,0 +1,332 @@
+//! Plots as SVG, drawn at twice the size at which a phone shows them.
+//!
+//! Colours are taken from Okabe and Ito (2008), which people see apart whatever their eyes; where
+//! the series are steps of a number, from dark to light.
+
+use maud::{Markup, PreEscaped, html};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::error::Error;
+
+/// Width of every plot in its own units; on a phone one unit is half a pixel.
+const WIDTH: u32 = 720;
+/// Size of letters, in the library's measure: 22 units on the page.
+const LETTERS: i32 = 28;
+
+const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+const FAINT: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
+const PUBLISHED: RGBColor = RGBColor(0xaa, 0xaa, 0xaa);
+const OURS: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+const DEFAULTS: RGBColor = RGBColor(0x00, 0x9e, 0x73);
+const DIFFERS: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+
+const KINDS: [RGBColor; 8] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0x66, 0x66, 0x66),
+    RGBColor(0xb8, 0xa9, 0x00),
+];
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), Box<dyn Error>>;
+
+/// A colour for each of so many series.
+pub(super) fn colours(count: usize, ordered: bool) -> Vec<RGBColor> {
+    let step = |index: usize| {
+        // From a dark violet over blue-green to a yellow that is still seen on white.
+        let part = index as f64 / (count.max(2) - 1) as f64;
+        let mix = |from: f64, middle: f64, to: f64| {
+            let value = if part < 0.5 {
+                from + (middle - from) * part * 2.0
+            } else {
+                middle + (to - middle) * (part * 2.0 - 1.0)
+            };
+            value.round() as u8
+        };
+        RGBColor(mix(68.0, 33.0, 214.0), mix(1.0, 145.0, 178.0), mix(84.0, 140.0, 30.0))
+    };
+    let kind = |index: usize| KINDS[index % KINDS.len()];
+    (0..count).map(|index| if ordered { step(index) } else { kind(index) }).collect()
+}
+
+/// `#rrggbb`.
+fn hex(colour: RGBColor) -> String {
+    format!("#{:02x}{:02x}{:02x}", colour.0, colour.1, colour.2)
+}
+
+/// What the colours of a plot mean.
+pub(super) fn legend(entries: &[(String, RGBColor)]) -> Markup {
+    html! {
+        ul.legend {
+            @for (name, colour) in entries {
+                li { i style={ "background:" (hex(*colour)) } {} (name) }
+            }
+        }
+    }
+}
+
+/// What the colours of [`pairs`] mean.
+pub(super) fn pair_legend() -> Markup {
+    let entries = [("published", PUBLISHED), ("ours", OURS), ("ours with our defaults", DEFAULTS)];
+    legend(&entries.map(|(name, colour)| (name.to_owned(), colour)))
+}
+
+/// What the colours of [`ratios`] mean.
+pub(super) fn ratio_legend() -> Markup {
+    let entries = [("reproduced", OURS), ("differs, with a reason", DIFFERS)];
+    legend(&entries.map(|(name, colour)| (name.to_owned(), colour)))
+}
+
+/// Draws on a page of this height. `label` is what the plot says, for those who do not see it.
+fn svg(label: &str, height: u32, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Markup {
+    let mut text = String::new();
+    let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
+    let drawn = draw(&area).and_then(|()| Ok(area.present()?));
+    drawn.expect("drawing into memory does not fail");
+    drop(area);
+    // The library's own tag fixes the size, and names the format as files of their own have to.
+    let inner = text.split_once('>').map_or("", |(_, rest)| rest);
+    let inner = inner.trim_end().trim_end_matches("</svg>");
+    html! {
+        svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(label) {
+            (PreEscaped(inner))
+        }
+    }
+}
+
+fn letters() -> TextStyle<'static> {
+    ("sans-serif", LETTERS).into_font().color(&INK)
+}
+
+fn at(h: HPos, v: VPos) -> TextStyle<'static> {
+    letters().pos(Pos::new(h, v))
+}
+
+/// One line of a plot.
+pub(super) struct Series {
+    /// For the legend.
+    pub(super) name: String,
+    /// Its points, from left to right.
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+/// What stands at the axes of [`lines`].
+pub(super) struct Axes<'a> {
+    /// What the whole plot is, for those who do not see it.
+    pub(super) label: &'a str,
+    /// Beneath the horizontal axis.
+    pub(super) x: &'a str,
+    /// Beside the vertical axis.
+    pub(super) y: &'a str,
+    /// The series are steps of a number.
+    pub(super) ordered: bool,
+}
+
+/// Lines over a number. The axis is logarithmic if the numbers span a factor of eight.
+pub(super) fn lines(axes: &Axes<'_>, series: &[Series]) -> Markup {
+    let xs = || series.iter().flat_map(|line| &line.points).map(|point| point.0);
+    let ys = series.iter().flat_map(|line| &line.points).map(|point| point.1);
+    let (low, high) = xs().fold((f64::MAX, f64::MIN), |(l, h), x| (l.min(x), h.max(x)));
+    let top = ys.fold(1.0, f64::max) * 1.05;
+    let is_log = low > 0.0 && high / low >= 8.0;
+    let place = |x: f64| if is_log { x.log2() } else { x };
+    let margin = (place(high) - place(low)).max(1e-9) * 0.03;
+    let range = place(low) - margin..place(high) + margin;
+    let colours = colours(series.len(), axes.ordered);
+    let plot = svg(axes.label, 500, |area| {
+        let mut chart = ChartBuilder::on(area)
+            .margin(10)
+            .margin_right(24)
+            .x_label_area_size(76)
+            .y_label_area_size(84)
+            .build_cartesian_2d(range, 0.0..top)?;
+        let x_label = |x: &f64| if is_log { round(x.exp2()) } else { round(*x) };
+        chart
+            .configure_mesh()
+            .x_desc(axes.x)
+            .y_desc(axes.y)
+            .x_labels(7)
+            .y_labels(6)
+            .max_light_lines(0)
+            .bold_line_style(FAINT)
+            .axis_style(INK)
+            .label_style(letters())
+            .axis_desc_style(letters())
+            .x_label_formatter(&x_label)
+            .y_label_formatter(&|y: &f64| round(*y))
+            .draw()?;
+        for (line, colour) in series.iter().zip(&colours) {
+            let points: Vec<(f64, f64)> =
+                line.points.iter().map(|(x, y)| (place(*x), *y)).collect();
+            chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(4)))?;
+            chart
+                .draw_series(points.iter().map(|point| Circle::new(*point, 6, colour.filled())))?;
+        }
+        Ok(())
+    });
+    let entries: Vec<(String, RGBColor)> =
+        series.iter().map(|line| line.name.clone()).zip(colours).collect();
+    html! { (plot) (legend(&entries)) }
+}
+
+/// A number as it stands at an axis.
+fn round(value: f64) -> String {
+    if value.abs() >= 10.0 || (value - value.round()).abs() < 1e-6 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+/// One pair of [`pairs`].
+pub(super) struct PairOfBars {
+    /// What was measured.
+    pub(super) name: String,
+    /// Its value, with the text beside the bar.
+    pub(super) published: (f64, String),
+    /// Ours.
+    pub(super) ours: (f64, String),
+    /// Ours with our defaults.
+    pub(super) defaults: Option<(f64, String)>,
+}
+
+/// Bars beside each other: published, ours, our defaults.
+pub(super) fn pairs(label: &str, pairs: &[PairOfBars]) -> Markup {
+    const BAR: i32 = 24;
+    const NAME: i32 = 36;
+    const GAP: i32 = 14;
+    let bars = |pair: &PairOfBars| 2 + i32::from(pair.defaults.is_some());
+    let height: i32 = pairs.iter().map(|pair| NAME + bars(pair) * BAR + GAP).sum();
+    let values = pairs.iter().flat_map(|pair| {
+        [pair.published.0, pair.ours.0, pair.defaults.as_ref().map_or(0.0, |bar| bar.0)]
+    });
+    let most = values.fold(1e-9, f64::max);
+    // Room for the value behind the longest bar.
+    let scale = f64::from(WIDTH - 150) / most;
+    svg(label, height.max(1) as u32, |area| {
+        let mut top = 0;
+        for pair in pairs {
+            area.draw(&Text::new(
+                pair.name.clone(),
+                (0, top + NAME / 2),
+                at(HPos::Left, VPos::Center),
+            ))?;
+            top += NAME;
+            let some = [
+                Some((&pair.published, PUBLISHED)),
+                Some((&pair.ours, OURS)),
+                pair.defaults.as_ref().map(|bar| (bar, DEFAULTS)),
+            ];
+            for ((value, text), colour) in some.into_iter().flatten() {
+                let right = (value * scale).round() as i32;
+                let corners = [(0, top), (right, top + BAR - 3)];
+                area.draw(&Rectangle::new(corners, colour.filled()))?;
+                area.draw(&Text::new(
+                    text.clone(),
+                    (right + 8, top + BAR / 2 - 1),
+                    at(HPos::Left, VPos::Center),
+                ))?;
+                top += BAR;
+            }
+            top += GAP;
+        }
+        Ok(())
+    })
+}
+
+/// A table's name, and ours divided by published for each of its values, with whether it is
+/// reproduced.
+pub(super) type Ratios = (String, Vec<(f64, bool)>);
+
+/// One strip of points for each table: how near ours is to what was published.
+pub(super) fn ratios(label: &str, tables: &[Ratios]) -> Markup {
+    const STRIP: i32 = 78;
+    let height = STRIP * tables.len() as i32 + 50;
+    // A quarter to four times, in powers of two.
+    let place = |ratio: f64| {
+        let power = ratio.max(1e-9).log2().clamp(-2.0, 2.0);
+        40 + ((power + 2.0) / 4.0 * f64::from(WIDTH - 80)).round() as i32
+    };
+    svg(label, height as u32, |area| {
+        let bottom = height - 44;
+        let marks =
+            [(0.25, "1/4", 1), (0.5, "1/2", 1), (1.0, "1", 3), (2.0, "2", 1), (4.0, "4", 1)];
+        for (ratio, text, width) in marks {
+            let x = place(ratio);
+            let line = vec![(x, 0), (x, bottom)];
+            area.draw(&PathElement::new(line, PUBLISHED.stroke_width(width)))?;
+            let below = at(HPos::Center, VPos::Center);
+            area.draw(&Text::new(text, (x, bottom + 22), below))?;
+        }
+        for (index, (name, points)) in tables.iter().enumerate() {
+            let top = STRIP * index as i32;
+            let style = at(HPos::Left, VPos::Center);
+            area.draw(&Text::new(name.clone(), (0, top + 18), style))?;
+            for (number, (ratio, reproduced)) in points.iter().enumerate() {
+                // Points of one value lie beneath each other.
+                let y = top + 42 + (number % 5) as i32 * 6;
+                let colour = if *reproduced { OURS } else { DIFFERS };
+                area.draw(&Circle::new((place(*ratio), y), 6, colour.mix(0.7).filled()))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// One bar of [`stacks`].
+pub(super) struct Stack {
+    /// What it is of.
+    pub(super) name: String,
+    /// Parts, each an index of the legend and an amount.
+    pub(super) parts: Vec<(usize, f64)>,
+}
+
+/// Bars of parts that add up, named by `names`, each as long as its whole in proportion to the longest.
+pub(super) fn stacks(label: &str, names: &[String], stacks: &[Stack]) -> Markup {
+    const NAME: i32 = 36;
+    const BAR: i32 = 40;
+    const GAP: i32 = 16;
+    let height = stacks.len() as i32 * (NAME + BAR + GAP);
+    let whole = |stack: &Stack| stack.parts.iter().map(|part| part.1).sum::<f64>();
+    let most = stacks.iter().map(whole).fold(1e-9, f64::max);
+    let colours = part_colours(names.len());
+    let plot = svg(label, height.max(1) as u32, |area| {
+        for (index, stack) in stacks.iter().enumerate() {
+            let top = index as i32 * (NAME + BAR + GAP);
+            let style = at(HPos::Left, VPos::Center);
+            area.draw(&Text::new(stack.name.clone(), (0, top + NAME / 2), style))?;
+            let mut sum = 0.0;
+            for (part, amount) in &stack.parts {
+                let x = |amount: f64| (amount / most * f64::from(WIDTH)).round() as i32;
+                let corners = [(x(sum), top + NAME), (x(sum + amount), top + NAME + BAR)];
+                sum += amount;
+                area.draw(&Rectangle::new(corners, colours[*part].filled()))?;
+            }
+        }
+        Ok(())
+    });
+    let is_shown = |index: usize| {
+        stacks.iter().any(|stack| stack.parts.iter().any(|(part, _)| *part == index))
+    };
+    let entries = names.iter().cloned().zip(colours).enumerate();
+    let entries: Vec<(String, RGBColor)> =
+        entries.filter(|(index, _)| is_shown(*index)).map(|(_, entry)| entry).collect();
+    html! { (plot) (legend(&entries)) }
+}
+
+/// Colours of the parts of a budget: neighbours are easily told apart.
+fn part_colours(count: usize) -> Vec<RGBColor> {
+    (0..count)
+        .map(|index| {
+            let RGBColor(r, g, b) = KINDS[index % KINDS.len()];
+            // The second time around, lighter.
+            let light = |value: u8| if index < KINDS.len() { value } else { 128 + value / 2 };
+            RGBColor(light(r), light(g), light(b))
+        })
+        .collect()
+}

@@ -1,0 +1,146 @@
+//! A sweep on the page: lines over each range that is a number, and the numbers.
+
+use super::{command, plot};
+use crate::sweep::{Row, Sweep};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// The result that is shown: the first of these that the sweep has.
+const SHOWN: [(&str, &str); 2] =
+    [("efficiency", "% of what the line can carry"), ("cps", "characters per second")];
+
+/// One sweep.
+pub(super) fn section(sweep: &Sweep, rows: &[Row]) -> Markup {
+    let ranges: Vec<(&str, bool)> = sweep.ranges().collect();
+    let table = Pivot::of(sweep, rows);
+    let failed = failed(sweep, rows);
+    html! {
+        section id={ "sweep-" (sweep.name()) } {
+            h2 { (sweep.title()) }
+            p.source {
+                (rows.len()) " transfers, " (table.words)
+                @if failed > 0 { "; " (failed) " of them failed and have no value" }
+                ". Where lines lie on each other, the last one is seen; the table has all values."
+            }
+            (command(&again(sweep)))
+            @if let [a, b] = ranges[..] {
+                div.pair {
+                    @if b.1 { (table.figure(b.0, a, false)) }
+                    @if a.1 { (table.figure(a.0, b, true)) }
+                }
+                (table.matrix(a.0, b.0))
+            } @else if let [a] = ranges[..] {
+                @if a.1 { (table.figure(a.0, ("", false), true)) }
+            }
+        }
+    }
+}
+
+/// The command that makes the sweep again: by its name, or from the file that it came from.
+fn again(sweep: &Sweep) -> String {
+    let known = Sweep::names().any(|name| name == sweep.name());
+    format!("wst lab sweep {}", if known { sweep.name() } else { sweep.path() })
+}
+
+fn failed(sweep: &Sweep, rows: &[Row]) -> usize {
+    let done = sweep.columns().iter().position(|column| column.name == "done");
+    let is_done = |row: &&Row| done.is_some_and(|at| row.values[at] == "true");
+    rows.len() - rows.iter().filter(is_done).count()
+}
+
+/// The shown result by the values of the first and the second range.
+struct Pivot {
+    words: &'static str,
+    /// Values of the ranges in their order.
+    first: Vec<String>,
+    second: Vec<String>,
+    shown: BTreeMap<(String, String), String>,
+}
+
+impl Pivot {
+    fn of(sweep: &Sweep, rows: &[Row]) -> Self {
+        let columns = sweep.columns();
+        let find = |name: &str| columns.iter().position(|column| column.name == name);
+        let has = |(name, _): &&(&str, &str)| {
+            find(name).is_some_and(|at| rows.iter().any(|row| !row.values[at].is_empty()))
+        };
+        let (name, words) = *SHOWN.iter().find(has).unwrap_or(&SHOWN[0]);
+        let mut pivot =
+            Self { words, first: Vec::new(), second: Vec::new(), shown: BTreeMap::new() };
+        for row in rows {
+            let values = sweep.values(row.point);
+            let of = |index: usize| values.get(index).copied().unwrap_or_default().to_owned();
+            let (a, b) = (of(0), of(1));
+            for (list, value) in [(&mut pivot.first, &a), (&mut pivot.second, &b)] {
+                if !list.contains(value) {
+                    list.push(value.clone());
+                }
+            }
+            let shown = find(name).map_or_else(String::new, |at| row.values[at].clone());
+            pivot.shown.insert((a, b), shown);
+        }
+        pivot
+    }
+
+    fn value(&self, first: &str, second: &str) -> Option<&str> {
+        let found = self.shown.get(&(first.to_owned(), second.to_owned()))?;
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// Lines over one range, a line for each value of the other. `first_is_x`: the axis is the
+    /// first range.
+    fn figure(&self, x: &str, (line, ordered): (&str, bool), first_is_x: bool) -> Markup {
+        let (axis, lines) =
+            if first_is_x { (&self.first, &self.second) } else { (&self.second, &self.first) };
+        let series: Vec<plot::Series> = lines
+            .iter()
+            .map(|of| {
+                let point = |value: &String| {
+                    let (a, b) = if first_is_x { (value, of) } else { (of, value) };
+                    Some((value.parse().ok()?, self.value(a, b)?.parse().ok()?))
+                };
+                let name = if line.is_empty() { x.to_owned() } else { format!("{line} {of}") };
+                plot::Series { name, points: axis.iter().filter_map(point).collect() }
+            })
+            .collect();
+        let label = format!("{} against {x}", self.words);
+        html! {
+            figure {
+                figcaption {
+                    "Throughput against " (x)
+                    @if !line.is_empty() { ", a line for each " (line) }
+                }
+                (plot::lines(&plot::Axes { label: &label, x, y: self.words, ordered }, &series))
+            }
+        }
+    }
+
+    /// The numbers behind the lines.
+    fn matrix(&self, first: &str, second: &str) -> Markup {
+        // On a phone long names stand above their values.
+        let long = self.first.iter().any(|name| name.len() > 5);
+        let columns = format!("--columns:{}", self.second.len());
+        html! {
+            div.wide { table.plain.matrix.stacked[long] style=(columns) {
+                thead {
+                    tr { th { (first) " \\ " (second) } @for b in &self.second { th.n { (b) } } }
+                }
+                tbody {
+                    @for a in &self.first {
+                        tr {
+                            th { (a) }
+                            @for b in &self.second {
+                                td.n { (self.value(a, b).map_or("-".to_owned(), short)) }
+                            }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// With at most one decimal.
+fn short(text: &str) -> String {
+    text.parse::<f64>().map_or_else(|_| text.to_owned(), |value| format!("{value:.1}"))
+}

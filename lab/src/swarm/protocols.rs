@@ -1,0 +1,188 @@
+//! What a seed picks of each protocol: the settings of both ends.
+//!
+//! The order of the picks is part of a seed's meaning. A new pick goes to the end of its list, so
+//! that the seeds that are known to have shown something still show it.
+
+use super::{Ends, Swarm, any_files};
+use crate::random::Random;
+use crate::scenario::Protocol;
+use crate::serial::LineModel;
+use crate::store::MemoryFile;
+use std::fmt::Write as _;
+use wetstring_proto::settings::Settings;
+use wetstring_proto::xymodem::Variant;
+use wetstring_proto::{Engine, LineFacts, kermit, xymodem, zmodem};
+
+impl Swarm<'static> {
+    /// The swarm of a protocol. `wst lab swarm` runs the same seeds.
+    pub fn of(protocol: Protocol) -> Self {
+        // A closure that captures nothing lives as long as the program.
+        macro_rules! swarm {
+            ($protocol:expr, $name:literal) => {
+                Self::new(
+                    &|random, line| ends($protocol, random, line),
+                    concat!("wst lab swarm --protocol ", $name, " --seed {seed} --trace FILE"),
+                )
+            };
+        }
+        let swarm = match protocol {
+            Protocol::Kermit => swarm!(Protocol::Kermit, "kermit"),
+            Protocol::Zmodem => swarm!(Protocol::Zmodem, "zmodem"),
+            Protocol::Xymodem(variant) => match variant {
+                Variant::Xmodem => swarm!(Protocol::Xymodem(Variant::Xmodem), "xmodem"),
+                Variant::XmodemCrc => swarm!(Protocol::Xymodem(Variant::XmodemCrc), "xmodem-crc"),
+                Variant::Xmodem1k => swarm!(Protocol::Xymodem(Variant::Xmodem1k), "xmodem-1k"),
+                Variant::Ymodem => swarm!(Protocol::Xymodem(Variant::Ymodem), "ymodem"),
+                Variant::YmodemG => swarm!(Protocol::Xymodem(Variant::YmodemG), "ymodem-g"),
+            },
+        };
+        if protocol.pads() { swarm.files(&one_file).same(same_but_for_padding) } else { swarm }
+    }
+}
+
+/// How many of a hundred seeds may report a false success, because the check of the protocol is no
+/// better: the 8-bit checksum of XMODEM misses one error of some hundreds, of thousands of blocks.
+pub const fn fooled_percent(protocol: Protocol) -> u64 {
+    match protocol {
+        Protocol::Xymodem(Variant::Xmodem) => 2,
+        _ => 0,
+    }
+}
+
+/// XMODEM has one file, and its receiver keeps the padding of the last block.
+fn one_file(random: &mut Random) -> Vec<MemoryFile> {
+    let mut files = any_files(random);
+    files.truncate(1);
+    files
+}
+
+fn same_but_for_padding(source: &[u8], received: &[u8]) -> bool {
+    let (file, rest) = received.split_at(source.len().min(received.len()));
+    file == source && rest.len() < 1024 && rest.iter().all(|byte| *byte == 0x1a)
+}
+
+/// Two engines with settings that the random stream picks, which differ where ends may differ.
+pub fn ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
+    match protocol {
+        Protocol::Kermit => kermit_ends(random, line),
+        Protocol::Xymodem(_) => xymodem_ends(protocol.name(), random, line),
+        Protocol::Zmodem => zmodem_ends(random, line),
+    }
+}
+
+/// Sets settings of some ends, and writes down which.
+struct Picked(String);
+
+impl Picked {
+    fn set<C: Settings>(&mut self, configs: &mut [C], name: &str, value: &str) {
+        for config in configs {
+            config.set(name, value).expect("a setting of the table and a value in its range");
+        }
+        // Writing to a string does not fail.
+        let _ = write!(self.0, "{name}={value} ");
+    }
+}
+
+/// The rate that an end is told: sometimes none.
+fn facts(random: &mut Random, line: &LineModel) -> LineFacts {
+    let rate = u32::try_from(line.rate_bps).unwrap_or(0);
+    LineFacts {
+        reliable: Some(false),
+        rate_bps: if random.one_in(4) { 0 } else { rate },
+        ..LineFacts::default()
+    }
+}
+
+fn kermit_ends(random: &mut Random, line: &LineModel) -> Ends {
+    let mut picked = Picked(String::new());
+    let mut configs = [(), ()].map(|()| kermit::Config {
+        line: facts(random, line),
+        buffer_len: random.pick(&[1024, 4096, 65_536]),
+        ..kermit::Config::default()
+    });
+    let check = random.pick(&["3", "3", "5"]);
+    picked.set(&mut configs, "kermit.check", check);
+    for end in 0..2 {
+        let of = &mut configs[end..=end];
+        picked.set(of, "kermit.window", random.pick(&["1", "2", "7", "31"]));
+        let lengths = ["40", "94", "300", "1000", "9024"];
+        picked.set(of, "kermit.receive-length", random.pick(&lengths));
+        let prefixing = ["auto", "all", "minimal", "none"];
+        picked.set(of, "kermit.prefixing", random.pick(&prefixing));
+        picked.set(of, "kermit.attributes", random.pick(&["on", "on", "off"]));
+        picked.set(of, "kermit.repeat", random.pick(&["on", "off"]));
+        picked.set(of, "kermit.digest", random.pick(&["on", "off"]));
+    }
+    if random.one_in(3) {
+        let parity = random.pick(&["even", "odd", "mark", "space"]);
+        picked.set(&mut configs, "kermit.parity", parity);
+    }
+    if line.half_duplex.is_some() {
+        picked.set(&mut configs, "kermit.window", "1");
+    }
+    let [ours, theirs] = configs;
+    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
+    made(
+        Box::new(kermit::Sender::new(ours, a).expect("memory as asked for")),
+        Box::new(kermit::Receiver::new(theirs, b).expect("memory as asked for")),
+        &picked,
+    )
+}
+
+fn xymodem_ends(variant: &str, random: &mut Random, line: &LineModel) -> Ends {
+    let mut picked = Picked(format!("{variant} "));
+    let mut configs = [(), ()].map(|()| xymodem::Config {
+        line: facts(random, line),
+        buffer_len: random.pick(&[128, 1024, 4096, 65_536]),
+        ..xymodem::Config::default()
+    });
+    picked.set(&mut configs, "xymodem.variant", variant);
+    // A fall back to checksums is the checksum's swarm.
+    picked.set(&mut configs, "xymodem.starts", "0");
+    for end in 0..2 {
+        let of = &mut configs[end..=end];
+        picked.set(of, "xymodem.block", random.pick(&["auto", "128", "128"]));
+        picked.set(of, "xymodem.first-eot", random.pick(&["auto", "auto", "nak", "wait"]));
+        picked.set(of, "xymodem.purge", random.pick(&["1000", "300"]));
+        picked.set(of, "xymodem.pause", random.pick(&["0", "0", "5"]));
+        picked.set(of, "xymodem.adapt-block", random.pick(&["on", "on", "off"]));
+        picked.set(of, "xymodem.retries", random.pick(&["10", "30"]));
+    }
+    let [ours, theirs] = configs;
+    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
+    made(
+        Box::new(xymodem::Sender::new(ours, a).expect("memory as asked for")),
+        Box::new(xymodem::Receiver::new(theirs, b).expect("memory as asked for")),
+        &picked,
+    )
+}
+
+fn zmodem_ends(random: &mut Random, line: &LineModel) -> Ends {
+    let mut picked = Picked(String::new());
+    let mut configs = [(), ()].map(|()| zmodem::Config {
+        line: facts(random, line),
+        buffer_len: random.pick(&[1024, 4096, 65_536]),
+        ..zmodem::Config::default()
+    });
+    for end in 0..2 {
+        let of = &mut configs[end..=end];
+        picked.set(of, "zmodem.escape", random.pick(&["normal", "normal", "controls"]));
+        picked.set(of, "zmodem.send-length", random.pick(&["0", "0", "32", "300", "1024"]));
+        picked.set(of, "zmodem.window", random.pick(&["0", "0", "500", "4000"]));
+        picked.set(of, "zmodem.receive-buffer", random.pick(&["0", "0", "0", "600"]));
+        picked.set(of, "zmodem.rle", random.pick(&["on", "off"]));
+        picked.set(of, "zmodem.variable-headers", random.pick(&["on", "off"]));
+        picked.set(of, "zmodem.adapt-length", random.pick(&["on", "on", "off"]));
+    }
+    let [ours, theirs] = configs;
+    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
+    made(
+        Box::new(zmodem::Sender::new(ours, a).expect("memory as asked for")),
+        Box::new(zmodem::Receiver::new(theirs, b).expect("memory as asked for")),
+        &picked,
+    )
+}
+
+fn made(sender: Box<dyn Engine>, receiver: Box<dyn Engine>, picked: &Picked) -> Ends {
+    Ends { sender, receiver, description: picked.0.trim_end().to_owned() }
+}
