@@ -123,14 +123,12 @@ impl Receiving {
         }
 
         let kept = self.resumable(&directory, &safe.name, info).map_err(failed)?;
-        let placing = match &kept {
-            Some(Kept { in_place: true, .. }) => Placing::InPlace,
-            _ => {
-                if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
-                    return Err(No::Refused(Refusal::Exists, None));
-                }
-                self.placing(existing.as_ref(), info)?
-            }
+        let placing = if kept.as_ref().is_some_and(|kept| kept.in_place) {
+            Placing::InPlace
+        } else if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
+            return Err(No::Refused(Refusal::Exists, None));
+        } else {
+            self.placing(existing.as_ref(), info)?
         };
         let have = kept.as_ref().map_or(0, |kept| kept.len);
         let theirs = kept.as_ref().is_some_and(|kept| kept.theirs);
