@@ -245,6 +245,7 @@ pub struct Received {
 pub struct MemorySink {
     policy: Policy,
     partial: Vec<(Vec<u8>, Vec<u8>)>,
+    unwanted: Vec<(Vec<u8>, Refusal)>,
     received: Vec<Received>,
     open: bool,
     refused: Vec<Vec<u8>>,
@@ -270,6 +271,26 @@ impl MemorySink {
     pub fn with_partial(mut self, name: &str, bytes: &[u8]) -> Self {
         self.partial.push((name.as_bytes().to_vec(), bytes.to_vec()));
         self
+    }
+
+    /// Refuses this file, whatever it says to others.
+    #[must_use]
+    pub fn without(mut self, name: &str, why: Refusal) -> Self {
+        self.unwanted.push((name.as_bytes().to_vec(), why));
+        self
+    }
+
+    /// Whether a file of this name would be refused.
+    pub fn refuses(&self, name: &[u8]) -> bool {
+        self.refusal(name).is_some()
+    }
+
+    fn refusal(&self, name: &[u8]) -> Option<Refusal> {
+        let unwanted = self.unwanted.iter().find(|(unwanted, _)| unwanted == name);
+        match self.policy {
+            Policy::Refuse(why) => Some(why),
+            _ => unwanted.map(|(_, why)| *why),
+        }
     }
 
     /// Has room for so many bytes in all; then it fails with [`StoreError::NoSpace`].
@@ -303,7 +324,7 @@ impl MemorySink {
         // Offered again while it is open: what is here was of no use.
         let again = core::mem::take(&mut self.open)
             && self.received.pop_if(|last| last.name == info.name).is_some();
-        if let Policy::Refuse(why) = self.policy {
+        if let Some(why) = self.refusal(info.name) {
             self.refused.push(info.name.to_vec());
             return Reply::Refuse(why);
         }

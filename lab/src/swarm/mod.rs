@@ -22,7 +22,7 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wetstring_proto::Duration;
-use wetstring_proto::engine::{Engine, Outcome};
+use wetstring_proto::engine::{Command, Engine, Outcome};
 
 /// Two engines that a protocol made from a seed.
 pub struct Ends {
@@ -45,7 +45,11 @@ pub struct Swarm<'a> {
     build: &'a dyn Fn(&mut Random, &LineModel) -> Ends,
     lines: &'a dyn Fn(&mut Random) -> LineModel,
     files: &'a dyn Fn(&mut Random) -> Vec<MemoryFile>,
+    sinks: &'a dyn Fn(&mut Random, &[MemoryFile]) -> MemorySink,
+    acts: &'a dyn Fn(&mut Random) -> Vec<(Duration, Act)>,
+    ports: &'a [usize],
     same: fn(&[u8], &[u8]) -> bool,
+    names_stay: bool,
     replay: &'a str,
     faults_last: Duration,
     time_limit: Duration,
@@ -65,6 +69,9 @@ pub enum Fault {
     FalseSuccess(String),
     /// The receiver wrote its file backwards or with a hole.
     BrokenStore,
+    /// On a line that damages nothing a file is missing that nobody refused or gave up, and both
+    /// ends call it a success.
+    Lost(String),
     /// An engine panicked, and said this.
     Panic(String),
     /// The run did not end.
@@ -76,6 +83,7 @@ impl fmt::Display for Fault {
         match self {
             Self::FalseSuccess(what) => write!(f, "false success: {what}"),
             Self::BrokenStore => f.write_str("the receiver wrote its file out of order"),
+            Self::Lost(what) => write!(f, "lost without a word: {what}"),
             Self::Panic(what) => write!(f, "panic: {what}"),
             Self::NoEnd(stop) => write!(f, "no end: {stop}"),
         }
@@ -146,6 +154,10 @@ impl<'a> Swarm<'a> {
             build,
             lines: &any_line,
             files: &any_files,
+            sinks: &|_, _| MemorySink::new(),
+            acts: &|_| Vec::new(),
+            ports: &[1, 3, 16, 64, 64, 64, 1000, 9000],
+            names_stay: false,
             same: |source, received| source == received,
             replay,
             faults_last: Duration::from_secs(600),
@@ -165,6 +177,34 @@ impl<'a> Swarm<'a> {
     #[must_use]
     pub fn files(mut self, files: &'a dyn Fn(&mut Random) -> Vec<MemoryFile>) -> Self {
         self.files = files;
+        self
+    }
+
+    /// Picks the receiver's store for these files in this way.
+    #[must_use]
+    pub fn sinks(mut self, sinks: &'a dyn Fn(&mut Random, &[MemoryFile]) -> MemorySink) -> Self {
+        self.sinks = sinks;
+        self
+    }
+
+    /// Picks what the persons do, and when, in this way.
+    #[must_use]
+    pub fn acts(mut self, acts: &'a dyn Fn(&mut Random) -> Vec<(Duration, Act)>) -> Self {
+        self.acts = acts;
+        self
+    }
+
+    /// Picks among ports that hold so many bytes.
+    #[must_use]
+    pub fn ports(mut self, bytes: &'a [usize]) -> Self {
+        self.ports = bytes;
+        self
+    }
+
+    /// The protocol keeps names: each file must have the bytes of the source of its own name.
+    #[must_use]
+    pub fn names_stay(mut self) -> Self {
+        self.names_stay = true;
         self
     }
 
@@ -204,9 +244,15 @@ impl<'a> Swarm<'a> {
         let line = (self.lines)(&mut Random::stream(seed, "swarm", "line"));
         let files = (self.files)(&mut Random::stream(seed, "swarm", "files"));
         let mut random = Random::stream(seed, "swarm", "run");
-        let port_buffer = random.pick(&[1, 3, 16, 64, 64, 64, 1000, 9000]);
+        let port_buffer = random.pick(self.ports);
+        let acts = (self.acts)(&mut Random::stream(seed, "swarm", "acts"));
+        let made = (self.sinks)(&mut Random::stream(seed, "swarm", "sink"), &files);
         let mut settings = Random::stream(seed, "swarm", "protocol");
-        let mut description = format!("line {line}; port {port_buffer}; files {}", list(&files));
+        let refused: Vec<_> = files.iter().map(|file| made.refuses(&file.name)).collect();
+        let mut description = format!(
+            "line {line}; port {port_buffer}; files {}; refused {refused:?}; acts {acts:?}",
+            list(&files)
+        );
         let fail = |fault, description: &str| {
             let replay = self.replay.replace("{seed}", &seed.to_string());
             Box::new(Failed { seed, fault, description: description.to_owned(), replay })
@@ -215,9 +261,11 @@ impl<'a> Swarm<'a> {
             let mut ends = (self.build)(&mut settings, &line);
             description = format!("{description}; {}", ends.description);
             let mut source = MemorySource::new(files.clone());
-            let mut sink = MemorySink::new();
+            let mut sink = made.clone();
             let mut element = Serial::new(&line);
-            let report = Pair::new(&mut element)
+            let pair =
+                acts.iter().fold(Pair::new(&mut element), |pair, (at, act)| pair.at(*at, *act));
+            let report = pair
                 .port_buffer(port_buffer)
                 .time_limit(self.time_limit)
                 .event_limit(self.event_limit)
@@ -233,10 +281,33 @@ impl<'a> Swarm<'a> {
             Ok(result) => result,
             Err(panic) => return Err(fail(Fault::Panic(words(panic.as_ref())), &description)),
         };
-        match self.check(&files, &report, &sink) {
+        let checked = self
+            .check(&files, &report, &sink, &acts)
+            .and_then(|()| self.check_names(&files, &sink))
+            .and_then(|()| check_lost(&files, &report, &sink, &line, &acts));
+        match checked {
             Ok(()) => Ok(report),
             Err(fault) => Err(fail(fault, &description)),
         }
+    }
+
+    /// Each whole file has the bytes of its own source, and there is one of each.
+    fn check_names(&self, files: &[MemoryFile], sink: &MemorySink) -> Result<(), Fault> {
+        if !self.names_stay {
+            return Ok(());
+        }
+        for (index, file) in sink.complete().enumerate() {
+            let name = file.name.escape_ascii();
+            let own = files.iter().find(|source| source.name == file.name);
+            if !own.is_some_and(|source| (self.same)(&source.bytes, &file.bytes)) {
+                let what = format!("`{name}` has not the bytes of its own source");
+                return Err(Fault::FalseSuccess(what));
+            }
+            if sink.complete().take(index).any(|before| before.name == file.name) {
+                return Err(Fault::FalseSuccess(format!("`{name}` came twice")));
+            }
+        }
+        Ok(())
     }
 
     fn check(
@@ -244,6 +315,7 @@ impl<'a> Swarm<'a> {
         files: &[MemoryFile],
         report: &PairReport,
         sink: &MemorySink,
+        acts: &[(Duration, Act)],
     ) -> Result<(), Fault> {
         if sink.broken_order() {
             return Err(Fault::BrokenStore);
@@ -269,7 +341,7 @@ impl<'a> Swarm<'a> {
                 )));
             }
             let done = side.outcome == Some(Outcome::Done);
-            if done && whole + side.files_skipped < files.len() as u64 {
+            if done && !ends_batch(acts) && whole + side.files_skipped < files.len() as u64 {
                 return Err(Fault::FalseSuccess(format!(
                     "the {name} is done with {} files, the receiver has {whole}",
                     files.len()
@@ -281,6 +353,46 @@ impl<'a> Swarm<'a> {
             stop => Err(Fault::NoEnd(stop)),
         }
     }
+}
+
+/// Somebody wants no more files: those that are left are never spoken of.
+fn ends_batch(acts: &[(Duration, Act)]) -> bool {
+    acts.iter().any(|(_, act)| matches!(act, Act::Command(_, Command::CancelBatch)))
+}
+
+/// On a line that damages nothing, only what was refused or given up may be missing in the end.
+fn check_lost(
+    files: &[MemoryFile],
+    report: &PairReport,
+    sink: &MemorySink,
+    line: &LineModel,
+    acts: &[(Duration, Act)],
+) -> Result<(), Fault> {
+    let plain = LineModel {
+        rate_bps: line.rate_bps,
+        delay: line.delay,
+        buffer_bytes: line.buffer_bytes,
+        direction: line.direction,
+        seed: line.seed,
+        ..LineModel::default()
+    };
+    if *line != plain || ends_batch(acts) {
+        return Ok(());
+    }
+    if !report.is_done() {
+        return Err(Fault::Lost("the transfer failed".to_owned()));
+    }
+    let given_up = acts.iter().filter(|(_, act)| *act != Act::Calm).count();
+    let is_here = |file: &&MemoryFile| sink.complete().any(|here| here.name == file.name);
+    let missing: Vec<_> = files
+        .iter()
+        .filter(|file| !sink.refuses(&file.name) && !is_here(file))
+        .map(|file| file.name.escape_ascii().to_string())
+        .collect();
+    if missing.len() > given_up {
+        return Err(Fault::Lost(format!("{missing:?}, of which {given_up} were given up")));
+    }
+    Ok(())
 }
 
 /// What a panic said.

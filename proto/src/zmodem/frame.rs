@@ -127,6 +127,11 @@ impl FrameReader {
         matches!(self.state, State::Data | State::Check)
     }
 
+    /// Whether something has begun that is not at its end.
+    pub fn is_reading(&self) -> bool {
+        !matches!(self.state, State::Hunt)
+    }
+
     /// Data bytes of the unfinished subpacket, which stand in the room.
     pub fn partial(&self) -> usize {
         self.len

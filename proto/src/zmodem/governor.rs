@@ -57,8 +57,7 @@ impl Governor {
 
     /// An acknowledgement of `position` is asked for, `acked` being acknowledged.
     pub(crate) fn asked(&mut self, position: u64, acked: u64, now: Instant) {
-        let free = self.probes.iter_mut().find(|probe| probe.is_none());
-        if let Some(slot) = free.filter(|_| self.window.is_some()) {
+        if let Some(slot) = self.probes.iter_mut().find(|probe| probe.is_none()) {
             *slot = Some(Probe { position, asked: now, acked });
         }
     }

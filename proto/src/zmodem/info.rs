@@ -6,6 +6,7 @@
 //! ```
 
 use super::packet::Header;
+use crate::crc::crc32;
 use crate::file::{FileInfo, FileKind, Left, Wish};
 
 /// ZF0: what to do with the bytes on the way.
@@ -154,6 +155,12 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
         compared: false,
         check: None,
     })
+}
+
+/// What our ends call a file in ZSKIP, whose data bytes mean nothing otherwise: the CRC-32 of its
+/// information as it came. A ZSKIP that comes twice is then not taken for the next file's.
+pub(crate) fn tag(information: &[u8]) -> u32 {
+    crc32(information)
 }
 
 fn number(digits: &[u8], base: u32) -> Option<u64> {

@@ -6,7 +6,7 @@ use super::escape::Escaper;
 use super::frame::FrameReader;
 use super::pace::Pace;
 use super::packet::{CANCEL, Header, MAX_HEADER, letter};
-use super::timing::RoundTrip;
+use super::timing::{RoundTrip, line_time};
 use crate::engine::{Cx, Event, Failure, Outcome, Status};
 use crate::file::{FileInfo, Refusal};
 use crate::stats::Stats;
@@ -15,6 +15,12 @@ use crate::trace::{Comings, Leavings, Load, TraceEvent, Waits};
 
 /// Longest name of a file on the wire.
 pub(crate) const MAX_NAME: usize = 1024;
+
+/// The length of an answer: a header, in hex.
+const ANSWER: usize = 24;
+
+/// No port holds more. One that seems to is on a line that is faster than it says.
+const DEEPEST_PORT: usize = 256 * 1024;
 
 /// Bytes on their way to the port.
 #[derive(Clone, Debug, Default)]
@@ -166,6 +172,10 @@ impl Notes {
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
 }
 
 /// A short text in fixed memory; what does not fit is cut off.
@@ -203,11 +213,14 @@ impl core::fmt::Write for Text {
 pub(crate) struct Question {
     /// Position in the stream behind it.
     pub(crate) ends_at: u64,
-    /// When its last byte left.
+    /// When the port took its last byte.
     pub(crate) left: Option<Instant>,
+    /// When that byte is through the line, behind all that the port held; as far as the rate of the
+    /// line is known.
+    pub(crate) through: Instant,
     /// How often it was said.
     pub(crate) copies: u32,
-    /// When it was said first.
+    /// When it was said first: queued, then through the line.
     pub(crate) since: Instant,
 }
 
@@ -240,6 +253,8 @@ pub(crate) struct Link {
     pub(crate) moved: Instant,
     /// When the partner last said something usable.
     pub(crate) spoke: Instant,
+    /// When what the port was given is through the line, as far as its rate is known.
+    through: Instant,
     /// What the partner has to answer.
     pub(crate) question: Option<Question>,
     pub(crate) timing: RoundTrip,
@@ -266,6 +281,7 @@ impl Link {
             ending: Ending::No,
             moved: Instant::ZERO,
             spoke: Instant::ZERO,
+            through: Instant::ZERO,
             waits: Waits::default(),
             leavings: Leavings::default(),
             comings: Comings::default(),
@@ -324,6 +340,9 @@ impl Link {
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             self.moved = cx.now;
+            let rate_bps = self.config.line.rate_bps;
+            let through = self.through.max(cx.now) + line_time(rate_bps, len);
+            self.through = through.min(cx.now + line_time(rate_bps, DEEPEST_PORT));
             let total = self.stats.wire_out_bytes;
             self.leavings = self.leavings.note(cx, total, self.output.pending());
         }
@@ -332,27 +351,37 @@ impl Link {
             && question.ends_at <= self.output.taken
         {
             question.left = Some(cx.now);
+            question.through = self.through.max(cx.now);
+            if question.copies == 1 {
+                question.since = question.through;
+            }
         }
     }
 
     /// What was queued last wants an answer.
     pub(crate) fn expect_answer(&mut self, now: Instant, again: bool) {
         let before = self.question.filter(|_| again);
+        let through = self.through.max(now);
         self.question = Some(Question {
             ends_at: self.output.position(),
             left: (self.output.pending() == 0).then_some(now),
+            through,
             copies: before.map_or(0, |question| question.copies) + 1,
-            since: before.map_or(now, |question| question.since),
+            since: before.map_or(through, |question| question.since),
         });
     }
 
     /// The answer came.
     pub(crate) fn answered(&mut self, now: Instant) {
-        if let Some(Question { left: Some(left), copies: 1, .. }) = self.question.take() {
-            self.timing.sample(now - left);
-        } else {
-            self.timing.answered();
+        match self.question.take() {
+            // What the port held before it is no part of the round trip.
+            Some(Question { left: Some(left), through, copies: 1, .. }) => {
+                self.timing.sample(now - if through < now { through } else { left });
+            }
+            _ => self.timing.answered(),
         }
+        // Whatever was thought of the line, all that was said until then has arrived.
+        self.through = self.through.min(now);
     }
 
     /// Whether what comes now cannot be an answer to what was said last.
@@ -361,6 +390,11 @@ impl Link {
             Some(left) => now - left < self.timing.soonest(),
             None => true,
         })
+    }
+
+    /// Whether it was asked more often than is allowed, without an answer of use.
+    pub(crate) fn asked_enough(&self) -> bool {
+        self.question.is_some_and(|question| question.copies > u32::from(self.config.retries))
     }
 
     /// Whether the last question left less than a second, or a round trip, ago.
@@ -374,7 +408,9 @@ impl Link {
     /// When the answer is overdue. What has not left yet is the port's business, which has a limit
     /// of its own.
     pub(crate) fn overdue(&self) -> Option<Instant> {
-        Some(self.question?.left? + self.timing.wait())
+        let question = self.question?;
+        let answer = line_time(self.config.line.rate_bps, ANSWER);
+        Some(question.left?.max(question.through) + answer + self.timing.wait())
     }
 
     /// The port has had something to take for too long.

@@ -9,6 +9,7 @@ use super::packet::{Form, Header, TESC8, TESCCTL, end, kind, letter};
 use super::receiver::Mem;
 use super::sink::Sink;
 use super::states::{ReceiverStep, Receiving, at_receiver};
+use super::timing::line_time;
 use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
@@ -27,8 +28,12 @@ const MOST_ECHOES: u32 = 3;
 const LONGEST_PAUSE: u32 = 5;
 /// A ZFIN that comes again, as far as it is the same from every sender.
 const FINISH: &[u8; 18] = b"**\x18B0800000000022d";
+/// The length of a ZFILE and its information.
+const OFFER: usize = 150;
 /// How often it is answered.
 const MOST_FINISH: u32 = 5;
+/// So many headers without a byte of a file, or a new one, are no transfer.
+const MOST_HEADERS: u32 = 2000;
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +121,12 @@ pub(super) struct Core {
     write_at: usize,
     /// Faults in a row.
     faults: u32,
+    /// Headers since there was something new.
+    headers: u32,
+    /// What the sender's file is called in ZSKIP.
+    tag: u32,
+    /// A ZFILE has begun to come, and is not known to be right.
+    offered: bool,
     files: u32,
     echoes: u32,
     finishes: u32,
@@ -152,6 +163,9 @@ impl Core {
             heard: Instant::ZERO,
             write_at,
             faults: 0,
+            headers: 0,
+            tag: 0,
+            offered: false,
             files: 0,
             echoes: 0,
             finishes: 0,
@@ -301,6 +315,19 @@ impl Core {
         self.link.expect_answer(cx.now, true);
     }
 
+    fn too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.fail(cx, mem, Blame::Peer, FailureKind::TooManyRetries);
+    }
+
+    /// What came last was damaged: it shall come again.
+    fn say_garbled(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.reader.hunt();
+        self.expecting = Expecting::Nothing;
+        self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
+        self.link.stats.naks_out += 1;
+        self.link.expect_answer(cx.now, true);
+    }
+
     /// One more fault. False if that was one too many.
     fn fault(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         self.faults += 1;
@@ -368,9 +395,7 @@ impl Core {
                 if self.state == Receiving::Data {
                     self.ask_position(cx, mem);
                 } else if self.link.output.pending() == 0 {
-                    self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
-                    self.link.stats.naks_out += 1;
-                    self.link.expect_answer(cx.now, true);
+                    self.say_garbled(cx, mem);
                 }
             }
             Found::BadData { why, len } => self.on_bad_data(cx, mem, why, len),
@@ -394,16 +419,22 @@ impl Core {
         if matches!(expecting, Expecting::Data | Expecting::Runs) {
             return self.ask_position(cx, mem);
         }
-        self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
-        self.link.stats.naks_out += 1;
-        self.link.expect_answer(cx.now, true);
+        self.say_garbled(cx, mem);
     }
 
     fn on_header(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
         self.link.heard(cx, letter(header.kind), u64::from(header.number()), 0, 0);
         self.expecting = Expecting::Nothing;
+        self.offered = header.kind == kind::ZFILE;
+        self.headers += 1;
+        if self.headers > MOST_HEADERS {
+            return self.too_often(cx, mem);
+        }
         match at_receiver(self.state, header.kind) {
             None => {}
+            Some(ReceiverStep::Announce | ReceiverStep::Repeat) if self.link.asked_enough() => {
+                self.too_often(cx, mem);
+            }
             Some(ReceiverStep::Announce) => self.say_ready(cx, mem, true),
             Some(ReceiverStep::Attention) => self.begin_attention(cx, mem, header),
             Some(ReceiverStep::Challenged) => self.challenged(cx, mem, header.number()),
@@ -505,8 +536,10 @@ impl Core {
         let of_file = matches!(expecting, Expecting::Data | Expecting::Runs);
         let data = if of_file { len } else { 0 };
         self.link.heard(cx, char::from(end), self.position, len, data);
-        self.faults = 0;
-        if !matches!(expecting, Expecting::Data | Expecting::Runs) {
+        if data > 0 {
+            (self.faults, self.headers) = (0, 0);
+        }
+        if !of_file {
             self.link.reader.hunt();
             self.expecting = Expecting::Nothing;
         }
@@ -614,6 +647,12 @@ impl Core {
             return;
         }
         match self.state {
+            // It may be of another file already: no answer fits but that it shall come again.
+            Receiving::Init | Receiving::Skip | Receiving::Data if self.offered => {
+                if self.fault(cx, mem) {
+                    self.say_garbled(cx, mem);
+                }
+            }
             Receiving::Init => self.say_ready(cx, mem, true),
             Receiving::Check => self.say_check(cx, mem, true),
             Receiving::Data => {
@@ -631,10 +670,25 @@ impl Core {
         if self.blocked() {
             return None;
         }
-        if self.state == Receiving::Data && self.link.question.is_none() {
-            return Some(self.heard + self.link.timing.wait().max(SILENCE));
-        }
-        self.link.overdue()
+        let silent = self.heard + self.link.timing.wait().max(SILENCE);
+        let due = match self.state {
+            Receiving::Data if self.link.question.is_none() => Some(silent),
+            Receiving::Skip if !self.offered => self.skip_again_at(),
+            _ => self.link.overdue(),
+        };
+        // What has begun is heard to its end: it may be the answer.
+        let coming = self.link.reader.is_reading().then(|| self.heard + SILENCE);
+        due.map(|due| coming.map_or(due, |coming| coming.max(due)))
+    }
+
+    /// When to repeat a ZSKIP that nobody has asked for again. A sender repeats its ZFILE itself;
+    /// a second ZSKIP is for those that wait, and skips the next file at those that do not.
+    fn skip_again_at(&self) -> Option<Instant> {
+        let question = self.link.question?;
+        let often = question.copies.saturating_sub(1).min(5);
+        let wait = Duration::from_secs(u64::from(self.link.config.timeout_s)) * 2u32.pow(often);
+        let line = line_time(self.link.config.line.rate_bps, OFFER);
+        Some(question.left?.max(question.through) + line + wait)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -659,8 +713,13 @@ impl Core {
         let waiting_for = self.state.name();
         let number = self.position;
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        if cx.now - self.link.spoke >= self.link.patience() {
+        // Much that is of no use may be under way behind a ZSKIP.
+        let heard = self.link.spoke.max(self.heard);
+        if cx.now - heard >= self.link.patience() {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Silence);
+        }
+        if self.link.asked_enough() && self.heard > self.link.spoke {
+            return self.too_often(cx, mem);
         }
         self.link.timing.timed_out();
         self.repeat(cx, mem);

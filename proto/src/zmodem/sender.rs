@@ -53,7 +53,7 @@ pub(super) struct Mem<'a> {
     pub(super) out: &'a mut [u8],
     /// The data of one run-coded subpacket.
     pub(super) coded: &'a mut [u8],
-    /// The name of the current file.
+    /// The name of the current file, and at the end that of the file before.
     pub(super) name: &'a mut [u8],
 }
 

@@ -13,7 +13,7 @@ use super::packet::{
 use super::sender::Mem;
 use super::source::Source;
 use super::states::{SenderStep, Sending, at_sender};
-use super::timing::line_time;
+use super::timing::{SLOWEST_BPS, line_time};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
@@ -93,12 +93,23 @@ pub(super) struct Core {
     digests: u32,
     /// The file before may be skipped a second time: it was offered twice, or skipped in its data.
     skip_may_come_again: bool,
+    /// What our receivers call the file that was offered last, and the one before it.
+    tags: [Option<u32>; 2],
+    /// The file before, of which events may still have to be told, and where its name stands.
+    told: Current,
+    told_at: usize,
+    /// So many notes are about that one.
+    old_notes: usize,
 }
 
 impl Core {
     pub(super) fn new(config: Config) -> Self {
         // File information and its answer are about 120 bytes.
-        let first = Duration::from_secs(4) + line_time(config.line.rate_bps, 120);
+        let rate_bps = match config.line.rate_bps {
+            0 => SLOWEST_BPS,
+            rate => rate,
+        };
+        let first = Duration::from_secs(4) + line_time(rate_bps, 120);
         let adapt = config.adapt_length && config.line.reliable != Some(true);
         Self {
             state: Sending::Start,
@@ -123,6 +134,10 @@ impl Core {
             other_protocol: 0,
             digests: 0,
             skip_may_come_again: false,
+            tags: [None; 2],
+            told: Current::default(),
+            told_at: 0,
+            old_notes: 0,
             link: Link::new(config, first),
         }
     }
@@ -286,9 +301,15 @@ impl Core {
     fn on_header(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
         let number = u64::from(header.number());
         self.link.heard(cx, letter(header.kind), number, 0, 0);
+        if header.kind == kind::ZSKIP && self.is_of_the_last(header.number()) {
+            // Said twice, and the first was heard.
+            self.link.stats.duplicates += 1;
+            return;
+        }
         match at_sender(self.state, header.kind) {
             None => {}
             Some(SenderStep::Negotiate) => self.negotiate(cx, mem, header),
+            Some(SenderStep::Challenge) if self.link.asked_enough() => self.too_often(cx, mem),
             Some(SenderStep::Challenge) => {
                 let back = Header::hex(kind::ZACK, header.number());
                 self.link.say(cx, mem.out, &back);
@@ -301,7 +322,7 @@ impl Core {
             Some(SenderStep::Position) => self.position(cx, mem, number),
             Some(SenderStep::Check) => self.tell_check(cx, number),
             Some(SenderStep::Acknowledged) => self.acknowledged(cx, number),
-            Some(SenderStep::Skipped) => self.skipped(cx),
+            Some(SenderStep::Skipped) => self.skipped(cx, header.number()),
             Some(SenderStep::Lost) => self.lost(cx),
             Some(SenderStep::Closed) => self.closed(cx),
             Some(SenderStep::Left) => self.left(cx),
@@ -434,6 +455,10 @@ impl Core {
         if self.link.output.pending() > 0 {
             return;
         }
+        // Whoever asks for it: two programs could keep that up for ever.
+        if self.state != Sending::Finish && self.link.asked_enough() {
+            return self.too_often(cx, mem);
+        }
         self.link.stats.retransmissions += 1;
         match self.state {
             Sending::Init => self.say_init(cx, mem, true),
@@ -451,6 +476,12 @@ impl Core {
             Sending::Finish => self.say_finish(cx, mem, true),
             Sending::Start | Sending::Next | Sending::Close | Sending::End => {}
         }
+    }
+
+    fn too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let heard = self.link.question.is_none_or(|question| self.link.spoke > question.since);
+        let kind = if heard { FailureKind::TooManyRetries } else { FailureKind::Silence };
+        self.fail(cx, mem, Blame::Peer, kind);
     }
 
     fn say_finish(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
@@ -476,11 +507,23 @@ impl Core {
         let timeout = Duration::from_secs(u64::from(self.link.config.timeout_s));
         match self.state {
             Sending::Command => Some(self.link.question?.left? + timeout),
-            // Where the port hides how fast the line is, the answer waits behind what is under way.
-            Sending::Data | Sending::Eof if self.governs() => {
-                Some(self.link.overdue()? + self.time_under_way().unwrap_or(timeout))
+            Sending::Data | Sending::Eof if self.link.config.line.rate_bps == 0 => {
+                // Of what was under way then, the acknowledgements since have taken a part.
+                let heard = self.link.spoke + self.link.timing.wait();
+                Some(self.link.overdue()?.max(heard) + self.hidden(timeout))
             }
             _ => self.link.overdue(),
+        }
+    }
+
+    /// Where the port hides how fast the line is, the answer waits behind what is under way: so
+    /// long, or `unknown`.
+    fn hidden(&self, unknown: Duration) -> Duration {
+        match self.state {
+            Sending::Data | Sending::Eof if self.link.config.line.rate_bps == 0 => {
+                self.time_under_way(unknown)
+            }
+            _ => Duration::ZERO,
         }
     }
 
@@ -500,15 +543,11 @@ impl Core {
         let number = self.source.position();
         let waiting_for = self.state.name();
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        let silent = cx.now - question.since.max(self.link.spoke) >= self.link.patience();
+        let patience = self.link.patience() + self.hidden(Duration::ZERO);
+        let silent = cx.now - question.since.max(self.link.spoke) >= patience;
         if silent && !matches!(self.state, Sending::Finish | Sending::Command) {
             let other = self.state == Sending::Init && self.other_protocol >= 3;
             let kind = if other { FailureKind::Unsupported } else { FailureKind::Silence };
-            return self.fail(cx, mem, Blame::Peer, kind);
-        }
-        if question.copies > u32::from(self.link.config.retries) {
-            let heard = self.link.spoke > question.since;
-            let kind = if heard { FailureKind::TooManyRetries } else { FailureKind::Silence };
             return self.fail(cx, mem, Blame::Peer, kind);
         }
         self.link.timing.timed_out();
@@ -535,10 +574,14 @@ impl Core {
         }
     }
 
-    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
+    /// `names` are those of the current file and of the one before.
+    pub(super) fn event<'a>(&'a mut self, names: &'a [u8]) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        let name = &name[..self.file.name_len];
-        Some(self.link.event(note, FileInfo { name, ..self.file.info }))
+        let of_last = self.old_notes > 0;
+        self.old_notes -= usize::from(of_last);
+        let (at, file) = if of_last { (self.told_at, &self.told) } else { (0, &self.file) };
+        let info = FileInfo { name: &names[at..][..file.name_len], ..file.info };
+        Some(self.link.event(note, info))
     }
 }
 

@@ -47,7 +47,8 @@ impl Sink {
         self.offset += self.lent as u64;
         self.lent = 0;
         if self.from == self.to {
-            memory.copy_within(self.to..self.to + growing, 0);
+            // Before them is room for a CR that waits.
+            memory.copy_within(self.to..self.to + usize::from(self.cr) + growing, 0);
             (self.from, self.to) = (0, 0);
         }
     }

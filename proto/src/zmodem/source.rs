@@ -4,7 +4,8 @@
 /// sender owns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Source {
-    /// Unsent bytes: `from..to`.
+    /// Unsent bytes: `from..to`. Those before them were sent and may be wanted again: a pipe
+    /// gives them only once.
     from: usize,
     to: usize,
     /// Position in the file of the next byte to ask the store for.
@@ -40,12 +41,15 @@ impl Source {
         self.to - self.from
     }
 
-    /// Room for the store's next bytes.
+    /// Room for the store's next bytes. Half of what is free goes to what was sent last.
     pub(crate) fn lend<'a>(&mut self, memory: &'a mut [u8]) -> &'a mut [u8] {
-        if self.from > 0 {
-            memory.copy_within(self.from..self.to, 0);
-            self.to -= self.from;
-            self.from = 0;
+        let free = memory.len() - self.ready();
+        let drop = self.from.saturating_sub(free / 2);
+        // Not for a few bytes, or all would be moved for each of them.
+        if drop > 0 && memory.len() - self.to <= free / 4 {
+            memory.copy_within(drop..self.to, 0);
+            self.to -= drop;
+            self.from -= drop;
         }
         &mut memory[self.to..]
     }

@@ -63,6 +63,9 @@ impl RoundTrip {
     }
 }
 
+/// The rate of the slowest lines there are; what is unknown may be one.
+pub(crate) const SLOWEST_BPS: u32 = 300;
+
 /// The time `len` bytes take on a line of this rate; zero if the rate is unknown.
 pub(crate) fn line_time(rate_bps: u32, len: usize) -> Duration {
     if rate_bps == 0 {

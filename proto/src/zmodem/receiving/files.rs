@@ -25,14 +25,20 @@ impl Core {
         len: usize,
     ) {
         // Its check was right, so a file without a name is what the sender means to send.
-        let info = info::parse(&self.sink.space(mem.file)[..len], options).unwrap_or_default();
+        let information = &self.sink.space(mem.file)[..len];
+        let tag = info::tag(information);
+        let info = info::parse(information, options).unwrap_or_default();
         let fits = (1..=MAX_NAME).contains(&info.name.len());
         let name_len = info.name.len().min(MAX_NAME);
-        let same = info.name == &mem.name[..self.file.name_len];
+        // Two files may have one name here: more of it is compared.
+        let same = tag == self.tag && self.files > 0;
+        self.offered = false;
         match self.state {
             // The answer to the first one was lost.
+            Receiving::Data if same && self.link.too_soon(cx.now) => return,
             Receiving::Data if same => return self.repeat(cx, mem),
             Receiving::Skip if same && self.link.said_lately(cx.now) => return,
+            Receiving::Skip if same && self.link.asked_enough() => return self.too_often(cx, mem),
             Receiving::Skip if same => return self.say_skip(cx, mem, true),
             // The sender has left the file that is open. It will ask again.
             Receiving::Data => {
@@ -47,6 +53,8 @@ impl Core {
         self.file = Current { info: facts, name_len, open: false };
         self.file.info.resume |= self.link.config.resume && facts.kind == FileKind::Binary;
         self.link.answered(cx.now);
+        self.tag = tag;
+        (self.faults, self.headers) = (0, 0);
         self.closed_at = None;
         self.doubted = None;
         self.unwanted = false;
@@ -90,7 +98,9 @@ impl Core {
 
     pub(super) fn say_skip(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         self.enter(cx, Receiving::Skip);
-        self.link.say(cx, mem.out, &Header::hex(kind::ZSKIP, 0));
+        self.offered = false;
+        // Of use to our own senders only; what others write there is never looked at.
+        self.link.say(cx, mem.out, &Header::hex(kind::ZSKIP, self.tag));
         self.link.expect_answer(cx.now, again);
     }
 

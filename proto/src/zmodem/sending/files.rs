@@ -12,6 +12,7 @@ use crate::zmodem::states::Sending;
 
 impl Core {
     pub(super) fn ask_next(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.remember();
         self.file = Current::default();
         self.link.question = None;
         self.faults = 0;
@@ -25,6 +26,23 @@ impl Core {
         }
         self.enter(cx, Sending::Next);
         self.ask = Ask::Next;
+    }
+
+    /// The file is over; what there is to tell of it is told under its own name.
+    fn remember(&mut self) {
+        // A host that has not looked since the file before that one has no use for its events.
+        for _ in 0..core::mem::take(&mut self.old_notes) {
+            self.link.notes.pop();
+        }
+        self.old_notes = self.link.notes.len();
+        (self.told, self.told_at) = (self.file, 0);
+    }
+
+    /// Makes room for a name of `len` bytes. Of two very long ones the last is told cut short.
+    fn move_last_name(&mut self, mem: &mut Mem<'_>, len: usize) {
+        let kept = self.told.name_len.min(MAX_NAME - len);
+        (self.told.name_len, self.told_at) = (kept, MAX_NAME - kept);
+        mem.name.copy_within(..kept, self.told_at);
     }
 
     pub(in crate::zmodem) fn reply(
@@ -67,6 +85,7 @@ impl Core {
     fn start_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
         let whole = info.name.iter().position(|byte| *byte == 0).unwrap_or(info.name.len());
         let len = whole.min(MAX_NAME);
+        self.move_last_name(mem, len);
         mem.name[..len].copy_from_slice(&info.name[..len]);
         let info = FileInfo { name: &[], ..*info };
         self.file = Current { info, name_len: len, open: true };
@@ -113,6 +132,10 @@ impl Core {
         let name_len = self.file.name_len;
         data[..name_len].copy_from_slice(&mem.name[..name_len]);
         let len = info::emit(&self.file.info, name_len, &mut data);
+        let tag = Some(info::tag(&data[..len]));
+        if self.tags[0] != tag {
+            self.tags = [tag, self.tags[0]];
+        }
         let header = Header {
             kind: kind::ZFILE,
             data: self.options().emit(),
@@ -142,11 +165,17 @@ impl Core {
         }
     }
 
+    /// Whether our receiver means the file before this one.
+    pub(super) fn is_of_the_last(&self, tag: u32) -> bool {
+        let [current, before] = self.tags;
+        before == Some(tag) && current != before
+    }
+
     /// The receiver does not want the file, or no more of it.
-    pub(super) fn skipped(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn skipped(&mut self, cx: &mut Cx<'_>, tag: u32) {
         let offered_once = self.link.question.is_some_and(|question| question.copies == 1);
         let doubted = self.state == Sending::File && offered_once && self.skip_may_come_again;
-        if doubted && self.link.too_soon(cx.now) {
+        if doubted && self.tags[0] != Some(tag) && self.link.too_soon(cx.now) {
             // It cannot know of this file yet: a second word on the one before.
             return;
         }
@@ -189,9 +218,6 @@ impl Core {
         } else {
             self.link.stats.files_skipped += 1;
         }
-        let name_len = self.file.name_len;
         self.ask_next(cx, mem);
-        // The events of this file are still to be told, with its name.
-        self.file.name_len = name_len;
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{AFTER_CUT, Ask, Core};
 use crate::engine::{Blame, Cx, FailureKind};
+use crate::file::StoreError;
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent};
 use crate::zmodem::link::{Note, trace_sent};
@@ -9,6 +10,7 @@ use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, 
 use crate::zmodem::rle;
 use crate::zmodem::sender::Mem;
 use crate::zmodem::states::Sending;
+use crate::zmodem::timing::{SLOWEST_BPS, line_time};
 
 /// Where the stream stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +23,8 @@ pub(super) struct Flow {
     acked: u64,
     /// Where the receiver asked to go on from last.
     sync: u64,
+    /// The furthest that it asked for.
+    good: u64,
     /// The next subpacket asks for an acknowledgement before anything follows.
     cautious: bool,
     /// An acknowledgement of this position is awaited.
@@ -90,7 +94,10 @@ impl Core {
         if position == self.flow.sync && self.is_stale(cx) {
             return;
         }
-        self.faults = if position > self.flow.sync { 0 } else { self.faults + 1 };
+        // Only beyond all that was good before it is progress: to and fro is none.
+        let progress = position > self.flow.good;
+        self.flow.good = self.flow.good.max(position);
+        self.faults = if progress { 0 } else { self.faults + 1 };
         if self.faults > u32::from(self.link.config.retries) {
             return self.fail(cx, mem, Blame::Line, FailureKind::TooManyRetries);
         }
@@ -125,9 +132,12 @@ impl Core {
         self.link.config.line.rate_bps == 0 && !self.is_bounded()
     }
 
-    /// How long what is under way takes to arrive; `None` while that is not known.
-    pub(super) fn time_under_way(&self) -> Option<Duration> {
-        self.governor.time_of(self.flow.high.saturating_sub(self.flow.acked))
+    /// How long what is under way takes to arrive. While nothing is known of the line it may be
+    /// slow: once or twice `unknown`.
+    pub(super) fn time_under_way(&self, unknown: Duration) -> Duration {
+        let bytes = self.flow.high.saturating_sub(self.flow.acked);
+        let slowest = line_time(SLOWEST_BPS, usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.governor.time_of(bytes).unwrap_or(slowest.clamp(unknown, unknown * 2))
     }
 
     /// The length of the file, once its end was sent.
@@ -176,6 +186,7 @@ impl Core {
         self.flow = Flow {
             acked: position,
             sync: position,
+            good: position,
             segment: position,
             asked: position,
             high: position,
@@ -287,6 +298,11 @@ impl Core {
         }
     }
 
+    /// The file ended before the length that was announced.
+    fn fell_short(&self) -> bool {
+        self.source.ended && self.file.info.size.is_some_and(|size| self.source.offset < size)
+    }
+
     /// Makes one more subpacket. False if there is nothing to do now.
     pub(super) fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         if self.flow.waiting.is_some() || self.flow.seek.is_some() {
@@ -298,6 +314,12 @@ impl Core {
             if self.ask == Ask::Nothing {
                 self.ask = Ask::Read;
             }
+            return false;
+        }
+        if self.fell_short() {
+            // What was announced cannot be kept, and the receiver must not take it for whole.
+            let kind = FailureKind::Store(StoreError::Io);
+            self.fail(cx, mem, Blame::Store, kind);
             return false;
         }
         let want = 1 + 2 * MAX_HEADER + subpacket_room(allowed);
@@ -353,6 +375,7 @@ impl Core {
             end::ZCRCW => {
                 self.flow.waiting = Some(after);
                 self.flow.asked = after;
+                self.governor.asked(after, self.flow.acked, cx.now);
                 let again = self.link.question.is_some();
                 self.link.expect_answer(cx.now, again);
             }

@@ -1,0 +1,388 @@
+//! What a partner may say again and again, too late, or of another file.
+
+mod common;
+mod zmodem_talk;
+
+use common::{File, Pair, Sink, Source};
+use wetstring_proto::zmodem::packet::{Form, end, kind};
+use wetstring_proto::zmodem::{Config, Receiver};
+use wetstring_proto::{
+    Cx, Duration, Engine, FailureKind, FileInfo, Instant, NoTrace, Outcome, Refusal, Reply,
+    Request, Store, StoreError,
+};
+use zmodem_talk::{
+    Talk, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
+};
+
+fn ready() -> Vec<u8> {
+    flags(Form::Hex, kind::ZRINIT, [0, 0, 0, 0x23])
+}
+
+fn impatient() -> Config {
+    config(&[("patience", "5"), ("retries", "5"), ("timeout", "1")])
+}
+
+/// One frame after the other, each 20 ms, made by its number.
+fn by_number(mut make: impl FnMut(usize) -> Vec<u8>) -> impl FnMut(Duration) -> Vec<u8> {
+    let mut number = 0;
+    move |_| {
+        number += 1;
+        make(number)
+    }
+}
+
+#[test]
+fn a_receiver_that_calls_everything_garbled_ends_the_sender() {
+    let mut sender = sender(&impatient());
+    let mut source = Source::new(vec![File::new("f", b"hello")]);
+    let talk = turn_against(
+        &mut sender,
+        &mut source,
+        by_number(|number| match number {
+            1 => vec![],
+            2 => ready(),
+            _ => header(Form::Hex, kind::ZNAK, 0),
+        }),
+    );
+    assert_eq!(failure(&sender).1, FailureKind::TooManyRetries);
+    assert!(talk.count(kind::ZFILE) <= 7, "{}", talk.count(kind::ZFILE));
+}
+
+#[test]
+fn a_receiver_that_challenges_for_ever_ends_the_sender() {
+    let mut sender = sender(&impatient());
+    let mut source = Source::new(vec![File::new("f", b"hello")]);
+    turn_against(
+        &mut sender,
+        &mut source,
+        by_number(|number| header(Form::Hex, kind::ZCHALLENGE, number as u32)),
+    );
+    assert_eq!(failure(&sender).1, FailureKind::TooManyRetries);
+}
+
+#[test]
+fn positions_to_and_fro_are_no_progress() {
+    let mut sender = sender(&impatient());
+    let mut source = Source::new(vec![File::new("f", &[b'x'; 3000])]);
+    let talk = turn_against(
+        &mut sender,
+        &mut source,
+        by_number(|number| match number {
+            1 => vec![],
+            2 => ready(),
+            _ => header(Form::Hex, kind::ZRPOS, if number % 2 == 0 { 1000 } else { 0 }),
+        }),
+    );
+    assert_eq!(failure(&sender).1, FailureKind::TooManyRetries);
+    assert!(talk.count(kind::ZDATA) <= 9, "{}", talk.count(kind::ZDATA));
+}
+
+/// The same words, for ever, to a receiver.
+fn words_without_end(words: &[u8], first: &[u8]) -> (Talk, FailureKind) {
+    let mut receiver = receiver(&impatient());
+    let mut sink = Sink::new();
+    let talk = turn_against(
+        &mut receiver,
+        &mut sink,
+        by_number(|number| match number {
+            1 => first.to_vec(),
+            2 => vec![],
+            _ => words.to_vec(),
+        }),
+    );
+    (talk, failure(&receiver).1)
+}
+
+#[test]
+fn a_sender_that_says_the_same_for_ever_ends_the_receiver() {
+    let attention =
+        [header(Form::Hex, kind::ZSINIT, 0), data(Form::Hex, b"\0", end::ZCRCW)].concat();
+    let nothing =
+        [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"", end::ZCRCW)].concat();
+    for (label, words, first) in [
+        ("a file without a name", file(b"\0"), vec![]),
+        ("a file that is here", file(b"f\x003000\0"), file(b"f\x003000\0")),
+        ("a start", header(Form::Hex, kind::ZRQINIT, 0), vec![]),
+        ("garbled", header(Form::Hex, kind::ZNAK, 0), vec![]),
+        ("how much is free", header(Form::Hex, kind::ZFREECNT, 0), vec![]),
+        ("attention", attention, vec![]),
+        ("data of no length", nothing, file(b"f\x003000\0")),
+    ] {
+        let (talk, kind) = words_without_end(&words, &first);
+        assert_eq!(kind, FailureKind::TooManyRetries, "{label}");
+        assert!(talk.took < Duration::from_secs(100), "{label}: {:?}", talk.took);
+    }
+}
+
+/// A CR at the end of a subpacket, and a write that is answered while the next one comes in.
+#[test]
+fn a_line_end_across_a_write_costs_nothing() {
+    // Room for another subpacket while the store is asked to take the first.
+    let mut set = Config { buffer_len: 32_768, ..config(&[]) };
+    set.line.rate_bps = 9600;
+    let mut receiver = receiver(&set);
+    let mut sink = Sink::new();
+    let mut step = |receiver: &mut Receiver<Vec<u8>>, bytes: &[u8], answer: bool| {
+        let cx = &mut Cx { now: Instant(1), trace: &mut NoTrace };
+        let mut used = 0;
+        let mut take = |receiver: &mut Receiver<Vec<u8>>, cx: &mut Cx<'_>| loop {
+            match receiver.receive(cx, &bytes[used..]) {
+                0 => return used,
+                more => used += more,
+            }
+        };
+        // An offer is taken up to its end; the XON behind it waits.
+        take(receiver, cx);
+        while let Some(request) = receiver.request().filter(|_| answer) {
+            let reply = sink.answer(request);
+            receiver.reply(cx, reply);
+        }
+        assert_eq!(take(receiver, cx), bytes.len());
+        let len = receiver.transmit(cx).len();
+        receiver.transmitted(cx, len);
+    };
+    let info = data(Form::Bin32, b"t\0", end::ZCRCW);
+    let offer = [flags(Form::Bin32, kind::ZFILE, [0, 0, 0, 2]), info].concat();
+    step(&mut receiver, &offer, true);
+    let mut first = vec![b'a'; 5000];
+    first.push(b'\r');
+    let first = data(Form::Bin32, &first, end::ZCRCG);
+    step(&mut receiver, &[header(Form::Bin32, kind::ZDATA, 0), first].concat(), false);
+    let second = data(Form::Bin32, b"\nsecond line 12345", end::ZCRCE);
+    step(&mut receiver, &second[..10], false);
+    assert!(receiver.request().is_some(), "a write is wanted");
+    step(&mut receiver, &[], true);
+    step(&mut receiver, &second[10..], true);
+    assert_eq!(receiver.stats().damaged, 0);
+    step(&mut receiver, &header(Form::Bin32, kind::ZEOF, 5019), true);
+    let expected = [&[b'a'; 5000][..], b"\nsecond line 12345"].concat();
+    assert_eq!(sink.files[0].bytes, expected);
+    assert!(sink.files[0].complete);
+}
+
+/// Refuses what is 3000 bytes long, and notes all that it is offered.
+struct Picky(Vec<String>);
+
+impl Store for Picky {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Offer { info } => {
+                let name = String::from_utf8_lossy(info.name);
+                self.0.push(format!("{name} {:?}", info.size));
+                match info.size {
+                    Some(3000) => Reply::Refuse(Refusal::Exists),
+                    _ => Reply::Accept { offset: 0 },
+                }
+            }
+            _ => Reply::Done,
+        }
+    }
+}
+
+/// a/x is refused, b/x is not: both are called x on the wire.
+#[test]
+fn a_second_file_of_one_name_is_another_file() {
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Picky(vec![]);
+    let mut parts = vec![file(b"x\x003000 0 0 0 2\0")];
+    parts.resize(60, vec![]);
+    // Again, because the ZSKIP was lost.
+    parts.push(file(b"x\x003000 0 0 0 2\0"));
+    parts.resize(120, vec![]);
+    parts.push(file(b"x\x005 0 0 0 1\0"));
+    parts.resize(130, vec![]);
+    parts.push(
+        [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"hello", end::ZCRCE)].concat(),
+    );
+    parts.push(header(Form::Hex, kind::ZEOF, 5));
+    parts.resize(140, vec![]);
+    parts.push([header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat());
+    let talk = turn_against(&mut receiver, &mut sink, script(parts));
+    assert_eq!(sink.0, ["x Some(3000)", "x Some(5)"]);
+    assert_eq!((talk.count(kind::ZSKIP), receiver.stats().files_done), (2, 1));
+    assert_eq!(receiver.stats().files_skipped, 1);
+}
+
+/// Our ZSKIP says which file it is about.
+#[test]
+fn a_late_zskip_is_about_the_file_before() {
+    let files = ["a", "b"].map(|name| File::new(name, b"12345"));
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
+    // What our receiver says to the first of the two.
+    let offer = file(b"a\x005 0 0 0 0 0\0");
+    let end = header(Form::Hex, kind::ZFIN, 0);
+    let talk = turn_against(&mut receiver, &mut sink, script(vec![offer, vec![], end]));
+    let (_, tag) = talk.headers().into_iter().find(|(kind, _)| *kind == kind::ZSKIP).unwrap();
+    assert_ne!(tag, 0);
+    // What our sender takes for it, by trial: the tag follows from the bytes of its ZFILE.
+    for late in [true, false] {
+        let mut sender = sender(&config(&[]));
+        let mut source = Source::new(files.to_vec());
+        let skip = header(Form::Hex, kind::ZSKIP, if late { source_tag(0) } else { 0x23 });
+        let mut parts = vec![vec![], ready(), vec![], skip.clone()];
+        parts.resize(120, vec![]);
+        parts.push(skip);
+        parts.resize(125, vec![]);
+        parts.push(header(Form::Hex, kind::ZRPOS, 0));
+        parts.resize(130, vec![]);
+        parts.push(ready());
+        parts.resize(135, vec![]);
+        parts.push(header(Form::Hex, kind::ZFIN, 0));
+        turn_against(&mut sender, &mut source, script(parts));
+        let done = sender.stats().files_done;
+        // From anybody else a second one has to be believed.
+        assert_eq!(done, u64::from(late), "late {late}");
+    }
+}
+
+/// What our receivers call a file of `Source`: the check of what ZFILE says of it.
+fn source_tag(index: usize) -> u32 {
+    let mut sender = sender(&config(&[]));
+    let mut source = Source::new(vec![File::new("a", b"12345"), File::new("b", b"12345")]);
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
+    let ends = Pair::new(&mut sender, &mut receiver, &mut source, &mut sink).run();
+    let talk = Talk { sent: ends.to_sender, events: vec![], took: Duration::ZERO };
+    let skips = talk.headers().into_iter().filter(|(kind, _)| *kind == kind::ZSKIP);
+    skips.map(|(_, tag)| tag).nth(index).unwrap()
+}
+
+/// Senders of others skip a file for each ZSKIP: nobody asks for it, nobody gets it.
+#[test]
+fn a_zskip_is_not_repeated_in_haste() {
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Picky(vec![]);
+    let mut parts = vec![vec![], vec![], file(b"x\x003000\0")];
+    // 9.9 seconds.
+    parts.resize(498, vec![]);
+    parts.push([header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat());
+    let talk = turn_against(&mut receiver, &mut sink, script(parts));
+    assert_eq!(talk.count(kind::ZSKIP), 1);
+}
+
+/// ZFILE of the next file comes in byte by byte, over more than ten seconds.
+#[test]
+fn what_comes_in_is_heard_to_its_end() {
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Picky(vec![]);
+    let next = file(b"y\x005 0 0 0 1\0");
+    let (start, gap) = (10, 20);
+    let talk = turn_against(
+        &mut receiver,
+        &mut sink,
+        by_number(|number| match number {
+            3 => file(b"x\x003000\0"),
+            n if n >= start && n % gap == 0 => {
+                next.get(n / gap - 1).map(|byte| vec![*byte]).unwrap_or_default()
+            }
+            n if n == start + gap * (next.len() + 40) => header(Form::Hex, kind::ZFIN, 0),
+            _ => vec![],
+        }),
+    );
+    assert_eq!(sink.0, ["x Some(3000)", "y Some(5)"]);
+    assert_eq!((talk.count(kind::ZSKIP), talk.count(kind::ZNAK)), (1, 0));
+}
+
+/// A pipe: gives each byte once.
+struct Pipe {
+    at: Option<u64>,
+}
+
+impl Store for Pipe {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Next if self.at.is_none() => {
+                self.at = Some(0);
+                Reply::File(FileInfo { name: b"p", ..FileInfo::default() })
+            }
+            Request::Next => Reply::NoMoreFiles,
+            Request::Read { offset, .. } if Some(offset) != self.at => {
+                Reply::Failed(StoreError::Unsupported)
+            }
+            Request::Read { offset, into } => {
+                let len = into.len().min(200_000 - offset as usize);
+                for (byte, position) in into[..len].iter_mut().zip(offset..) {
+                    *byte = (position / 7) as u8;
+                }
+                self.at = Some(offset + len as u64);
+                Reply::Read(len)
+            }
+            _ => Reply::Done,
+        }
+    }
+}
+
+#[test]
+fn a_pipe_survives_errors() {
+    let mut set = Config { buffer_len: 128 * 1024, ..config(&[]) };
+    set.line.rate_bps = 115_200;
+    let (mut sender, mut receiver) = (sender(&set), receiver(&set));
+    let (mut source, mut sink) = (Pipe { at: None }, Sink::new());
+    let mut pair = Pair::new(&mut sender, &mut receiver, &mut source, &mut sink);
+    let (mut total, mut hits) = (0, 0);
+    pair.chunk = 512;
+    pair.meddle = Box::new(move |to_receiver, bytes| {
+        total += if to_receiver { bytes.len() } else { 0 };
+        if to_receiver && total > 9000 + 30_000 * hits && bytes.len() > 5 {
+            bytes[5] ^= 0x55;
+            hits += 1;
+        }
+    });
+    let ends = pair.run();
+    assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done));
+    let whole: Vec<u8> = (0..200_000u64).map(|position| (position / 7) as u8).collect();
+    assert!(sink.files[0].bytes == whole);
+    assert!(sender.stats().retransmissions > 2);
+}
+
+/// Events are read late, as a host does that reads them after the store.
+#[test]
+fn a_refused_file_is_told_by_its_own_name() {
+    let set = config(&[]);
+    let mut sender = sender(&set);
+    let mut source = Source::new(vec![File::new("f1", b"one"), File::new("f2", b"two")]);
+    let mut parts = vec![vec![], ready(), vec![], header(Form::Hex, kind::ZSKIP, 0)];
+    parts.resize(60, vec![]);
+    parts.push(header(Form::Hex, kind::ZRPOS, 0));
+    parts.push(vec![]);
+    parts.push(ready());
+    parts.push(header(Form::Hex, kind::ZFIN, 0));
+    let talk = turn_against(&mut sender, &mut source, script(parts));
+    let of_files: Vec<_> = talk.events.iter().filter(|event| event.contains("File")).collect();
+    let name = |name: &str| format!("{:?}", name.as_bytes());
+    assert!(
+        of_files[0].contains("FileRefused") && of_files[0].contains(&name("f1")),
+        "{of_files:?}"
+    );
+    assert!(
+        of_files[1].contains("FileStarted") && of_files[1].contains(&name("f2")),
+        "{of_files:?}"
+    );
+}
+
+/// Announces more than there is: it was cut while it was sent.
+struct Shrunk(Source);
+
+impl Store for Shrunk {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match self.0.answer(request) {
+            Reply::File(info) => Reply::File(FileInfo { size: Some(30_000), ..info }),
+            reply => reply,
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_while_it_is_sent_is_no_success() {
+    let set = config(&[]);
+    for len in [0, 13_000] {
+        let (mut sender, mut receiver) = (sender(&set), receiver(&set));
+        let mut source = Shrunk(Source::new(vec![File::new("f", &vec![b'x'; len])]));
+        let mut sink = Sink::new();
+        let ends = Pair::new(&mut sender, &mut receiver, &mut source, &mut sink).run();
+        assert!(!sink.files.iter().any(|file| file.complete), "{len}");
+        assert!(matches!(ends.receiver, Outcome::Failed(_)), "{len}");
+        assert_eq!(failure(&sender).1, FailureKind::Store(StoreError::Io), "{len}");
+    }
+}

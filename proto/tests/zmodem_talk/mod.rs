@@ -1,0 +1,133 @@
+//! What the ZMODEM engine tests share: frames, and one engine against a script.
+#![allow(dead_code, unreachable_pub)]
+
+use wetstring_proto::settings::Settings;
+use wetstring_proto::zmodem::escape::{Dropping, Escaper, Escaping};
+use wetstring_proto::zmodem::frame::{Found, FrameReader};
+use wetstring_proto::zmodem::packet::{
+    Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room,
+};
+use wetstring_proto::zmodem::{Config, Receiver, Sender};
+use wetstring_proto::{
+    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Status, Store,
+};
+
+pub fn config(settings: &[(&str, &str)]) -> Config {
+    let mut config = Config { buffer_len: 2048, ..Config::default() };
+    for (name, value) in settings {
+        config.set(&format!("zmodem.{name}"), value).unwrap();
+    }
+    config
+}
+
+pub fn sender(config: &Config) -> Sender<Vec<u8>> {
+    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
+}
+
+pub fn receiver(config: &Config) -> Receiver<Vec<u8>> {
+    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
+}
+
+pub fn header(form: Form, kind: u8, number: u32) -> Vec<u8> {
+    flags(form, kind, number.to_le_bytes())
+}
+
+pub fn flags(form: Form, kind: u8, data: [u8; 4]) -> Vec<u8> {
+    let mut out = [0; MAX_HEADER];
+    let header = Header { kind, data, form, variable: false };
+    let len = header.put(&mut Escaper::new(Escaping::Normal), &mut out);
+    out[..len].to_vec()
+}
+
+pub fn data(form: Form, data: &[u8], end: u8) -> Vec<u8> {
+    let mut out = vec![0; subpacket_room(data.len())];
+    let (_, len) = put_subpacket(&mut Escaper::new(Escaping::Normal), form, data, end, &mut out);
+    out.truncate(len);
+    out
+}
+
+pub fn file(info: &[u8]) -> Vec<u8> {
+    [header(Form::Bin32, kind::ZFILE, 0), data(Form::Bin32, info, end::ZCRCW)].concat()
+}
+
+/// What an engine did with scripted input.
+#[derive(Debug)]
+pub struct Talk {
+    pub sent: Vec<u8>,
+    pub events: Vec<String>,
+    pub took: Duration,
+}
+
+impl Talk {
+    pub fn headers(&self) -> Vec<(u8, u32)> {
+        let mut reader = FrameReader::new(Dropping::FlowControl);
+        let (mut rest, mut all) = (&self.sent[..], Vec::new());
+        while !rest.is_empty() {
+            let (used, found) = reader.next(&mut [], rest);
+            rest = &rest[used..];
+            if let Some(Found::Header(header)) = found {
+                all.push((header.kind, header.number()));
+            }
+        }
+        all
+    }
+
+    pub fn count(&self, kind: u8) -> usize {
+        self.headers().iter().filter(|(k, _)| *k == kind).count()
+    }
+}
+
+/// Turns one engine against bytes that `make` gives, until it is over.
+pub fn turn_against(
+    engine: &mut dyn Engine,
+    store: &mut dyn Store,
+    mut make: impl FnMut(Duration) -> Vec<u8>,
+) -> Talk {
+    let mut now = Instant::ZERO;
+    let mut input = Vec::new();
+    let mut talk = Talk { sent: Vec::new(), events: Vec::new(), took: Duration::ZERO };
+    for _ in 0..200_000 {
+        let cx = &mut Cx { now, trace: &mut NoTrace };
+        input.extend(make(now - Instant::ZERO));
+        for _ in 0..50 {
+            let used = engine.receive(cx, &input);
+            input.drain(..used);
+            while let Some(request) = engine.request() {
+                let reply = store.answer(request);
+                engine.reply(cx, reply);
+            }
+            let bytes = engine.transmit(cx).to_vec();
+            engine.transmitted(cx, bytes.len());
+            if talk.sent.len() < 1_000_000 {
+                talk.sent.extend_from_slice(&bytes);
+            }
+            while let Some(event) = engine.event() {
+                talk.events.push(format!("{event:?}"));
+            }
+            if input.is_empty() && bytes.is_empty() {
+                break;
+            }
+        }
+        engine.tick(cx);
+        talk.took = now - Instant::ZERO;
+        if matches!(engine.status(), Status::Over(_)) {
+            return talk;
+        }
+        assert!(input.len() < 100_000, "an engine that is not over takes its input");
+        now = now + Duration::from_millis(20);
+    }
+    panic!("no end after {:?}: {:?}", now - Instant::ZERO, engine.status());
+}
+
+/// Plays the script, one entry each 20 ms, then is silent.
+pub fn script(parts: Vec<Vec<u8>>) -> impl FnMut(Duration) -> Vec<u8> {
+    let mut parts = parts.into_iter();
+    move |_| parts.next().unwrap_or_default()
+}
+
+pub fn failure(engine: &dyn Engine) -> (Blame, FailureKind) {
+    match engine.status().outcome() {
+        Some(Outcome::Failed(Failure { blame, kind })) => (blame, kind),
+        other => panic!("{other:?}"),
+    }
+}
