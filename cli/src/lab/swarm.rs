@@ -224,7 +224,7 @@ fn failure(protocol: Protocol, failed: &Failed) -> Value {
 /// The code that says most about a fault.
 const fn exit_of(fault: &Fault) -> Exit {
     match fault {
-        Fault::FalseSuccess(_) | Fault::BrokenStore => Exit::Integrity,
+        Fault::FalseSuccess(_) | Fault::BrokenStore | Fault::Lost(_) => Exit::Integrity,
         Fault::Panic(_) => Exit::Peer,
         Fault::NoEnd(_) => Exit::Timeout,
     }

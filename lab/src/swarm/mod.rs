@@ -16,7 +16,7 @@ pub mod protocols;
 use crate::pair::{Act, Pair, PairReport, Stop};
 use crate::random::Random;
 use crate::serial::{Burst, Direction, LineModel, Period, Probability, Serial};
-use crate::store::{Content, MemoryFile, MemorySink, MemorySource};
+use crate::store::{Content, MemoryFile, MemorySink, MemorySource, Received};
 use crate::trace::Recorder;
 use std::fmt;
 use std::ops::Range;
@@ -284,7 +284,7 @@ impl<'a> Swarm<'a> {
         let checked = self
             .check(&files, &report, &sink, &acts)
             .and_then(|()| self.check_names(&files, &sink))
-            .and_then(|()| check_lost(&files, &report, &sink, &line, &acts));
+            .and_then(|()| self.check_lost(&files, &report, &sink, &line, &acts));
         match checked {
             Ok(()) => Ok(report),
             Err(fault) => Err(fail(fault, &description)),
@@ -353,46 +353,52 @@ impl<'a> Swarm<'a> {
             stop => Err(Fault::NoEnd(stop)),
         }
     }
+
+    /// On a line that damages nothing, only what was refused or given up may be missing in the end.
+    fn check_lost(
+        &self,
+        files: &[MemoryFile],
+        report: &PairReport,
+        sink: &MemorySink,
+        line: &LineModel,
+        acts: &[(Duration, Act)],
+    ) -> Result<(), Fault> {
+        let plain = LineModel {
+            rate_bps: line.rate_bps,
+            delay: line.delay,
+            buffer_bytes: line.buffer_bytes,
+            direction: line.direction,
+            seed: line.seed,
+            ..LineModel::default()
+        };
+        if *line != plain || ends_batch(acts) {
+            return Ok(());
+        }
+        if !report.is_done() {
+            return Err(Fault::Lost("the transfer failed".to_owned()));
+        }
+        let given_up = acts.iter().filter(|(_, act)| *act != Act::Calm).count();
+        // XMODEM has no names, so there the content says which file it is.
+        let is = |here: &Received, file: &MemoryFile| {
+            let nameless = here.name.is_empty() && (self.same)(&file.bytes, &here.bytes);
+            here.name == file.name || nameless
+        };
+        let is_here = |file: &&MemoryFile| sink.complete().any(|here| is(here, file));
+        let missing: Vec<_> = files
+            .iter()
+            .filter(|file| !sink.refuses(&file.name) && !is_here(file))
+            .map(|file| file.name.escape_ascii().to_string())
+            .collect();
+        if missing.len() > given_up {
+            return Err(Fault::Lost(format!("{missing:?}, of which {given_up} were given up")));
+        }
+        Ok(())
+    }
 }
 
 /// Somebody wants no more files: those that are left are never spoken of.
 fn ends_batch(acts: &[(Duration, Act)]) -> bool {
     acts.iter().any(|(_, act)| matches!(act, Act::Command(_, Command::CancelBatch)))
-}
-
-/// On a line that damages nothing, only what was refused or given up may be missing in the end.
-fn check_lost(
-    files: &[MemoryFile],
-    report: &PairReport,
-    sink: &MemorySink,
-    line: &LineModel,
-    acts: &[(Duration, Act)],
-) -> Result<(), Fault> {
-    let plain = LineModel {
-        rate_bps: line.rate_bps,
-        delay: line.delay,
-        buffer_bytes: line.buffer_bytes,
-        direction: line.direction,
-        seed: line.seed,
-        ..LineModel::default()
-    };
-    if *line != plain || ends_batch(acts) {
-        return Ok(());
-    }
-    if !report.is_done() {
-        return Err(Fault::Lost("the transfer failed".to_owned()));
-    }
-    let given_up = acts.iter().filter(|(_, act)| *act != Act::Calm).count();
-    let is_here = |file: &&MemoryFile| sink.complete().any(|here| here.name == file.name);
-    let missing: Vec<_> = files
-        .iter()
-        .filter(|file| !sink.refuses(&file.name) && !is_here(file))
-        .map(|file| file.name.escape_ascii().to_string())
-        .collect();
-    if missing.len() > given_up {
-        return Err(Fault::Lost(format!("{missing:?}, of which {given_up} were given up")));
-    }
-    Ok(())
 }
 
 /// What a panic said.
