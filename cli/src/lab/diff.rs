@@ -153,22 +153,22 @@ fn plain(value: &Value) -> String {
 /// Shows what differs, and says whether anything does.
 fn results(voice: &Voice, a: &Results, b: &Results) -> bool {
     let mut page = String::new();
-    let (mut same, mut changed, mut only) = (0, 0, [0, 0]);
+    let (mut same, mut differ, mut only) = (0, 0, [0, 0]);
     for key in &a.order {
         let Some(after) = b.fields.get(key) else { continue };
-        let changes = changes(&a.fields[key], after);
-        if changes.is_empty() {
+        let steps = changes(&a.fields[key], after);
+        if steps.is_empty() {
             same += 1;
             continue;
         }
-        changed += 1;
-        let fields: Map<String, Value> = changes
+        differ += 1;
+        let fields: Map<String, Value> = steps
             .iter()
             .map(|(name, a, b)| ((*name).to_owned(), json!({ "a": a, "b": b })))
             .collect();
         voice.event("change", json!({ "of": key, "changes": fields }));
         let words: Vec<String> =
-            changes.iter().map(|(name, a, b)| format!("{name} {}", step(a, b))).collect();
+            steps.iter().map(|(name, a, b)| format!("{name} {}", step(a, b))).collect();
         // Writing to a string does not fail.
         let _ = writeln!(page, "{key}: {}", words.join(", "));
     }
@@ -181,13 +181,13 @@ fn results(voice: &Voice, a: &Results, b: &Results) -> bool {
     }
     let _ = writeln!(
         page,
-        "{changed} changed, {same} are the same, {} only in A, {} only in B",
+        "{differ} changed, {same} are the same, {} only in A, {} only in B",
         only[0], only[1]
     );
     if !voice.has_json() {
         crate::paper::print(&page);
     }
-    changed + only[0] + only[1] > 0
+    differ + only[0] + only[1] > 0
 }
 
 type Change<'a> = (&'a str, &'a str, &'a str);
