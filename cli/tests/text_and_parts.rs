@@ -159,11 +159,11 @@ fn a_killed_receiver_is_gone_on_with_beside_a_persons_part() {
         let receiver = Running::start(wst(receive));
         line = format!("tcp://{}", receiver.says("listening on "));
         run(words(&line)).expect(0);
-        let received = receiver.end();
-        received.expect(0);
+        let ended = receiver.end();
+        ended.expect(0);
         desk.arrived();
-        let gone_on = received.stderr.contains("going on at");
-        assert_eq!(gone_on, protocol != "ymodem", "{protocol} from {there}: {}", received.stderr);
+        let gone_on = ended.stderr.contains("going on at");
+        assert_eq!(gone_on, protocol != "ymodem", "{protocol} from {there}: {}", ended.stderr);
         let left: &[&str] = if person { &["data.bin", "data.bin.part"] } else { &["data.bin"] };
         assert_eq!(desk.names(), left, "{protocol}");
         assert!(!person || read(&desk, "in/data.bin.part") == "precious", "{protocol}");

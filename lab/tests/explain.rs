@@ -284,10 +284,7 @@ fn a_line_that_is_full_has_nothing_to_gain() {
     let account = account(&lines);
     assert!(account.bottleneck().starts_with("The line is the limit"), "{account:?}");
     let advice = account.advise(&no_files).unwrap();
-    let (change, after) = match advice.best {
-        None => return,
-        Some(best) => best,
-    };
+    let Some((change, after)) = advice.best else { return };
     // Only coding that shortens the file can still save anything.
     let coding = matches!(change.setting, "zmodem.rle" | "protocol" | "kermit.repeat");
     assert!(coding && after > advice.before_ns * 9 / 10, "{change:?}");

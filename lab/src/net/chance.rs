@@ -311,11 +311,11 @@ mod tests {
             let p = Probability::new(5, 2).expect("5 %");
             let mut loss = Loss::new(p, run, Random::stream(1, "test", "loss"));
             let hits: Vec<bool> = (0..400_000).map(|_| loss.hit()).collect();
-            let lost = hits.iter().filter(|hit| **hit).count();
-            assert!((19_000..21_000).contains(&lost), "run {run}: {lost}");
+            let all = hits.iter().filter(|hit| **hit).count();
+            assert!((19_000..21_000).contains(&all), "run {run}: {all}");
             let begins = hits.windows(2).filter(|pair| !pair[0] && pair[1]).count();
             // A run of independent losses has 1 / (1 - p) on average.
-            let expected = if run == 1 { lost * 95 / 100 } else { lost / 8 };
+            let expected = if run == 1 { all * 95 / 100 } else { all / 8 };
             assert!(begins.abs_diff(expected) * 20 < expected, "run {run}: {begins}");
         }
     }
