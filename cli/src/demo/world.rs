@@ -117,6 +117,10 @@ impl<'a> World<'a> {
     pub(crate) fn advance(&mut self, until: Instant) -> bool {
         loop {
             while self.turn(End::A) | self.turn(End::B) {}
+            // What follows the outcomes is only patience, and no part of the transfer's time.
+            if End::BOTH.iter().all(|end| self.status(*end).outcome().is_some()) {
+                return true;
+            }
             let Some(next) = self.next() else { return false };
             if next > until {
                 self.now = self.now.max(until);
