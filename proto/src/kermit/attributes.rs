@@ -91,7 +91,7 @@ impl Attributes {
 
 /// Writes the attributes of a file in C-Kermit's order, leaving out whole triplets that do not fit
 /// in `out`. Returns the length.
-/// `tried` are codes to show the partner of our own kind bare, see [`super::probe`].
+/// `tried` are codes to show the partner of our own kind bare (the module `probe`).
 pub fn emit(
     info: &FileInfo<'_>,
     system: [u8; 2],
