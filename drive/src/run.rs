@@ -9,7 +9,7 @@
 //! allocated while the loop turns.
 //!
 //! A partner on the same machine that answers every block within microseconds is not slept for at
-//! once: to wake a processor takes longer than the answer (see [`SPIN`]).
+//! once: to wake a processor takes longer than the answer (see `SPIN`).
 
 use crate::clock::Clock;
 use crate::port::Port;
