@@ -14,12 +14,14 @@ pub enum Protocol {
     Xymodem(Variant),
     /// ZMODEM.
     Zmodem,
+    /// The data connection of FTP, as comparator, see [`crate::tcp::Bulk`]. It has no settings.
+    Ftp,
 }
 
 impl Protocol {
-    /// The names that [`Protocol::of`] knows; `wst -P` takes the same.
-    pub const NAMES: [&str; 7] =
-        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem"];
+    /// The names that [`Protocol::of`] knows; `wst -P` takes the same, but for the last.
+    pub const NAMES: [&str; 8] =
+        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "ftp"];
 
     /// The protocol of this name.
     pub fn of(name: &str) -> Option<Self> {
@@ -31,6 +33,7 @@ impl Protocol {
             "ymodem" => Self::Xymodem(Variant::Ymodem),
             "ymodem-g" => Self::Xymodem(Variant::YmodemG),
             "zmodem" => Self::Zmodem,
+            "ftp" => Self::Ftp,
             _ => return None,
         })
     }
@@ -52,6 +55,7 @@ impl Protocol {
             Self::Kermit => "kermit",
             Self::Xymodem(_) => "xymodem",
             Self::Zmodem => "zmodem",
+            Self::Ftp => "ftp",
         }
     }
 }
@@ -68,6 +72,8 @@ enum Config {
     Kermit(Box<kermit::Config>),
     Xymodem(xymodem::Config),
     Zmodem(Box<zmodem::Config>),
+    /// No engine, and so no settings.
+    Ftp,
 }
 
 impl Ends {
@@ -83,6 +89,7 @@ impl Ends {
             Protocol::Zmodem => {
                 Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
             }
+            Protocol::Ftp => Config::Ftp,
         });
         Self { protocol, configs }
     }
@@ -94,6 +101,7 @@ impl Ends {
             Config::Kermit(config) => &mut **config,
             Config::Xymodem(config) => config,
             Config::Zmodem(config) => &mut **config,
+            Config::Ftp => return Err("unknown setting, expected host: ftp has no others".into()),
         };
         config.set_by_name(&name, value).map_err(|bad| match bad {
             BadSetting::Unknown => {
@@ -122,6 +130,7 @@ impl Ends {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(zmodem::Sender::new(*config, memory).expect("memory as asked for"))
             }
+            Config::Ftp => unreachable!("ftp runs without engines"),
         }
     }
 
@@ -140,6 +149,7 @@ impl Ends {
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(zmodem::Receiver::new(*config, memory).expect("memory as asked for"))
             }
+            Config::Ftp => unreachable!("ftp runs without engines"),
         }
     }
 }

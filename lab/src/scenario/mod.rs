@@ -17,7 +17,7 @@
 //!
 //! | key | meaning | unless given |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `ftp` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |
@@ -38,6 +38,7 @@ pub mod elements;
 mod ends;
 mod error;
 mod flip;
+mod ftp;
 mod layer;
 mod run;
 
@@ -48,6 +49,7 @@ pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 
 use crate::corpus::Corpus;
+use crate::element::End;
 use crate::host::HostModel;
 use crate::store::{Content, MemoryFile};
 use ends::Ends;
@@ -157,6 +159,12 @@ impl Scenario {
     pub fn with_seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
+    }
+
+    /// Sets one of the settings of an end, by its name without the protocol in front, or says why
+    /// not.
+    pub fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
+        self.ends.set(end, key, value)
     }
 
     /// The protocol.
