@@ -159,7 +159,6 @@ fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
         Protocol::Kermit => (KERMIT, kermit::config::TABLE),
         Protocol::Xymodem(_) => (XYMODEM, xymodem::config::TABLE),
         Protocol::Zmodem => (ZMODEM, zmodem::config::TABLE),
-        Protocol::Ftp => (&[], &[]),
     }
 }
 
@@ -340,7 +339,6 @@ impl Account {
             Protocol::Kermit => "kermit.",
             Protocol::Xymodem(_) => "xymodem.",
             Protocol::Zmodem => "zmodem.",
-            Protocol::Ftp => "ftp.",
         };
         for (_, text) in self.log.texts.iter().filter(|(name, _)| name == "set") {
             let text = String::from_utf8_lossy(text);

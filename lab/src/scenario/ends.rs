@@ -14,14 +14,12 @@ pub enum Protocol {
     Xymodem(Variant),
     /// ZMODEM.
     Zmodem,
-    /// The data connection of FTP, as comparator, see [`crate::tcp::Bulk`]. It has no settings.
-    Ftp,
 }
 
 impl Protocol {
-    /// The names that [`Protocol::of`] knows; `wst -P` takes the same, but for the last.
-    pub const NAMES: [&str; 8] =
-        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "ftp"];
+    /// The names that [`Protocol::of`] knows; `wst -P` takes the same.
+    pub const NAMES: [&str; 7] =
+        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem"];
 
     /// The protocol of this name.
     pub fn of(name: &str) -> Option<Self> {
@@ -33,7 +31,6 @@ impl Protocol {
             "ymodem" => Self::Xymodem(Variant::Ymodem),
             "ymodem-g" => Self::Xymodem(Variant::YmodemG),
             "zmodem" => Self::Zmodem,
-            "ftp" => Self::Ftp,
             _ => return None,
         })
     }
@@ -55,7 +52,6 @@ impl Protocol {
             Self::Kermit => "kermit",
             Self::Xymodem(_) => "xymodem",
             Self::Zmodem => "zmodem",
-            Self::Ftp => "ftp",
         }
     }
 }
@@ -65,6 +61,8 @@ impl Protocol {
 pub(crate) struct Ends {
     protocol: Protocol,
     configs: [Config; 2],
+    /// No engine runs: there is nothing to set.
+    idle: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -72,8 +70,6 @@ enum Config {
     Kermit(Box<kermit::Config>),
     Xymodem(xymodem::Config),
     Zmodem(Box<zmodem::Config>),
-    /// No engine, and so no settings.
-    Ftp,
 }
 
 impl Ends {
@@ -89,19 +85,25 @@ impl Ends {
             Protocol::Zmodem => {
                 Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
             }
-            Protocol::Ftp => Config::Ftp,
         });
-        Self { protocol, configs }
+        Self { protocol, configs, idle: false }
+    }
+
+    /// Ends that nothing can be set of, for FTP.
+    pub(crate) fn idle(ports: [LineFacts; 2]) -> Self {
+        Self { idle: true, ..Self::new(Protocol::Kermit, ports) }
     }
 
     /// Sets one of the settings of an end, by its name without the protocol in front.
     pub(crate) fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
+        if self.idle {
+            return Err("unknown setting, expected host: ftp has no others".to_owned());
+        }
         let name = format!("{}.{key}", self.protocol.prefix());
         let config: &mut dyn SetByName = match &mut self.configs[end.index()] {
             Config::Kermit(config) => &mut **config,
             Config::Xymodem(config) => config,
             Config::Zmodem(config) => &mut **config,
-            Config::Ftp => return Err("unknown setting, expected host: ftp has no others".into()),
         };
         config.set_by_name(&name, value).map_err(|bad| match bad {
             BadSetting::Unknown => {
@@ -130,7 +132,6 @@ impl Ends {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(zmodem::Sender::new(*config, memory).expect("memory as asked for"))
             }
-            Config::Ftp => unreachable!("ftp runs without engines"),
         }
     }
 
@@ -149,7 +150,6 @@ impl Ends {
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(zmodem::Receiver::new(*config, memory).expect("memory as asked for"))
             }
-            Config::Ftp => unreachable!("ftp runs without engines"),
         }
     }
 }

@@ -69,6 +69,8 @@ pub fn no_files(path: &str) -> Result<Vec<u8>, String> {
 #[derive(Clone, Debug)]
 pub struct Scenario {
     protocol: Protocol,
+    /// Its bytes go as FTP has them, without an engine.
+    ftp: bool,
     file: MemoryFile,
     line: Vec<String>,
     ends: Ends,
@@ -83,6 +85,8 @@ pub struct Scenario {
     has_chance: bool,
 }
 
+/// What `protocol` says for the data connection of FTP as comparator, see [`crate::tcp::Bulk`].
+const FTP: &str = "ftp";
 /// Length of made content unless the scenario says so.
 const MADE_BYTES: u64 = 128 * 1024;
 /// The longest file: it is kept in memory.
@@ -114,9 +118,11 @@ impl Scenario {
         let find = Finder(layers);
         let protocol = match find.last(|part| part.protocol.as_ref()) {
             None => Protocol::Kermit,
+            // No engine moves its bytes, but the scenario has to name one.
+            Some((_, value)) if value.get_ref() == FTP => Protocol::Kermit,
             Some((layer, value)) => Protocol::of(value.get_ref()).ok_or_else(|| {
                 let names = Protocol::NAMES.join(", ");
-                layer.bad(value, "protocol", format!("expected one of {names}"))
+                layer.bad(value, "protocol", format!("expected one of {names}, {FTP}"))
             })?,
         };
         let seed = find.last(|part| part.seed.as_ref()).map_or(1, |(_, seed)| *seed.get_ref());
@@ -131,7 +137,10 @@ impl Scenario {
         }
         let stretch = elements::stretch(&specs, seed, &hosts)
             .map_err(|bad| line_layer.bad(line, "line", bad.to_string()))?;
-        let mut ends = Ends::new(protocol, stretch.ports);
+        let ftp =
+            find.last(|part| part.protocol.as_ref()).is_some_and(|(_, name)| name.get_ref() == FTP);
+        let mut ends =
+            if ftp { Ends::idle(stretch.ports) } else { Ends::new(protocol, stretch.ports) };
         for layer in layers {
             layer.apply_ends(&mut ends)?;
         }
@@ -141,6 +150,7 @@ impl Scenario {
         };
         Ok(Self {
             protocol,
+            ftp,
             file: find.file(load)?,
             line: specs,
             ends,
@@ -167,7 +177,12 @@ impl Scenario {
         self.ends.set(end, key, value)
     }
 
-    /// The protocol.
+    /// The name of what moves the file: a protocol's, or `ftp`.
+    pub fn protocol_name(&self) -> &'static str {
+        if self.ftp { FTP } else { self.protocol.name() }
+    }
+
+    /// The protocol; of no meaning for FTP, which is run without engines.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }

@@ -1,6 +1,6 @@
 //! A run of a scenario, and what became of it.
 
-use super::{Protocol, Scenario, elements};
+use super::{Scenario, elements};
 use crate::element::End;
 use crate::pair::{Pair, PairReport, Stop};
 use crate::store::{MemorySink, MemorySource};
@@ -101,7 +101,7 @@ impl Scenario {
     pub fn run(&self, recorder: &mut Recorder) -> Outcome {
         let stretch = elements::stretch(&self.line, self.seed, &self.hosts);
         let mut element = stretch.expect("elements that were checked when it was read").element;
-        if self.protocol == Protocol::Ftp {
+        if self.ftp {
             return self.run_ftp(element.as_mut(), recorder);
         }
         let mut sender = self.ends.sender();
