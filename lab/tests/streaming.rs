@@ -79,17 +79,17 @@ fn nagle_and_delayed_acknowledgements_explain_trial_4() {
     }
 }
 
-/// A trial of four lengths over a clean line, with and without windows.
+/// A trial of 13 lengths over a clean line, with and without windows.
 fn trial(more: &str) -> Result<Table, String> {
     let text = format!(
         "title = 'small'\nclass = 'statistical'\n\
          common = {{ line = '9600,delay=100ms', file.bytes = 30000, both.check = '1' }}\n\
          [[trial]]\nname = ''\nera.both = {{ prefixing = 'none', streaming = 'off' }}\n\
-         [[trial.axis]]\nname = 'packet'\nkey = 'receive-length'\nfrom = 90\nto = 810\nstep = 240\n\
+         [[trial.axis]]\nname = 'packet'\nkey = 'receive-length'\nfrom = 90\nto = 810\nstep = 60\n\
          [[trial.series]]\nname = 'wide'\nera.both = {{ window = 10 }}\n\
          {more}\n\
          [[trial.series]]\nname = 'narrow'\nera.both = {{ window = 1 }}\n\
-         [trial.between]\nwins = 4\nties = 0\nlosses = 0\n"
+         [trial.between]\nwins = 13\nties = 0\nlosses = 0\n"
     );
     Table::parse("small", "small.toml", &text, &no_files).map_err(|bad| bad.to_string())
 }
@@ -118,11 +118,11 @@ fn verdicts_of_a_trial() {
 fn samples_have_the_axes_and_the_rates_of_the_statistics() {
     let table = trial("mean = 900").unwrap();
     let samples = table.samples(&outcomes(&table));
-    assert_eq!(samples.len(), 8);
+    assert_eq!(samples.len(), 26);
     assert_eq!(samples[0].axes, [("packet".to_owned(), 90)]);
-    assert_eq!(samples[3].axes, [("packet".to_owned(), 810)]);
+    assert_eq!(samples[12].axes, [("packet".to_owned(), 810)]);
     assert!(samples.iter().all(|sample| sample.cps.is_some_and(|cps| cps > 0)));
-    assert_eq!(samples[7].series, "narrow");
+    assert_eq!(samples[25].series, "narrow");
 }
 
 #[test]

@@ -150,7 +150,8 @@ impl Page<'_> {
         let Some((mean, _)) = mean_and_deviation(&done) else { return };
         cell.defaults = format!("{}", (mean / 1000.0).round());
         if done.len() < runs.len() {
-            cell.defaults += &format!(" ({} of {} fail)", runs.len() - done.len(), runs.len());
+            let failed = runs.len() - done.len();
+            cell.defaults = format!("{} ({failed} of {} fail)", cell.defaults, runs.len());
         }
         let limit = self.setting.limit_cps.map(|cps| cps * 1000);
         let limit = limit.or_else(|| runs.iter().find_map(|run| run.limit_millicps));
@@ -169,7 +170,9 @@ impl Page<'_> {
         let by = |order: fn(f64, f64) -> f64| values.iter().copied().reduce(order);
         let (max, min) = (by(f64::max), by(f64::min));
         let having = |extreme: Option<f64>| {
-            extreme.map(|extreme| values.iter().filter(|value| **value == extreme).count() as f64)
+            extreme.map(|extreme| {
+                values.iter().filter(|value| value.total_cmp(&extreme).is_eq()).count() as f64
+            })
         };
         let bytes = self.setting.outcomes.first().map_or(1.0, |_| self.bytes(of));
         let count = |count: Option<u64>| count.map(|count| count as f64);
@@ -308,8 +311,10 @@ impl Page<'_> {
         let name = best.axis.get_ref();
         let all = || rates.iter().flat_map(|rates| rates.iter());
         let max = all().map(|rate| rate.1).fold(0.0, f64::max);
-        let places: Vec<f64> =
-            all().filter(|rate| rate.1 == max).map(|rate| self.place(name, &rate.0)).collect();
+        let places: Vec<f64> = all()
+            .filter(|rate| rate.1.total_cmp(&max).is_eq())
+            .map(|rate| self.place(name, &rate.0))
+            .collect();
         let part = format!("{name} of the fastest");
         for bucket in &best.bucket {
             let range = bucket.from as f64..=bucket.to as f64;

@@ -122,8 +122,8 @@ impl Trial {
             let (own, own_era) = (layer(&of.scenario), layer(&of.era));
             // A comparator of another protocol does not have Kermit's settings.
             let whole = [origin.common, &scenario, &era, &own, &own_era];
-            let bare = [origin.common, &scenario, &own, &own_era];
-            let layers: &[&Layer] = if of.repeat.is_some() { &bare } else { &whole };
+            let without_era = [origin.common, &scenario, &own, &own_era];
+            let layers: &[&Layer] = if of.repeat.is_some() { &without_era } else { &whole };
             let base = Scenario::resolve(layers, origin.load)?;
             let repeated = vec![Vec::new(); of.repeat.unwrap_or(0) as usize];
             let points = if of.repeat.is_some() { &repeated } else { &points };
