@@ -136,6 +136,8 @@ struct Side<'a> {
     store: &'a mut dyn Store,
     /// What came out of the element and was not taken yet.
     inbox: Vec<u8>,
+    /// How many bytes of the inbox that is.
+    held: usize,
     /// The element took less than was offered.
     held_back: bool,
     report: SideReport,
@@ -282,7 +284,7 @@ impl<'a> Pair<'a> {
             sooner(side.engine.deadline());
             sooner(self.element.room(side.end).filter(|_| side.held_back));
             // A port that is full does not take more; the engine will move on by other means.
-            sooner(self.element.next(side.end).filter(|_| side.inbox.len() < self.port_buffer));
+            sooner(self.element.next(side.end).filter(|_| side.held < self.port_buffer));
         }
         next
     }
@@ -303,7 +305,7 @@ impl<'a> Side<'a> {
             files_skipped: 0,
             usage: Usage::default(),
         };
-        Self { end, who, engine, store, inbox: Vec::new(), held_back: false, report }
+        Self { end, who, engine, store, inbox: Vec::new(), held: 0, held_back: false, report }
     }
 
     fn tick(&mut self, now: Instant, recorder: &mut Recorder) {
@@ -364,23 +366,25 @@ impl<'a> Side<'a> {
     ) -> bool {
         let mut moved = false;
         loop {
-            let held = self.inbox.len();
-            self.inbox.resize(port_buffer.max(held), 0);
+            self.inbox.resize(port_buffer, 0);
+            let held = self.held;
             let mut trace = recorder.of("line");
             let mut cx = Cx { now, trace: &mut trace };
             let came = element.emit(&mut cx, self.end, &mut self.inbox[held..]);
-            self.inbox.truncate(held + came);
-            if self.inbox.is_empty() {
+            self.held += came;
+            let waiting = &self.inbox[..self.held];
+            if waiting.is_empty() {
                 return moved;
             }
             let mut trace = recorder.of(self.who);
             let mut cx = Cx { now, trace: &mut trace };
             let taken = match self.engine.status() {
                 // What comes after the end belongs to somebody else: here, to nobody.
-                Status::Over(_) => self.inbox.len(),
-                _ => self.engine.receive(&mut cx, &self.inbox).min(self.inbox.len()),
+                Status::Over(_) => waiting.len(),
+                _ => self.engine.receive(&mut cx, waiting).min(waiting.len()),
             };
-            self.inbox.drain(..taken);
+            self.inbox.copy_within(taken..self.held, 0);
+            self.held -= taken;
             if came + taken == 0 {
                 return moved;
             }

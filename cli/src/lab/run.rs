@@ -81,7 +81,7 @@ fn efficiency(outcome: &Outcome) -> Option<f64> {
 fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
     let stats = outcome.report.sides.map(|side| side.stats);
     json!({
-        "protocol": scenario.protocol().name(),
+        "protocol": scenario.protocol_name(),
         "line": scenario.line(),
         "seed": scenario.seed(),
         "ending": outcome.ending.to_string(),
@@ -105,7 +105,7 @@ fn page(scenario: &Scenario, outcome: &Outcome) -> String {
     format!(
         "{} over {}\n{} bytes in {:.3} s: {:.1} characters per second{share}\n{}; {} packets sent \
          again; trace {:016x} of seed {}\n",
-        scenario.protocol().name(),
+        scenario.protocol_name(),
         scenario.line().join(" + "),
         outcome.bytes,
         outcome.elapsed.as_secs_f64(),

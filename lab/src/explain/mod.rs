@@ -180,7 +180,7 @@ pub fn header(
     let table = table::merged(name, text, settings)?;
     let text = table::text(&table);
     let events = [
-        TraceEvent::Text { name: "protocol", text: scenario.protocol().name().as_bytes() },
+        TraceEvent::Text { name: "protocol", text: scenario.protocol_name().as_bytes() },
         TraceEvent::Value { name: "millicps", value: scenario.limit_millicps().unwrap_or(0) },
         TraceEvent::Text { name: "scenario", text: text.as_bytes() },
     ];

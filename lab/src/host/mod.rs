@@ -18,7 +18,7 @@
 //! | `read=COST` | the same per call that takes bytes | 0 |
 //! | `disk=500K` | bytes/s of the disk, through which goes what is written and read; the processor is free meanwhile | no time |
 //! | `block=8K` | most bytes of one write or read call | 1024M |
-//! | `mark=1` | this character begins a new write call: the mark of a Kermit packet | none |
+//! | `mark=1` | this character begins a new write call: the mark of a Kermit packet; over TCP the process looks for input before each of them | none |
 //! | `wake=1ms` | from the moment there is something to read until a sleeping process runs | 0 |
 //! | `tick=10ms` | timers of the host run out at multiples of this | exact |
 //! | `gather=60@30ms` | a read returns when so many characters are there, or so long after the first (VMIN, VTIME; a UART's FIFO) | at once |

@@ -61,6 +61,8 @@ impl Protocol {
 pub(crate) struct Ends {
     protocol: Protocol,
     configs: [Config; 2],
+    /// No engine runs: there is nothing to set.
+    idle: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -84,11 +86,19 @@ impl Ends {
                 Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
             }
         });
-        Self { protocol, configs }
+        Self { protocol, configs, idle: false }
+    }
+
+    /// Ends that nothing can be set of, for FTP.
+    pub(crate) fn idle(ports: [LineFacts; 2]) -> Self {
+        Self { idle: true, ..Self::new(Protocol::Kermit, ports) }
     }
 
     /// Sets one of the settings of an end, by its name without the protocol in front.
     pub(crate) fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
+        if self.idle {
+            return Err("unknown setting, expected host: ftp has no others".to_owned());
+        }
         let name = format!("{}.{key}", self.protocol.prefix());
         let config: &mut dyn SetByName = match &mut self.configs[end.index()] {
             Config::Kermit(config) => &mut **config,

@@ -17,7 +17,7 @@
 //!
 //! | key | meaning | unless given |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `ftp` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |
@@ -38,6 +38,7 @@ pub mod elements;
 mod ends;
 mod error;
 mod flip;
+mod ftp;
 mod layer;
 mod run;
 
@@ -48,6 +49,7 @@ pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 
 use crate::corpus::Corpus;
+use crate::element::End;
 use crate::host::HostModel;
 use crate::store::{Content, MemoryFile};
 use ends::Ends;
@@ -67,6 +69,8 @@ pub fn no_files(path: &str) -> Result<Vec<u8>, String> {
 #[derive(Clone, Debug)]
 pub struct Scenario {
     protocol: Protocol,
+    /// Its bytes go as FTP has them, without an engine.
+    ftp: bool,
     file: MemoryFile,
     line: Vec<String>,
     ends: Ends,
@@ -81,6 +85,8 @@ pub struct Scenario {
     has_chance: bool,
 }
 
+/// What `protocol` says for the data connection of FTP as comparator, see [`crate::tcp::Bulk`].
+const FTP: &str = "ftp";
 /// Length of made content unless the scenario says so.
 const MADE_BYTES: u64 = 128 * 1024;
 /// The longest file: it is kept in memory.
@@ -112,9 +118,11 @@ impl Scenario {
         let find = Finder(layers);
         let protocol = match find.last(|part| part.protocol.as_ref()) {
             None => Protocol::Kermit,
+            // No engine moves its bytes, but the scenario has to name one.
+            Some((_, value)) if value.get_ref() == FTP => Protocol::Kermit,
             Some((layer, value)) => Protocol::of(value.get_ref()).ok_or_else(|| {
                 let names = Protocol::NAMES.join(", ");
-                layer.bad(value, "protocol", format!("expected one of {names}"))
+                layer.bad(value, "protocol", format!("expected one of {names}, {FTP}"))
             })?,
         };
         let seed = find.last(|part| part.seed.as_ref()).map_or(1, |(_, seed)| *seed.get_ref());
@@ -129,7 +137,10 @@ impl Scenario {
         }
         let stretch = elements::stretch(&specs, seed, &hosts)
             .map_err(|bad| line_layer.bad(line, "line", bad.to_string()))?;
-        let mut ends = Ends::new(protocol, stretch.ports);
+        let ftp =
+            find.last(|part| part.protocol.as_ref()).is_some_and(|(_, name)| name.get_ref() == FTP);
+        let mut ends =
+            if ftp { Ends::idle(stretch.ports) } else { Ends::new(protocol, stretch.ports) };
         for layer in layers {
             layer.apply_ends(&mut ends)?;
         }
@@ -139,6 +150,7 @@ impl Scenario {
         };
         Ok(Self {
             protocol,
+            ftp,
             file: find.file(load)?,
             line: specs,
             ends,
@@ -159,7 +171,18 @@ impl Scenario {
         self
     }
 
-    /// The protocol.
+    /// Sets one of the settings of an end, by its name without the protocol in front, or says why
+    /// not.
+    pub fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
+        self.ends.set(end, key, value)
+    }
+
+    /// The name of what moves the file: a protocol's, or `ftp`.
+    pub fn protocol_name(&self) -> &'static str {
+        if self.ftp { FTP } else { self.protocol.name() }
+    }
+
+    /// The protocol; of no meaning for FTP, which is run without engines.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }

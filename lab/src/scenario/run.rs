@@ -101,6 +101,9 @@ impl Scenario {
     pub fn run(&self, recorder: &mut Recorder) -> Outcome {
         let stretch = elements::stretch(&self.line, self.seed, &self.hosts);
         let mut element = stretch.expect("elements that were checked when it was read").element;
+        if self.ftp {
+            return self.run_ftp(element.as_mut(), recorder);
+        }
         let mut sender = self.ends.sender();
         let mut receiver = self.ends.receiver();
         let (mut source, mut sink) = (MemorySource::one(self.file.clone()), MemorySink::new());

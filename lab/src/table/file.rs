@@ -76,8 +76,12 @@ pub(super) struct TableFile {
     #[serde(default)]
     pub(super) calibrated: Vec<Calibrated>,
     pub(super) common: Option<Partial>,
+    #[serde(default)]
     pub(super) column: Vec<ColumnFile>,
+    #[serde(default)]
     pub(super) row: Vec<RowFile>,
+    #[serde(default)]
+    pub(super) trial: Vec<super::trial::TrialFile>,
 }
 
 const fn one() -> u64 {

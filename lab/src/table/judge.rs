@@ -1,7 +1,7 @@
 //! Published beside ours: the ratio, and the verdict.
 
 use super::file::{Measure, Published, Result};
-use super::{Table, Transfer};
+use super::{Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
 use std::fmt;
 use std::ops::Range;
@@ -111,6 +111,15 @@ pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
         if file.order {
             cells.push(order(table, &transfers, row.order_reason.as_deref(), outcomes));
         }
+    }
+    let setting = trial::Setting {
+        table: &table.name,
+        class: file.class,
+        limit_cps: file.limit_cps,
+        outcomes,
+    };
+    for trial in &table.trials {
+        cells.extend(trial::judge(trial, setting));
     }
     let mut notes: Vec<String> = file
         .calibrated

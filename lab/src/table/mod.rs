@@ -45,14 +45,17 @@
 //! its efficiency is shown.
 //!
 //! Other top keys: `order = true` also compares the order of the columns by time in each row;
+//! `[[trial]]` is a transfer that is made over and over with other settings, see `trial.rs`;
 //! `seeds = N` runs each transfer in which something is left to chance with N seeds and takes the median.
 
 mod file;
 mod judge;
 mod page;
+mod trial;
 
 pub use file::{Calibrated, Class};
 pub use judge::{Cell, Report, Verdict};
+pub use trial::Sample;
 
 use crate::scenario::{BadScenario, Layer, Load, Outcome, Scenario};
 use file::{CellFile, Published, TableFile};
@@ -68,6 +71,14 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("kermit-news-6", include_str!("../../tables/kermit-news-6.toml")),
     ("kermit-news-7", include_str!("../../tables/kermit-news-7.toml")),
     ("kermit-news-text", include_str!("../../tables/kermit-news-text.toml")),
+    ("streaming-0", include_str!("../../tables/streaming-0.toml")),
+    ("streaming-1", include_str!("../../tables/streaming-1.toml")),
+    ("streaming-2", include_str!("../../tables/streaming-2.toml")),
+    ("streaming-3", include_str!("../../tables/streaming-3.toml")),
+    ("streaming-4", include_str!("../../tables/streaming-4.toml")),
+    ("streaming-5", include_str!("../../tables/streaming-5.toml")),
+    ("streaming-6", include_str!("../../tables/streaming-6.toml")),
+    ("streaming-7", include_str!("../../tables/streaming-7.toml")),
     ("compare", include_str!("../../tables/compare.toml")),
 ];
 
@@ -77,6 +88,7 @@ pub struct Table {
     name: String,
     file: TableFile,
     transfers: Vec<Transfer>,
+    trials: Vec<trial::Trial>,
     jobs: Vec<Scenario>,
 }
 
@@ -112,8 +124,13 @@ impl Table {
     /// Reads a table of this name from the text of a file called `path`.
     pub fn parse(name: &str, path: &str, text: &str, load: Load<'_>) -> Result<Self, BadScenario> {
         let file = TableFile::parse(path, text)?;
-        let mut table =
-            Self { name: name.to_owned(), file, transfers: Vec::new(), jobs: Vec::new() };
+        let mut table = Self {
+            name: name.to_owned(),
+            file,
+            transfers: Vec::new(),
+            trials: Vec::new(),
+            jobs: Vec::new(),
+        };
         table.plan((path, text), load)?;
         Ok(table)
     }
@@ -147,6 +164,10 @@ impl Table {
                     defaults,
                 });
             }
+        }
+        let origin = trial::Origin { source, common: &common, load, seeds: self.file.seeds };
+        for trial in self.file.trial.clone() {
+            self.trials.push(trial::Trial::plan(trial, origin, &mut self.jobs)?);
         }
         Ok(())
     }
@@ -194,6 +215,11 @@ impl Table {
     /// What was fitted to the source, and on which of its cells.
     pub fn calibrated(&self) -> &[Calibrated] {
         &self.file.calibrated
+    }
+
+    /// Every transfer of the trials, for plots; none if the table has no trials.
+    pub fn samples(&self, outcomes: &[Outcome]) -> Vec<Sample> {
+        self.trials.iter().flat_map(|trial| trial.samples(outcomes)).collect()
     }
 
     /// Compares what became of the [`Table::jobs`] with what was published.

@@ -149,6 +149,21 @@ impl Side {
         }
     }
 
+    /// How many of these bytes the process takes into its hands. A program whose packets have marks
+    /// writes one of them, and before the next it looks whether something has come.
+    fn one_call(&self, bytes: &[u8], room: usize) -> usize {
+        let most = bytes.len().min(room);
+        let Some(mark) = self.host.model.mark else { return most };
+        let begun = self.outlet.len() > 0;
+        let next = |from: usize| bytes[from..most].iter().position(|byte| *byte == mark);
+        match (begun, next(0)) {
+            (true, Some(at)) => at,
+            (false, Some(0)) => next(1.min(most)).map_or(most, |at| at + 1),
+            (false, Some(at)) => at,
+            (_, None) => most,
+        }
+    }
+
     /// Does what this host does at `now`; whether there was anything.
     fn turn(&mut self, now: u64) -> bool {
         let mut touched = self.timer <= now;
@@ -365,7 +380,7 @@ impl Element for Tcp {
         self.advance(cx);
         let side = &mut self.sides[end.index()];
         let room = side.write_room().saturating_sub(side.outlet.len());
-        let len = bytes.len().min(room);
+        let len = side.one_call(bytes, room);
         if len > 0 {
             side.outlet.offer(&mut side.host, now, &bytes[..len]);
             self.usage[end.index()].bytes_in += len as u64;

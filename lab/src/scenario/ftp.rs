@@ -1,0 +1,50 @@
+//! FTP as comparator: a run without engines.
+
+use super::{Ending, Outcome, Scenario};
+use crate::element::{Element, End};
+use crate::pair::{PairReport, SideReport, Stop};
+use crate::tcp::{Bulk, StopBulk};
+use crate::trace::Recorder;
+use wetstring_proto::engine::Outcome as EngineOutcome;
+use wetstring_proto::{Instant, Stats};
+
+impl Scenario {
+    /// The data connection over this element. What it moves are bytes of its own, as many as the
+    /// file has: nothing between two ends of TCP looks at them.
+    pub(super) fn run_ftp(&self, element: &mut dyn Element, recorder: &mut Recorder) -> Outcome {
+        let bytes = self.file.bytes.len() as u64;
+        let bulk = Bulk { time_limit: self.time_limit, ..Bulk::new(bytes) };
+        let report = bulk.run(element, &mut recorder.of("line"));
+        let (stop, ending) = match report.stop {
+            StopBulk::Done => (Stop::Over, Ending::Done),
+            StopBulk::Stalled => (Stop::Stalled, Ending::Stopped(Stop::Stalled)),
+            StopBulk::TimeLimit => (Stop::TimeLimit, Ending::Stopped(Stop::TimeLimit)),
+            StopBulk::Damaged => (Stop::Over, Ending::Wrong),
+        };
+        let done = report.stop == StopBulk::Done;
+        let ended_at = Instant::ZERO + report.elapsed;
+        let side = |end| SideReport {
+            outcome: done.then_some(EngineOutcome::Done),
+            settled_at: done.then_some(ended_at),
+            stats: Stats::default(),
+            files_done: u64::from(done),
+            files_verified: 0,
+            files_skipped: 0,
+            usage: element.usage(end),
+        };
+        Outcome {
+            ending,
+            bytes,
+            elapsed: report.elapsed,
+            limit_millicps: self.limit_millicps,
+            report: PairReport {
+                stop,
+                sides: End::BOTH.map(side),
+                elapsed: report.elapsed,
+                ended_at,
+                events: report.events,
+            },
+            trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
+        }
+    }
+}
