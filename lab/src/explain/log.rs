@@ -33,6 +33,7 @@ pub(super) struct Side {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Got {
     pub(super) time: u64,
+    pub(super) number: u64,
     pub(super) len: u64,
     pub(super) data: u64,
     pub(super) at: u64,
@@ -62,8 +63,8 @@ impl Side {
     fn take(&mut self, time: u64, said: Said) {
         match said {
             Said::Sent(sent) => self.sent.push(sent),
-            Said::Got { len, data, at } => {
-                self.got.push(Got { time, len, data, at, duplicate: false });
+            Said::Got { number, len, data, at } => {
+                self.got.push(Got { time, number, len, data, at, duplicate: false });
             }
             Said::Left { total, ago } => self.left.push((time.saturating_sub(ago), total)),
             Said::Came { total } => self.came.push((time, total)),

@@ -43,7 +43,7 @@ pub use line::BadTrace;
 
 use crate::scenario::{BadScenario, Scenario};
 use clock::Rate;
-use estimate::Estimate;
+use estimate::{Estimate, Known};
 use log::Log;
 use wetstring_proto::{Instant, TraceEvent};
 
@@ -109,18 +109,24 @@ impl Account {
             (_, None) => Ends::Sender,
             (None, _) => Ends::Receiver,
         };
+        let trust = match known {
+            Some(rate) if millicps.is_none() && ends != Ends::Both => Known::Port(rate),
+            Some(rate) => Known::Sure(rate),
+            None => Known::No,
+        };
         let estimate = match (&log.sender, &log.receiver) {
-            (Some(sender), _) => estimate::of_sender(sender, known),
-            (None, Some(receiver)) => estimate::of_receiver(receiver, known),
+            (Some(sender), _) => estimate::of_sender(sender, trust),
+            (None, Some(receiver)) => estimate::of_receiver(receiver, trust),
             (None, None) => Estimate::default(),
         };
+        let given = millicps.is_some();
         let millicps = estimate.millicps.filter(|_| !takes_no_time);
-        let rate_source = match (known, millicps) {
-            (Some(_), _) if told == known => RateSource::Told,
-            (Some(_), _) => RateSource::Given,
-            (None, Some(_)) => RateSource::Measured,
-            (None, None) if takes_no_time => RateSource::Told,
-            (None, None) => RateSource::Unseen,
+        let rate_source = match millicps {
+            None if takes_no_time => RateSource::Told,
+            None => RateSource::Unseen,
+            _ if given => RateSource::Given,
+            Some(_) if millicps == known => RateSource::Told,
+            Some(_) => RateSource::Measured,
         };
         let rate = Rate { millicps };
         let budget = match (&log.sender, &log.receiver) {
