@@ -22,8 +22,9 @@
 //! |---|---|
 //! | `turn_fwd=NS` | a half duplex line is being turned to this direction, which takes so long |
 //! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it goes on |
+//! | `think_a=NS` | the computer at end A has something to do, and is at it, or asleep, for so long |
 //!
-//! and a computer, as `A` or `B`, `think=NS`: it is busy for so long. Anything else is passed over.
+//! Anything else is passed over.
 
 mod advice;
 mod bottleneck;
