@@ -11,12 +11,13 @@ use wetstring_proto::xymodem::Variant;
 
 use crate::config::{Everything, STORE_TABLE};
 use crate::exit;
+use crate::explain::Explain;
 use crate::keys;
 use crate::lab::Lab;
 use crate::protocol::{self, Protocol};
 
 /// The verbs that will come, so that a person who types one learns so.
-const LATER: &[&str] = &["get", "put", "remote", "serve", "connect", "explain", "slip", "kermit"];
+const LATER: &[&str] = &["get", "put", "remote", "serve", "connect", "slip", "kermit"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,6 +88,8 @@ pub(crate) enum Verb {
     Line(Line),
     /// The laboratory: transfers in virtual time, and the published tables run again
     Lab(Lab),
+    /// Say where the time of a transfer went, and which setting would help most
+    Explain(Explain),
     /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb and lrb
     InstallLinks(InstallLinks),
     /// List the serial ports of this machine
@@ -128,6 +131,9 @@ pub(crate) struct Transfer {
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) sets: Vec<String>,
+    /// Say at the end where the time went, and which setting would help most
+    #[arg(long)]
+    pub(crate) explain: bool,
 }
 
 /// `wst send`.

@@ -35,7 +35,7 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
     let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
     let report = live::run_traced(&model, a, b, until, &mut recorder)
         .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {e}")))?;
-    if let Some(error) = recorder.finish() {
+    if let (_, Some(error)) = recorder.finish() {
         voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
     }
     for end in End::BOTH {

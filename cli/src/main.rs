@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod demo;
 mod exit;
+mod explain;
 mod facts;
 mod filter;
 mod hint;
@@ -83,6 +84,7 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
         Verb::Lab(verb) => lab::run(&voice, common, verb),
+        Verb::Explain(verb) => either(explain::run(&voice, verb)),
         Verb::InstallLinks(verb) => links::install(&voice, verb),
         Verb::Ports => match ports::run(&voice) {
             Ok(exit) => Ending::early(exit, ""),

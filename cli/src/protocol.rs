@@ -37,6 +37,11 @@ impl Protocol {
         })
     }
 
+    /// Its name in [`NAMES`].
+    pub(crate) fn name(self) -> &'static str {
+        NAMES.into_iter().find(|name| Self::of(name) == Some(self)).unwrap_or_default()
+    }
+
     /// Its name for a person.
     pub(crate) const fn title(self) -> &'static str {
         match self {

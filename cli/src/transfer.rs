@@ -11,10 +11,12 @@ use wetstring_drive::disk::{
     DiskStore, FileOutcome, FileRecord, PathRule, ReceiveOptions, SendOptions, Source,
 };
 use wetstring_drive::port::{OpenError, PATIENCE};
-use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, SinkStore, open, run};
+use wetstring_drive::{
+    Ended, LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, open, run,
+};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
-use wetstring_proto::{Engine, Failure, FailureKind, FileKind, Outcome, Store};
+use wetstring_proto::{Engine, Failure, FailureKind, FileKind, Outcome, Store, TraceEvent};
 
 use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
@@ -176,8 +178,8 @@ pub(crate) fn send(
         ..Filter::default()
     };
     let limits = Limits::default();
-    let (way, unnamed) = (Way::Send, Vec::new());
-    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed }.run()
+    let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
+    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed, explain }.run()
 }
 
 /// The files to send. One that cannot be read is found out before the line is opened.
@@ -272,8 +274,8 @@ pub(crate) fn receive(
     let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
     let limits = Limits::default();
     let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
-    let way = Way::Receive;
-    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed }.run()
+    let (way, explain) = (Way::Receive, verb.transfer.explain);
+    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed, explain }.run()
 }
 
 /// What is spoken on the line.
@@ -306,6 +308,8 @@ pub(crate) struct Job<'a> {
     pub(crate) limits: Limits,
     /// The name of a file whose name the protocol does not tell.
     pub(crate) unnamed: Vec<u8>,
+    /// Whether to say at the end where the time went.
+    pub(crate) explain: bool,
 }
 
 impl Job<'_> {
@@ -317,7 +321,8 @@ impl Job<'_> {
         }
         let who = if self.way == Way::Send { "sender" } else { "receiver" };
         let mut recorder = Recorder::new(voice, who, self.common.trace.as_deref())
-            .map_err(|say| Ending::early(Exit::Store, say))?;
+            .map_err(|say| Ending::early(Exit::Store, say))?
+            .keep(self.explain);
         let signals = Signals::install()
             .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
         let mut port = self.open(&signals)?;
@@ -329,6 +334,7 @@ impl Job<'_> {
         facts::apply(port.facts(), &mut self.all);
         let mut engine = self.engine().map_err(usage)?;
         let rate_bps = port.facts().rate_bps;
+        self.introduce(port.facts(), &mut recorder);
         let free = self.spec != LineSpec::Stdio && !self.keeper.takes_stdin();
         let mut observer = Observer::new(voice, self.way, rate_bps)
             .limit(self.limits.clone())
@@ -347,7 +353,10 @@ impl Job<'_> {
             Err(e) => voice.say(Level::Detail, &format!("the line did not close well: {e}")),
         }
         voice.line_is_over();
-        if let Some(error) = recorder.finish() {
+        self.name_the_file(&mut recorder);
+        recorder.outcome(ended.outcome, &ended.stats);
+        let (lines, error) = recorder.finish();
+        if let Some(error) = error {
             voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
         }
         let differs = matches!(
@@ -358,7 +367,42 @@ impl Job<'_> {
             self.keeper.discard_partial();
         }
         self.tell_records(!differs);
+        if let Some(lines) = lines {
+            crate::explain::tell(voice, lines.iter().map(String::as_str));
+        }
         Ok(self.conclude(&ended, &observer))
+    }
+
+    /// Says at the head of the trace what this run is, so that it can be replayed.
+    fn introduce(&self, facts: &PortFacts, recorder: &mut Recorder<'_>) {
+        let way = if self.way == Way::Send { "send" } else { "receive" };
+        recorder.run(&TraceEvent::Text { name: "way", text: way.as_bytes() });
+        recorder.run(&TraceEvent::Text { name: "line", text: facts.name.as_bytes() });
+        let rate = u64::from(facts.rate_bps.unwrap_or(0));
+        recorder.run(&TraceEvent::Value { name: "rate_bps", value: rate });
+        let reliable = u64::from(facts.reliable == Some(true));
+        recorder.run(&TraceEvent::Value { name: "reliable", value: reliable });
+        let Speaks::One(protocol) = self.speaks else { return };
+        recorder.run(&TraceEvent::Text { name: "protocol", text: protocol.name().as_bytes() });
+        for row in protocol.table() {
+            let mut value = String::new();
+            // Writing to a string cannot fail. The variant is the protocol.
+            let _ = self.all.show(row.name, &mut value);
+            if value != row.default && row.name != "xymodem.variant" {
+                let set = format!("{}={value}", row.name);
+                recorder.run(&TraceEvent::Text { name: "set", text: set.as_bytes() });
+            }
+        }
+    }
+
+    /// Says where the one file that was sent is, so that a replay can have the same content.
+    fn name_the_file(&self, recorder: &mut Recorder<'_>) {
+        if let ([record], Way::Send) = (self.keeper.files(), self.way)
+            && let Some(path) = record.path.as_ref().and_then(|path| path.canonicalize().ok())
+        {
+            let text = path.as_os_str().as_bytes();
+            recorder.run(&TraceEvent::Text { name: "path", text });
+        }
     }
 
     fn open(&self, signals: &Signals) -> Result<Box<dyn Port>, Ending> {

@@ -185,7 +185,7 @@ fn the_trace_is_in_the_laboratorys_format() {
     for line in text.lines() {
         let (time, rest) = line.split_once(' ').expect("a time");
         assert!(time.parse::<f64>().is_ok(), "{line}");
-        assert!(rest.starts_with("sender "), "{line}");
+        assert!(rest.starts_with("sender ") || rest.starts_with("run "), "{line}");
     }
     assert!(text.contains(" sender sent S n=0 "), "{text}");
     let log = std::fs::read_to_string(&log).expect("the log");

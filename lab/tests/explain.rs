@@ -53,6 +53,18 @@ fn by_chance(seed: u64) -> String {
         ",dup=1e-4",
         ",ber=2e-5,dir=rev",
     ]);
+    // Some lines are of other kinds, whose delays and faults are their own.
+    let other = pick(&[
+        "",
+        "",
+        "",
+        "19200,rtscts,rxbuf=256",
+        "modem:dte=57600,line=14400,v42bis",
+        "7171:turn=85ms",
+        "tcp:mss=1460 over ethernet:10M",
+    ]);
+    let line = if other.is_empty() { format!("{rate}{delay}{half}{faults}") } else { other };
+    let host = pick(&["", "", "host = 'read=5ms+20us'", "host = 'write=2ms,disk=20K,wake=1ms'"]);
     let bytes = pick(&["0", "1", "100", "3000", "20000"]);
     let made = pick(&["random", "text", "zeros"]);
     let settings = match protocol.as_str() {
@@ -66,8 +78,8 @@ fn by_chance(seed: u64) -> String {
         _ => String::new(),
     };
     format!(
-        "protocol = '{protocol}'\nline = '{rate}{delay}{half}{faults}'\nseed = {seed}\n[file]\n\
-         made = '{made}'\nbytes = {bytes}\n[both]\n{settings}\n[limits]\ntime = 3000\n"
+        "protocol = '{protocol}'\nline = '{line}'\nseed = {seed}\n[file]\n\
+         made = '{made}'\nbytes = {bytes}\n[both]\n{host}\n{settings}\n[limits]\ntime = 3000\n"
     )
 }
 
@@ -97,11 +109,9 @@ fn the_parts_of_any_transfer_add_up_to_its_time() {
     assert!((200..400).contains(&done), "{done} of 400 ended well");
     for part in Part::ALL {
         let seen = parts.iter().filter(|known| **known == part).count();
-        let elsewhere = matches!(
-            part,
-            Part::ThinkTime | Part::Store | Part::FlowControl | Part::Idle | Part::Loss
-        );
-        assert!(seen > 3 || elsewhere, "{part:?} was seen {seen} times");
+        // The laboratory's files take no time; what an engine waits for is seldom unknown.
+        let elsewhere = matches!(part, Part::Store | Part::Idle | Part::Loss);
+        assert!(seen > 1 || elsewhere, "{part:?} was seen {seen} times");
     }
 }
 
@@ -146,8 +156,8 @@ fn stop_and_wait_waits_as_long_as_a_pencil_says() {
     assert!(outcome.is_done());
     let account = account(&lines);
     let wait = account.budget.of(Part::Acknowledgement);
-    let expected = 99 * (500_000_000 + 1_041_667);
-    assert!(wait.abs_diff(expected) < expected / 50, "{wait} instead of {expected}: {account:?}");
+    let expected = 100 * (500_000_000 + 1_041_667);
+    assert!(wait.abs_diff(expected) < expected / 200, "{wait} instead of {expected}: {account:?}");
     let says = account.bottleneck();
     assert!(says.starts_with("Waiting for acknowledgements"), "{says}");
     // From the sender's end the rate and the delay are found out without being told.
@@ -214,6 +224,49 @@ fn a_half_duplex_line_turns_as_often_as_it_counts() {
     // Those of start-up and closing belong there.
     let fewer = (turns - 12) * 80_000_000;
     assert!((fewer..=turns * 80_000_000).contains(&told), "{told} in {turns} turns");
+}
+
+#[test]
+fn a_busy_computer_is_told_from_a_long_line() {
+    // 40 packets, and for each the receiver's machine reads 50 ms, and the sender's 50 for the
+    // answer.
+    let (outcome, lines) =
+        run("line = '9600,delay=100ms'\nprotocol = 'xmodem-crc'\n[file]\nbytes = 5120\n[both]\n\
+         pause = 0\nhost = 'read=50ms,gather=1@10ms'\n");
+    assert!(outcome.is_done());
+    let account = account(&lines);
+    let think = account.budget.of(Part::ThinkTime);
+    let wait = account.budget.of(Part::Acknowledgement);
+    assert!((39 * 100_000_000..=40 * 150_000_000).contains(&think), "{think}: {account:?}");
+    // What is always left of that read looks like a longer way.
+    assert!((40 * 201_000_000..40 * 220_000_000).contains(&wait), "{wait}: {account:?}");
+}
+
+#[test]
+fn a_receiver_that_cannot_keep_up_is_a_computer() {
+    // It takes twice as long for a byte as the line does, and 64 KiB wait in front of it.
+    let (outcome, lines) =
+        run("line = '9600'\nprotocol = 'kermit'\n[file]\nbytes = 20000\n[receiver]\n\
+         host = 'read=0ms+2ms,block=64'\n");
+    let account = account(&lines);
+    assert!(outcome.is_done());
+    assert!(account.budget.permille(Part::ThinkTime) > 300, "{account:?}");
+    assert!(account.bottleneck().starts_with("A computer"), "{}", account.bottleneck());
+}
+
+#[test]
+fn a_modem_that_says_stop_is_flow_control() {
+    // The terminal's side of a modem is four times as fast as the line behind it, which the
+    // trace is told is no limit: what was ready did not go.
+    let (outcome, lines) =
+        run("line = 'modem:dte=57600,line=14400'\nprotocol = 'zmodem'\n[file]\nbytes = 60000\n");
+    assert!(outcome.is_done());
+    let whole = account(&lines);
+    assert!(whole.budget.permille(Part::Payload) > 800, "{whole:?}");
+    let of_a = one_end(&lines, "A");
+    let fast = Account::read(of_a.iter().map(String::as_str), Some(5_760_000)).unwrap();
+    assert!(fast.budget.permille(Part::FlowControl) > 500, "{fast:?}");
+    assert!(fast.bottleneck().starts_with("Flow control"), "{}", fast.bottleneck());
 }
 
 #[test]

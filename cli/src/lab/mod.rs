@@ -55,6 +55,9 @@ pub(crate) struct Run {
     /// Override a key of the scenario, such as both.window=5 or line=9600,delay=1s
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
+    /// Say where the time went, and which setting would help most
+    #[arg(long)]
+    pub(crate) explain: bool,
 }
 
 /// `wst lab table`.

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use wetstring_lab::Recorder;
-use wetstring_lab::scenario::{Ending as RunEnding, Outcome, Scenario};
+use wetstring_lab::explain::{Account, header};
+use wetstring_lab::scenario::{BadScenario, Ending as RunEnding, Outcome, Scenario};
+use wetstring_proto::{Instant, TraceEvent};
 
 use super::Run;
 use crate::args::Common;
@@ -14,18 +16,27 @@ use crate::transfer::Ending;
 use crate::voice::Voice;
 
 pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, Ending> {
-    let scenario = read(verb)?;
-    let mut recorder =
-        if common.trace.is_some() { Recorder::keep() } else { Recorder::digest_only() };
+    let Input { scenario, head } = read(verb)?;
+    let keeps = common.trace.is_some() || verb.explain;
+    let mut recorder = if keeps { Recorder::keep() } else { Recorder::digest_only() };
     let outcome = scenario.run(&mut recorder);
+    let lines = || head.iter().chain(recorder.lines()).map(String::as_str);
     if let Some(path) = &common.trace {
-        write_trace(path, &recorder)
+        write_trace(path, lines())
             .map_err(|error| store(path, "could not write the trace", &error))?;
     }
     if voice.has_json() {
         voice.event("result", fields(&scenario, &outcome));
     } else {
         crate::paper::print(&page(&scenario, &outcome));
+    }
+    if verb.explain {
+        let account = Account::read(lines(), None)
+            .map_err(|bad| Ending::early(Exit::Usage, format!("nothing to explain: {bad}")))?;
+        if !voice.has_json() {
+            crate::paper::print("\n");
+        }
+        crate::explain::present(voice, &account, true);
     }
     let exit = match outcome.ending {
         RunEnding::Done => Exit::Done,
@@ -37,16 +48,34 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, 
     Ok(Ending::early(exit, message))
 }
 
+/// A scenario, and the head of its trace.
+struct Input {
+    scenario: Scenario,
+    head: Vec<String>,
+}
+
 /// Reads the scenario of the command line, with what overrides it.
-fn read(verb: &Run) -> Result<Scenario, Ending> {
+fn read(verb: &Run) -> Result<Input, Ending> {
     let path = &verb.scenario;
     let text = std::fs::read_to_string(path)
         .map_err(|error| store(path, "could not read the scenario", &error))?;
     let mut sets = verb.sets.clone();
     sets.extend(verb.seed.map(|seed| format!("seed={seed}")));
     let load = beside(path);
-    Scenario::parse_with(&path.to_string_lossy(), &text, &sets, &load)
-        .map_err(|bad| Ending::early(Exit::Usage, bad.to_string()))
+    let name = path.to_string_lossy();
+    let wrong = |bad: BadScenario| Ending::early(Exit::Usage, bad.to_string());
+    let scenario = Scenario::parse_with(&name, &text, &sets, &load).map_err(wrong)?;
+    let mut head = header(&name, &text, &sets, &scenario).map_err(wrong)?;
+    // Its files are beside it, wherever the trace is read.
+    if let Some(directory) = path.canonicalize().ok().as_deref().and_then(Path::parent) {
+        let text = directory.as_os_str().as_encoded_bytes();
+        head.push(format!(
+            "{} run {}",
+            Instant::ZERO,
+            TraceEvent::Text { name: "directory", text }
+        ));
+    }
+    Ok(Input { scenario, head })
 }
 
 /// Reads files that a scenario or a table names: their paths are relative to it.
@@ -64,9 +93,12 @@ pub(super) fn store(path: &Path, what: &str, error: &std::io::Error) -> Ending {
 }
 
 /// Writes all lines of a trace.
-pub(super) fn write_trace(path: &Path, recorder: &Recorder) -> std::io::Result<()> {
+pub(super) fn write_trace<'a>(
+    path: &Path,
+    lines: impl Iterator<Item = &'a str>,
+) -> std::io::Result<()> {
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    for line in recorder.lines() {
+    for line in lines {
         writeln!(file, "{line}")?;
     }
     file.flush()

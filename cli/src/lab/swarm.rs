@@ -68,7 +68,8 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<En
 fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
     let mut recorder = Recorder::keep();
     sum.add(Swarm::of(sum.protocol).one(seed, &mut recorder));
-    write_trace(path, &recorder).map_err(|error| store(path, "could not write the trace", &error))
+    let lines = recorder.lines().iter().map(String::as_str);
+    write_trace(path, lines).map_err(|error| store(path, "could not write the trace", &error))
 }
 
 /// Runs seeds of all protocols on all cores.

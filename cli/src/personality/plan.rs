@@ -350,6 +350,7 @@ impl Plan {
             filter: self.filter,
             limits: self.limits,
             unnamed,
+            explain: false,
         };
         let mut ending = job.run()?;
         if self.outside > 0 {

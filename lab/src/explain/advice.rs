@@ -45,6 +45,9 @@ pub struct Advice {
     /// The change that helps most, and the predicted time with it; `None` if none saves as much
     /// as [`Advice::WORTH`].
     pub best: Option<(Change, u64)>,
+    /// The time of its replay with nothing changed, in nanoseconds. The nearer to the transfer's
+    /// own, the better the replay.
+    pub replayed_ns: u64,
     /// Everything that was tried, in the order of trying.
     pub trials: Vec<Trial>,
     /// The replay is of a scenario that was inferred from what one end saw.
@@ -68,14 +71,23 @@ impl std::error::Error for NoAdvice {}
 impl Advice {
     /// Thousandths of the time that a change has to save to be worth a word.
     pub const WORTH: u64 = 30;
+    /// Thousandths by which a replay with nothing changed may differ without a word.
+    const OFF: u64 = 150;
 
     /// The advice in a sentence.
     pub fn sentence(&self) -> String {
-        let inferred = if self.inferred {
-            " This is a replay of what one end saw; the peer must support it."
-        } else {
-            ""
-        };
+        let mut inferred = String::new();
+        if self.inferred {
+            inferred.push_str(" This is a replay of what one end saw; the peer must support it.");
+            let off = self.replayed_ns.abs_diff(self.before_ns);
+            if share(off, self.before_ns) > Self::OFF {
+                let _ = write!(
+                    inferred,
+                    " With nothing changed it takes {} s, so there is more to it than was seen.",
+                    seconds(self.replayed_ns)
+                );
+            }
+        }
         match &self.best {
             None => format!(
                 "nothing much. None of {} changes that were replayed saves more than {}.{inferred}",
@@ -85,15 +97,13 @@ impl Advice {
             Some((change, after)) => {
                 let Change { setting, from, to } = change;
                 let saved = share(self.before_ns.saturating_sub(*after), self.before_ns);
-                let mut text = format!(
+                format!(
                     "{setting} = {to} at both ends, instead of {from}: {} s instead of {} s, {} \
-                     less.",
+                     less.{inferred}",
                     seconds(*after),
                     seconds(self.before_ns),
                     percent(saved),
-                );
-                let _ = write!(text, "{inferred}");
-                text
+                )
             }
         }
     }
@@ -272,7 +282,8 @@ impl Account {
         };
         let worth = |ns: u64| share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
         let best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
-        Ok(Advice { before_ns, best, trials, inferred, scenario: table::text(base) })
+        let replayed_ns = now;
+        Ok(Advice { before_ns, best, replayed_ns, trials, inferred, scenario: table::text(base) })
     }
 
     /// The time of a scenario, and its protocol; no time if it does not end well.

@@ -29,6 +29,8 @@ pub(super) struct Busy {
     pub(super) to: u64,
     /// What they belong to, as [`Clock::put`] was told.
     pub(super) what: usize,
+    /// Bytes that had been on the line by then, since the start.
+    pub(super) bytes: u64,
 }
 
 /// Puts bytes onto the line.
@@ -39,13 +41,14 @@ pub(super) struct Clock<'a> {
     /// When the line is free, and parts of a nanosecond beyond.
     free: u64,
     parts: u128,
+    bytes: u64,
     pub(super) busy: Vec<Busy>,
 }
 
 impl<'a> Clock<'a> {
     /// A line of this rate that is held at these times.
     pub(super) fn new(rate: Rate, holds: &'a [Hold]) -> Self {
-        Self { rate, holds, free: 0, parts: 0, busy: Vec::new() }
+        Self { rate, holds, free: 0, parts: 0, bytes: 0, busy: Vec::new() }
     }
 
     /// Puts `count` bytes onto the line that the port took at `time`.
@@ -53,6 +56,7 @@ impl<'a> Clock<'a> {
         if time > self.free {
             (self.free, self.parts) = (time, 0);
         }
+        self.bytes += count;
         let Some(rate) = self.rate.millicps else {
             self.mark(self.free, self.free, what);
             return;
@@ -79,8 +83,10 @@ impl<'a> Clock<'a> {
 
     fn mark(&mut self, from: u64, to: u64, what: usize) {
         match self.busy.last_mut() {
-            Some(last) if last.what == what && last.to == from => last.to = to,
-            _ => self.busy.push(Busy { from, to, what }),
+            Some(last) if last.what == what && last.to == from => {
+                (last.to, last.bytes) = (to, self.bytes);
+            }
+            _ => self.busy.push(Busy { from, to, what, bytes: self.bytes }),
         }
     }
 }
@@ -98,9 +104,12 @@ mod tests {
         for _ in 0..960 {
             clock.put(0, 1, 0);
         }
-        assert_eq!(clock.busy, [Busy { from: 0, to: 1_000_000_000, what: 0 }]);
+        assert_eq!(clock.busy, [Busy { from: 0, to: 1_000_000_000, what: 0, bytes: 960 }]);
         clock.put(2_000_000_000, 96, 1);
-        assert_eq!(clock.busy[1], Busy { from: 2_000_000_000, to: 2_100_000_000, what: 1 });
+        assert_eq!(
+            clock.busy[1],
+            Busy { from: 2_000_000_000, to: 2_100_000_000, what: 1, bytes: 1056 }
+        );
     }
 
     #[test]
@@ -123,6 +132,6 @@ mod tests {
     fn a_line_of_no_time_takes_none() {
         let mut clock = Clock::new(Rate { millicps: None }, &[]);
         clock.put(5, 1000, 0);
-        assert_eq!(clock.busy, [Busy { from: 5, to: 5, what: 0 }]);
+        assert_eq!(clock.busy, [Busy { from: 5, to: 5, what: 0, bytes: 1000 }]);
     }
 }

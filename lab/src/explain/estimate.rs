@@ -2,9 +2,10 @@
 //!
 //! A quiet exchange is a packet that left alone and the answer to it. It takes the round trip and
 //! the line time of both. Exchanges of short and of long packets tell the rate apart from the
-//! rest: `rate = (long - short) / (time of long - time of short)`. A stream has no quiet exchanges;
-//! there everything that was sent until the answer to its end gives a rate that the line can
-//! carry at least. The better of the two is taken.
+//! rest: `rate = (long - short) / (time of long - time of short)`. A window has no quiet exchanges;
+//! there the answers follow each other as the packets did. A stream has no answers either; there
+//! everything that was sent until the answer to its end gives a rate that the line carries at
+//! least.
 
 use super::clock::Rate;
 use super::log::Side;
@@ -61,7 +62,15 @@ fn exchanges(side: &Side) -> Vec<Exchange> {
                 let heard = side.got.partition_point(|got| got.time <= *begun);
                 left.0 <= *begun && heard > 0 && side.got[heard - 1].time >= left.0
             });
-        if from > 0 && alone && got.time >= *begun && piece.sent.again == 0 && got_at < answer + 1 {
+        // With a window the next answer to data may be to other data.
+        let ours = piece.sent.file == 0 || piece.sent.number % 64 == got.number % 64;
+        if from > 0
+            && alone
+            && ours
+            && got.time >= *begun
+            && piece.sent.again == 0
+            && got_at < answer + 1
+        {
             got_at = answer + 1;
             found.push(Exchange {
                 len: piece.len + got.at.saturating_sub(before),
@@ -79,18 +88,15 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
 
 /// The rate by which longer exchanges take longer.
 fn by_length(exchanges: &[Exchange]) -> Option<u64> {
-    let mut sorted = exchanges.to_vec();
-    sorted.sort_by_key(|exchange| exchange.len);
-    let third = sorted.len() / 3;
-    if third == 0 {
-        return None;
-    }
-    let middle = |group: &[Exchange]| {
-        let of = |pick: fn(&Exchange) -> u64| median(group.iter().map(pick).collect());
+    let longest = exchanges.iter().map(|exchange| exchange.len).max()?;
+    let (short, long): (Vec<_>, Vec<_>) =
+        exchanges.iter().partition(|exchange| exchange.len <= longest / 2);
+    let middle = |group: &[&Exchange]| {
+        let of = |pick: fn(&&Exchange) -> u64| median(group.iter().map(pick).collect());
         Some((of(|exchange| exchange.len)?, of(|exchange| exchange.ns)?))
     };
-    let (short, short_ns) = middle(&sorted[..third])?;
-    let (long, long_ns) = middle(&sorted[sorted.len() - third..])?;
+    let (short, short_ns) = middle(&short)?;
+    let (long, long_ns) = middle(&long)?;
     let (bytes, ns) = (long.checked_sub(short)?, long_ns.checked_sub(short_ns)?);
     // Less than a tenth of the time, and the line is too fast to be measured by it; few bytes, and
     // whatever else takes time counts for more.
@@ -106,29 +112,71 @@ fn per(bytes: u64, ns: u64) -> Option<u64> {
     u64::try_from(rate).ok().filter(|rate| *rate > 0)
 }
 
-/// The rate of everything from the first data to the answer to its end.
+/// The rate at which the answers to data packets followed each other, if most had one: that of the
+/// fastest quarter. With a window that is about the line's rate, even if the window is closed
+/// between bursts.
+fn by_answers(side: &Side) -> Option<u64> {
+    let data: Vec<_> = side.sent.iter().filter(|sent| sent.file > 0 && sent.again == 0).collect();
+    let begun = data.first()?.time;
+    let answers = &side.got[side.got.partition_point(|got| got.time <= begun)..];
+    if data.len() < 8 || answers.len() < data.len() / 2 {
+        return None;
+    }
+    let pairs = answers.windows(2).zip(&data[1..]);
+    let mut rates: Vec<u64> = pairs
+        .filter_map(|(pair, sent)| per(sent.len, pair[1].time.saturating_sub(pair[0].time)))
+        .collect();
+    rates.sort_unstable();
+    rates.get(rates.len() * 3 / 4).copied()
+}
+
+/// The rate of everything from the first data to the answer to what follows the last: that the
+/// file is over, which is answered when everything has come.
 fn by_stream(side: &Side, round_trip: u64) -> Option<u64> {
-    let data = || side.sent.iter().filter(|sent| sent.file > 0);
-    let (first, last) = (data().next()?, data().next_back()?);
-    let (from, end) = (first.at, last.at + last.len);
+    let first = side.sent.iter().find(|sent| sent.file > 0)?;
+    let last = side.sent.iter().rposition(|sent| sent.file > 0)?;
+    let over = side.sent.get(last + 1)?;
+    let (from, end) = (first.at, over.at + over.len);
     let begun = side.left.get(side.left.partition_point(|(_, total)| *total <= from))?.0;
-    let ended = side.left.get(side.left.partition_point(|(_, total)| *total < end))?.0;
-    let answer = side.got.get(side.got.partition_point(|got| got.time <= ended))?.time;
+    let answer = side.got.get(side.got.partition_point(|got| got.time <= over.time))?.time;
     per(end.saturating_sub(from), answer.saturating_sub(begun).saturating_sub(round_trip).max(1))
 }
 
-/// What a sender can say of its line; `known` is the rate if it is known.
-pub(super) fn of_sender(side: &Side, known: Option<u64>) -> Estimate {
+/// The rate that a sender sees.
+fn seen(side: &Side, exchanges: &[Exchange]) -> Option<u64> {
+    let shortest = exchanges.iter().map(|exchange| exchange.ns).min().unwrap_or(0);
+    match (by_length(exchanges), by_answers(side), by_stream(side, shortest)) {
+        // The stream's rate includes waits; it is only better if it is clearly higher.
+        (Some(length), _, Some(stream)) if stream > length + length / TENTH => Some(stream),
+        (Some(length), ..) => Some(length),
+        // Single answers come early or late; the stream is more exact, unless it mostly waited.
+        (None, Some(answers), Some(stream)) if answers > stream + stream / 2 => Some(answers),
+        (None, answers, stream) => stream.or(answers),
+    }
+}
+
+/// How much is known of a rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Known {
+    /// It is so.
+    Sure(u64),
+    /// The port says so. What lies behind it may be slower.
+    Port(u64),
+    /// Nothing.
+    No,
+}
+
+/// What a sender can say of its line.
+pub(super) fn of_sender(side: &Side, known: Known) -> Estimate {
     let exchanges = exchanges(side);
-    let shortest = exchanges.iter().map(|exchange| exchange.ns).min();
-    let millicps = known.or_else(|| {
-        let stream = by_stream(side, shortest.unwrap_or(0));
-        match (by_length(&exchanges), stream) {
-            // The stream's rate includes waits; it is only better if it is clearly higher.
-            (Some(length), Some(stream)) if stream > length + length / TENTH => Some(stream),
-            (length, stream) => length.or(stream),
+    let millicps = match known {
+        Known::Sure(rate) => Some(rate),
+        // The port may be that of a modem or of an adapter; what lies behind it may be slower.
+        Known::Port(rate) => {
+            seen(side, &exchanges).filter(|seen| *seen < rate / 4 * 3).or(Some(rate))
         }
-    });
+        Known::No => seen(side, &exchanges),
+    };
     let rate = Rate { millicps };
     let round_trips = exchanges.iter().map(|e| e.ns.saturating_sub(rate.time(e.len))).collect();
     let firsts = side.sent.iter().filter(|sent| sent.file > 0);
@@ -144,15 +192,42 @@ pub(super) fn of_sender(side: &Side, known: Option<u64>) -> Estimate {
     }
 }
 
-/// What a receiver can say of its line: the best rate at which bytes came over a sixteenth of them.
-pub(super) fn of_receiver(side: &Side, known: Option<u64>) -> Estimate {
+/// What a receiver can say of its line: how fast the bytes of a packet followed each other, and
+/// the best rate over a sixteenth of everything.
+pub(super) fn of_receiver(side: &Side, known: Known) -> Estimate {
     let total = side.came.last().map_or(0, |(_, total)| *total);
+    let seen = by_packets(side).into_iter().chain(by_windows(side, total)).max();
+    let millicps = match known {
+        Known::Sure(rate) => Some(rate),
+        Known::Port(rate) if seen.is_none_or(|seen| seen >= rate / 4 * 3) => Some(rate),
+        Known::Port(_) | Known::No => seen,
+    };
+    Estimate { millicps, errors: side.damaged.len() as u64, bytes: total, ..Estimate::default() }
+}
+
+/// The median rate from the first bytes of a packet to its last.
+fn by_packets(side: &Side) -> Option<u64> {
+    let mut rates = Vec::new();
+    for pair in side.got.windows(2) {
+        let (before, got) = (pair[0], pair[1]);
+        let first = side.came.partition_point(|(_, total)| *total <= before.at);
+        let Some((time, total)) = side.came.get(first) else { break };
+        let bytes = got.at.saturating_sub(*total);
+        if bytes >= FEW && got.time > *time {
+            rates.extend(per(bytes, got.time - time));
+        }
+    }
+    median(rates)
+}
+
+/// The best rate over a sixteenth of what came.
+fn by_windows(side: &Side, total: u64) -> Option<u64> {
     let window = (total / 16).max(256);
     let mut best = None;
     let mut from = 0;
     for (time, had) in &side.came {
-        while side.came.get(from + 1).is_some_and(|(_, first)| had.saturating_sub(*first) >= window)
-        {
+        let enough = |(_, first): &(u64, u64)| had.saturating_sub(*first) >= window;
+        while side.came.get(from + 1).is_some_and(enough) {
             from += 1;
         }
         let (since, first) = side.came[from];
@@ -161,10 +236,5 @@ pub(super) fn of_receiver(side: &Side, known: Option<u64>) -> Estimate {
             best = best.max(per(bytes, time.saturating_sub(since).max(1)));
         }
     }
-    Estimate {
-        millicps: known.or(best),
-        errors: side.damaged.len() as u64,
-        bytes: total,
-        ..Estimate::default()
-    }
+    best
 }

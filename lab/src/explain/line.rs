@@ -28,6 +28,7 @@ impl std::error::Error for BadTrace {}
 pub(super) enum Said {
     Sent(Sent),
     Got {
+        number: u64,
         len: u64,
         data: u64,
         at: u64,
@@ -65,6 +66,7 @@ pub(super) enum Said {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sent {
     pub(super) time: u64,
+    pub(super) number: u64,
     pub(super) at: u64,
     pub(super) len: u64,
     pub(super) data: u64,
@@ -129,6 +131,7 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
     Some(match word {
         "sent" => Said::Sent(Sent {
             time,
+            number: must("n")?,
             at: must("at")?,
             len: must("len")?,
             data: may("data")?,
@@ -139,7 +142,9 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
                 Again::ALL.into_iter().find(|again| Some(again.as_str()) == why.split(' ').next())
             }),
         }),
-        "got" => Said::Got { len: must("len")?, data: may("data")?, at: must("at")? },
+        "got" => {
+            Said::Got { number: must("n")?, len: must("len")?, data: may("data")?, at: must("at")? }
+        }
         "left" => Said::Left { total: must("total")?, ago: may("ago")? },
         "came" => Said::Came { total: must("total")? },
         "waiting" => {

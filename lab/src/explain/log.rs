@@ -33,6 +33,7 @@ pub(super) struct Side {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Got {
     pub(super) time: u64,
+    pub(super) number: u64,
     pub(super) len: u64,
     pub(super) data: u64,
     pub(super) at: u64,
@@ -62,8 +63,8 @@ impl Side {
     fn take(&mut self, time: u64, said: Said) {
         match said {
             Said::Sent(sent) => self.sent.push(sent),
-            Said::Got { len, data, at } => {
-                self.got.push(Got { time, len, data, at, duplicate: false });
+            Said::Got { number, len, data, at } => {
+                self.got.push(Got { time, number, len, data, at, duplicate: false });
             }
             Said::Left { total, ago } => self.left.push((time.saturating_sub(ago), total)),
             Said::Came { total } => self.came.push((time, total)),
@@ -78,9 +79,6 @@ impl Side {
             Said::Settled => self.settled = Some(time),
             Said::Stats { file } => self.file_bytes = Some(file),
             Said::Text { name, .. } if name == "file" => self.files.push(time),
-            Said::Value { name, value } if name == "think" => {
-                self.busy.push((time, time.saturating_add(value)));
-            }
             Said::Value { name, value } => {
                 self.values.retain(|(known, _)| *known != name);
                 self.values.push((name, value));
@@ -176,6 +174,9 @@ impl Log {
         log.end = settled.or(last).unwrap_or_default();
         log.assign(sides);
         log.hold(element);
+        for side in log.sender.iter_mut().chain(&mut log.receiver) {
+            side.busy.sort_unstable();
+        }
         Ok(log)
     }
 
@@ -212,6 +213,14 @@ impl Log {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
+    /// The computer of this engine was busy.
+    fn busy(&mut self, who: &str, span: (u64, u64)) {
+        let mut sides = self.sender.iter_mut().chain(&mut self.receiver);
+        if let Some(side) = sides.find(|side| side.who == who) {
+            side.busy.push(span);
+        }
+    }
+
     /// Finds out when the direction of the data was held.
     fn hold(&mut self, mut element: Vec<ElementValue>) {
         // The laboratory calls the direction from A forward.
@@ -221,6 +230,12 @@ impl Log {
         let (mut away, mut stopped) = (None, None);
         let mut holds = Vec::new();
         for (time, name, value) in element {
+            let busy = (time, time.saturating_add(value));
+            match name.as_str() {
+                "think_a" => self.busy("A", busy),
+                "think_b" => self.busy("B", busy),
+                _ => {}
+            }
             if name == format!("turn{theirs}") {
                 let turned = time.saturating_add(value);
                 holds.push(Hold { from: time, to: turned, kind: HoldKind::Turn });

@@ -22,8 +22,9 @@
 //! |---|---|
 //! | `turn_fwd=NS` | a half duplex line is being turned to this direction, which takes so long |
 //! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it goes on |
+//! | `think_a=NS` | the computer at end A has something to do, and is at it, or asleep, for so long |
 //!
-//! and a computer, as `A` or `B`, `think=NS`: it is busy for so long. Anything else is passed over.
+//! Anything else is passed over.
 
 mod advice;
 mod bottleneck;
@@ -43,7 +44,7 @@ pub use line::BadTrace;
 
 use crate::scenario::{BadScenario, Scenario};
 use clock::Rate;
-use estimate::Estimate;
+use estimate::{Estimate, Known};
 use log::Log;
 use wetstring_proto::{Instant, TraceEvent};
 
@@ -109,18 +110,24 @@ impl Account {
             (_, None) => Ends::Sender,
             (None, _) => Ends::Receiver,
         };
+        let trust = match known {
+            Some(rate) if millicps.is_none() && ends != Ends::Both => Known::Port(rate),
+            Some(rate) => Known::Sure(rate),
+            None => Known::No,
+        };
         let estimate = match (&log.sender, &log.receiver) {
-            (Some(sender), _) => estimate::of_sender(sender, known),
-            (None, Some(receiver)) => estimate::of_receiver(receiver, known),
+            (Some(sender), _) => estimate::of_sender(sender, trust),
+            (None, Some(receiver)) => estimate::of_receiver(receiver, trust),
             (None, None) => Estimate::default(),
         };
+        let given = millicps.is_some();
         let millicps = estimate.millicps.filter(|_| !takes_no_time);
-        let rate_source = match (known, millicps) {
-            (Some(_), _) if told == known => RateSource::Told,
-            (Some(_), _) => RateSource::Given,
-            (None, Some(_)) => RateSource::Measured,
-            (None, None) if takes_no_time => RateSource::Told,
-            (None, None) => RateSource::Unseen,
+        let rate_source = match millicps {
+            None if takes_no_time => RateSource::Told,
+            None => RateSource::Unseen,
+            _ if given => RateSource::Given,
+            Some(_) if millicps == known => RateSource::Told,
+            Some(_) => RateSource::Measured,
         };
         let rate = Rate { millicps };
         let budget = match (&log.sender, &log.receiver) {

@@ -1,6 +1,6 @@
 //! An account as text of at most 80 columns.
 
-use super::advice::Advice;
+use super::advice::{Advice, NoAdvice};
 use super::bottleneck::percent;
 use super::budget::{Part, share};
 use super::{Account, Ends, RateSource};
@@ -72,6 +72,13 @@ impl Advice {
     /// The advice as text.
     pub fn page(&self) -> String {
         wrapped("What helps: ", &self.sentence())
+    }
+}
+
+impl NoAdvice {
+    /// The same as text.
+    pub fn page(&self) -> String {
+        wrapped("What helps: ", &self.0)
     }
 }
 

@@ -53,7 +53,10 @@ pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold])
     }
     let mut clock = Clock::new(rate, holds);
     let (mut position, mut index) = (0, 0);
+    let mut works = Cursor::new(side.busy.iter().map(|(from, to)| (*from, *to, *to)));
     for (time, total) in &side.left {
+        // A computer that is busy passes bytes on when it is through with them.
+        let time = &works.at(*time).0.unwrap_or(*time).max(*time);
         while position < *total {
             while pieces.get(index + 1).is_some_and(|next| next.sent.at <= position) {
                 index += 1;
@@ -165,14 +168,21 @@ pub(super) fn outside(phases: &[Phase], from: u64) -> Option<Part> {
 /// Divides the time of the transfer.
 pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
     let pieces = pieces(sender);
-    let busy = on_line(sender, &pieces, rate, &log.holds);
+    // What flow control holds back may still be under way behind it: only the wire itself counts.
+    let wire = log.holds.iter().filter(|hold| hold.kind != HoldKind::Flow).copied();
+    let busy = on_line(sender, &pieces, rate, &wire.collect::<Vec<_>>());
     let data = busy.iter().filter(|busy| pieces[busy.what].has_data());
     let data = data.map(|busy| (pieces[busy.what].sent.time, busy.from, busy.to));
-    let phases = phases(&sender.files, data);
+    let mut phases = phases(&sender.files, data);
     let receiver = log.receiver.as_ref();
+    let transit = receiver.map_or(0, |receiver| transit(&busy, receiver, rate));
+    for phase in &mut phases {
+        phase.ends = phase.ends.max(over(sender, receiver, phase));
+    }
     let view = View {
         pieces: &pieces,
         phases: &phases,
+        transit,
         idle: Idle {
             holds: Cursor::new(log.holds.iter().map(|hold| (hold.from, hold.to, hold.kind))),
             own: Cursor::new(sender.busy.iter().map(|busy| (busy.0, busy.1, ()))),
@@ -189,6 +199,30 @@ pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
         },
     };
     view.sweep(&busy, log.end)
+}
+
+/// When the data of a file had come, or the sender said that it was over; the earlier of the two,
+/// but not before the sender could say it.
+fn over(sender: &Side, receiver: Option<&Side>, phase: &Phase) -> u64 {
+    let within = |time: u64| time < phase.next_file;
+    let last = sender.sent.iter().rposition(|sent| sent.file > 0 && within(sent.time));
+    let said = last.and_then(|last| sender.sent.get(last + 1)).map_or(0, |sent| sent.time);
+    let mut came = receiver.into_iter().flat_map(|side| &side.got);
+    let came = came.rfind(|got| got.data > 0 && within(got.time)).map_or(0, |got| got.time);
+    said.max(came)
+}
+
+/// The least time from the end of a packet on the line to the moment at which the receiver's
+/// computer began to read it.
+fn transit(busy: &[Busy], receiver: &Side, rate: Rate) -> u64 {
+    let times = receiver.got.iter().filter(|got| got.data > 0).filter_map(|got| {
+        let on_line = busy.get(busy.partition_point(|busy| busy.bytes < got.at))?;
+        let end = on_line.to.saturating_sub(rate.time(on_line.bytes - got.at)).max(on_line.from);
+        let reads = receiver.busy.partition_point(|(_, to)| *to < got.time);
+        let read = receiver.busy.get(reads).filter(|(_, to)| *to == got.time);
+        Some(read.map_or(got.time, |(from, _)| *from).saturating_sub(end))
+    });
+    times.min().unwrap_or(0)
 }
 
 /// When bytes waited for the port: from, to.
@@ -262,7 +296,8 @@ struct Idle {
 
 impl Idle {
     /// The part that an idle line at this time belongs to, and until when that stays so.
-    fn part(&mut self, time: u64) -> (Part, u64) {
+    /// Before `arrived`, what the line has carried has not come out of it.
+    fn part(&mut self, time: u64, arrived: u64) -> (Part, u64) {
         let (hold, until) = self.holds.at(time);
         let mut until = until;
         let mut look = |next: u64| until = until.min(next);
@@ -276,6 +311,10 @@ impl Idle {
         look(next);
         let (queued, next) = self.queued.at(time);
         look(next);
+        if time < arrived {
+            look(arrived);
+        }
+        let theirs = theirs.filter(|()| time >= arrived);
         let wait = wait.unwrap_or(Wait::Nothing);
         let part = match (hold, wait) {
             (Some(HoldKind::Turn), _) => Part::TurnAround,
@@ -298,6 +337,8 @@ impl Idle {
 struct View<'a> {
     pieces: &'a [Piece],
     phases: &'a [Phase],
+    /// The least time from the line's end here to the reader there.
+    transit: u64,
     idle: Idle,
 }
 
@@ -306,7 +347,7 @@ impl View<'_> {
     fn sweep(mut self, busy: &[Busy], end: u64) -> Budget {
         let mut budget = Budget::default();
         let mut now = 0;
-        for busy in busy.iter().chain([&Busy { from: end, to: end, what: usize::MAX }]) {
+        for busy in busy.iter().chain([&Busy { from: end, to: end, what: usize::MAX, bytes: 0 }]) {
             let (from, to) = (busy.from.clamp(now, end), busy.to.min(end));
             self.idle_span(&mut budget, now, from);
             now = from;
@@ -319,8 +360,9 @@ impl View<'_> {
     }
 
     fn idle_span(&mut self, budget: &mut Budget, mut now: u64, to: u64) {
+        let arrived = now.saturating_add(self.transit);
         while now < to {
-            let (part, until) = self.idle.part(now);
+            let (part, until) = self.idle.part(now, arrived);
             let until = until.min(to).min(self.border(now));
             budget.add(outside(self.phases, now).unwrap_or(part), until - now);
             now = until;

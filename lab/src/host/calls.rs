@@ -155,7 +155,9 @@ impl Inlet {
     /// The call begins at `now` with what was brought.
     pub(crate) fn read(&mut self, host: &mut Host, now: u64) {
         let enough = self.enough.or(self.since).unwrap_or(now);
-        host.usage.wake_ns += now.saturating_sub(enough.max(host.process_free));
+        let asleep = enough.max(host.process_free);
+        host.usage.wake_ns += now.saturating_sub(asleep);
+        host.note_busy(asleep, now);
         self.ready = host.call(now, Work::Read, self.bytes.len());
         (self.since, self.enough) = (None, None);
     }

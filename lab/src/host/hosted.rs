@@ -135,6 +135,9 @@ impl Hosted {
             }
             moved |= again;
             if !again {
+                for end in End::BOTH {
+                    self.sides[end.index()].host.tell(cx, end);
+                }
                 return moved;
             }
         }
@@ -206,7 +209,9 @@ impl Hosted {
             && side.wakes(since) <= now
             && let Some(packet) = side.below.front(now)
         {
-            side.host.usage.wake_ns += now - since.max(side.host.process_free).min(now);
+            let asleep = since.max(side.host.process_free).min(now);
+            side.host.usage.wake_ns += now - asleep;
+            side.host.note_busy(asleep, now);
             let at = side.host.call(now, Work::Read, packet.len());
             side.up.put(at, packet);
             side.below.pop();

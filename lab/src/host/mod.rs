@@ -43,7 +43,9 @@ pub(crate) use calls::{Inlet, Outlet};
 pub use hosted::Hosted;
 pub use model::HostModel;
 
+use crate::element::End;
 use crate::net::Cost;
+use wetstring_proto::{Cx, Instant, TraceEvent};
 
 /// What the time of a host went into, in nanoseconds. Monotone counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -93,6 +95,10 @@ pub(crate) struct Host {
     /// Picoseconds of the disk left over.
     disk_carry: u128,
     pub(crate) usage: HostUsage,
+    /// What the trace has still to be told: from when to when the process was busy.
+    busy: Vec<(u64, u64)>,
+    /// Somebody listens to the trace.
+    listened: bool,
 }
 
 impl Host {
@@ -103,6 +109,8 @@ impl Host {
             process_free: 0,
             disk_carry: 0,
             usage: HostUsage::default(),
+            busy: Vec::new(),
+            listened: false,
         }
     }
 
@@ -149,7 +157,24 @@ impl Host {
             Work::Write => &mut self.usage.writes,
             _ => &mut self.usage.reads,
         } += 1;
+        self.note_busy(begin, end);
         self.process_free = end;
         end
+    }
+
+    /// The process had something to do from `from` to `to`, and was at it or asleep.
+    pub(crate) fn note_busy(&mut self, from: u64, to: u64) {
+        if self.listened && from < to {
+            self.busy.push((from, to));
+        }
+    }
+
+    /// Tells the trace what the process of the host at this end was busy with.
+    pub(crate) fn tell(&mut self, cx: &mut Cx<'_>, end: End) {
+        self.listened = cx.trace.enabled();
+        for (from, to) in self.busy.drain(..) {
+            let name = ["think_a", "think_b"][end.index()];
+            cx.trace.record(Instant(from), &TraceEvent::Value { name, value: to - from });
+        }
     }
 }

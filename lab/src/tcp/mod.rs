@@ -299,6 +299,9 @@ impl Tcp {
             }
             moved |= again;
             if !again {
+                for end in End::BOTH {
+                    self.sides[end.index()].host.tell(cx, end);
+                }
                 return moved;
             }
         }

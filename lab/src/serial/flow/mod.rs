@@ -50,7 +50,7 @@ pub(crate) use way::{Way, WaySpec};
 
 use crate::element::{Element, End, Usage};
 use way::Word;
-use wetstring_proto::{Cx, Instant};
+use wetstring_proto::{Cx, Instant, TraceEvent};
 
 /// How often and how long a sender was told to wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -170,15 +170,22 @@ impl FlowLine {
         self.link.ways[end.index()].stop(self.now)
     }
 
-    fn advance(&mut self, now: Instant) {
-        self.now = self.now.max(now.as_nanos());
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        self.now = self.now.max(cx.now.as_nanos());
         self.link.advance(self.now);
+        for (way, name) in self.link.ways.iter_mut().zip(["held_fwd", "held_rev"]) {
+            way.listened = cx.trace.enabled();
+            for (at, go) in way.obeyed.drain(..) {
+                let event = TraceEvent::Value { name, value: u64::from(!go) };
+                cx.trace.record(Instant(at), &event);
+            }
+        }
     }
 }
 
 impl Element for FlowLine {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
-        self.advance(cx.now);
+        self.advance(cx);
         self.link.offer(self.now, end.index(), bytes)
     }
 
@@ -191,7 +198,7 @@ impl Element for FlowLine {
     }
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
-        self.advance(cx.now);
+        self.advance(cx);
         self.link.take(self.now, end.other().index(), into)
     }
 

@@ -65,6 +65,10 @@ pub(crate) struct Way {
     pub(crate) lost: u64,
     pub(crate) stops: u64,
     pub(crate) stopped_ns: u64,
+    /// What the trace has still to be told: when the sender stopped or went on.
+    pub(super) obeyed: Vec<(u64, bool)>,
+    /// Somebody listens to the trace.
+    pub(super) listened: bool,
 }
 
 /// What the receiver tells the sender, or a character on the line does.
@@ -100,6 +104,8 @@ impl Way {
             lost: 0,
             stops: 0,
             stopped_ns: 0,
+            obeyed: Vec::new(),
+            listened: false,
         }
     }
 
@@ -326,6 +332,9 @@ impl Way {
             return;
         }
         self.allowed = go;
+        if self.listened {
+            self.obeyed.push((at, go));
+        }
         if go {
             self.stopped_ns += at - self.stopped_at;
             self.commit(at);

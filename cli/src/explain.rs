@@ -1,0 +1,164 @@
+//! `wst explain`, and `--explain` at the end of a transfer: where the time went.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+use wetstring_lab::explain::{Account, Advice, Change, Ends, NoAdvice, Part, RateSource, Trial};
+
+use crate::exit::Exit;
+use crate::transfer::Ending;
+use crate::voice::{Level, Voice};
+
+/// `wst explain`.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    /// The trace: what --trace FILE wrote; - is stdin
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// The rate of the line in bit/s, if it is known better than the trace knows it
+    #[arg(long, value_name = "BPS", value_parser = clap::value_parser!(u64).range(1..=100_000_000_000))]
+    rate: Option<u64>,
+    /// Do not replay the transfer with other settings, only say where the time went
+    #[arg(long)]
+    no_replay: bool,
+}
+
+/// The most bytes of a trace that are read.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Reads a trace and says where the time went.
+pub(crate) fn run(voice: &Voice, verb: &Explain) -> Result<Ending, Ending> {
+    let name = verb.trace.display();
+    let text = read(&verb.trace)
+        .map_err(|error| Ending::early(Exit::Store, format!("could not read {name}: {error}")))?;
+    let text = String::from_utf8_lossy(&text);
+    // A character is ten bits on a line of eight bits, one start and one stop bit.
+    let millicps = verb.rate.map(|bps| bps.saturating_mul(100));
+    let account = Account::read(text.lines(), millicps)
+        .map_err(|bad| Ending::early(Exit::Usage, format!("{name}: {bad}")))?;
+    present(voice, &account, !verb.no_replay);
+    Ok(Ending::early(Exit::Done, ""))
+}
+
+/// Presents an account on stdout.
+pub(crate) fn present(voice: &Voice, account: &Account, replay: bool) {
+    let advice = replay.then(|| advise(account));
+    if voice.has_json() {
+        voice.event("explained", fields(account, advice.as_ref()));
+    } else {
+        crate::paper::print(&page(account, advice.as_ref()));
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// Says where the time of a transfer went that has just ended. `lines` is its trace.
+pub(crate) fn tell<'a>(voice: &Voice, lines: impl Iterator<Item = &'a str>) {
+    match Account::read(lines, None) {
+        Err(bad) => voice.say(Level::Error, &format!("wst: nothing to explain: {bad}")),
+        Ok(account) => {
+            let advice = advise(&account);
+            if voice.has_json() {
+                voice.event("explained", fields(&account, Some(&advice)));
+            }
+            for line in page(&account, Some(&advice)).lines() {
+                voice.say(Level::Note, line);
+            }
+        }
+    }
+}
+
+/// What would help. Files that the trace names are read where they are.
+fn advise(account: &Account) -> Result<Advice, NoAdvice> {
+    let directory = account.directory().map(PathBuf::from).unwrap_or_default();
+    account.advise(&|name| {
+        let path = directory.join(name);
+        std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+    })
+}
+
+fn page(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> String {
+    let mut page = account.page();
+    match advice {
+        None => {}
+        Some(Ok(advice)) => page.push_str(&advice.page()),
+        Some(Err(none)) => page.push_str(&none.page()),
+    }
+    page
+}
+
+/// Nanoseconds as seconds, for JSON.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn fields(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Value {
+    let part = |part: Part| {
+        let ns = account.budget.of(part);
+        json!({"part": part.key(), "title": part.title(), "ns": ns, "seconds": seconds(ns)})
+    };
+    let ends = match account.ends {
+        Ends::Both => "both",
+        Ends::Sender => "sender",
+        Ends::Receiver => "receiver",
+    };
+    let source = match account.rate_source {
+        RateSource::Told => "told",
+        RateSource::Given => "given",
+        RateSource::Measured => "measured",
+        RateSource::Unseen => "unseen",
+    };
+    let (advice, none) = match advice {
+        None => (Value::Null, None),
+        Some(Ok(advice)) => (advice_json(advice), None),
+        Some(Err(none)) => (Value::Null, Some(none.to_string())),
+    };
+    json!({
+        "protocol": account.protocol,
+        "ends": ends,
+        "file_bytes": account.file_bytes,
+        "elapsed_ns": account.elapsed_ns,
+        "elapsed_s": seconds(account.elapsed_ns),
+        "line_bytes_per_s": account.millicps.map(|rate| rate as f64 / 1000.0),
+        "line_rate": source,
+        "round_trip_s": account.round_trip_ns().map(seconds),
+        "errors": account.errors(),
+        "parts": Part::ALL.map(part),
+        "bottleneck": account.bottleneck(),
+        "advice": advice,
+        "no_advice": none,
+    })
+}
+
+fn advice_json(advice: &Advice) -> Value {
+    let change =
+        |change: &Change| json!({"setting": change.setting, "from": change.from, "to": change.to});
+    let trial = |trial: &Trial| {
+        let mut object = change(&trial.change);
+        object["predicted_s"] = json!(trial.elapsed_ns.map(seconds));
+        object
+    };
+    json!({
+        "sentence": advice.sentence(),
+        "before_s": seconds(advice.before_ns),
+        "replayed_s": seconds(advice.replayed_ns),
+        "best": advice.best.as_ref().map(|(best, ns)| {
+            let mut object = change(best);
+            object["predicted_s"] = json!(seconds(*ns));
+            object
+        }),
+        "inferred": advice.inferred,
+        "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
+        "scenario": advice.scenario,
+    })
+}

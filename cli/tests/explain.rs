@@ -1,0 +1,169 @@
+//! `wst explain` and `--explain`: of traces, of real transfers over a line in real time, and
+//! whether a prediction comes true when it is tried.
+
+mod common;
+
+use common::{Desk, LIMIT, Ran, Running, run, wst};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// The line of the live tests: slow and long enough to be known through the noise of a busy machine.
+const LINE: &str = "19200,delay=100ms";
+/// Percent by which a prediction for a live transfer may be wrong. The rate is estimated to about
+/// five, and the machine that runs the tests does other things too.
+const TOLERANCE: f64 = 15.0;
+
+/// The last `explained` event.
+fn explained(ran: &Ran) -> Value {
+    let found = ran.events().into_iter().rfind(|event| event["event"] == "explained");
+    found.unwrap_or_else(|| panic!("no explanation in\n{}\n{}", ran.stdout, ran.stderr))
+}
+
+fn seconds(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("expected a number, got {value}"))
+}
+
+fn ns_of(account: &Value, part: &str) -> u64 {
+    let parts = account["parts"].as_array().expect("parts");
+    let found = parts.iter().find(|known| known["part"] == part);
+    found.and_then(|part| part["ns"].as_u64()).unwrap_or_else(|| panic!("there is no {part}"))
+}
+
+/// Asserts that the parts add up to the time.
+fn adds_up(account: &Value) {
+    let parts = account["parts"].as_array().expect("parts");
+    let sum: u64 = parts.iter().filter_map(|part| part["ns"].as_u64()).sum();
+    assert_eq!(Some(sum), account["elapsed_ns"].as_u64(), "{account}");
+}
+
+/// A transfer over the line, with these flags at both ends. Gives what each end explains.
+fn live(len: usize, flags: &[&str]) -> (Value, Value) {
+    let desk = Desk::new(len);
+    let (a, b) = (desk.path("a"), desk.path("b"));
+    let ends = [format!("pty:{a}"), format!("pty:{b}")];
+    let line = Running::start(wst(["line", LINE, "-a", &ends[0], "-b", &ends[1]]));
+    line.says("line ");
+    let (a, b) = (format!("serial:{a}"), format!("serial:{b}"));
+    let (inbox, data) = (desk.path("in"), desk.path("data.bin"));
+    let mut receive = vec!["receive", &b, "-o", &inbox, "--json", "--explain"];
+    receive.extend(flags);
+    let receiver = Running::start(wst(receive));
+    let mut send = vec!["send", &data, &a, "--json", "--explain"];
+    send.extend(flags);
+    let sender = run(wst(send));
+    let receiver = receiver.end();
+    line.signal(Signal::INT);
+    line.end();
+    sender.expect(0);
+    receiver.expect(0);
+    desk.arrived();
+    (explained(&sender), explained(&receiver))
+}
+
+/// The prediction for one change.
+fn predicted(account: &Value, setting: &str, to: &str) -> f64 {
+    let trials = account["advice"]["trials"].as_array();
+    let trials = trials.unwrap_or_else(|| panic!("no advice: {}", account["no_advice"]));
+    let found = trials.iter().find(|trial| trial["setting"] == setting && trial["to"] == to);
+    seconds(&found.unwrap_or_else(|| panic!("{setting} = {to} was not tried"))["predicted_s"])
+}
+
+fn comes_true(predicted: f64, account: &Value) {
+    let real = seconds(&account["elapsed_s"]);
+    let off = (predicted - real).abs() * 100.0 / real;
+    println!("predicted {predicted:.3} s, took {real:.3} s: off by {off:.1} %");
+    assert!(off <= TOLERANCE, "predicted {predicted:.3} s, took {real:.3} s");
+}
+
+#[test]
+fn a_prediction_for_a_live_transfer_comes_true() {
+    let len = 6000;
+    let slow = ["-P", "kermit", "--window", "1", "--length", "250"];
+    let (sender, receiver) = live(len, &slow);
+    adds_up(&sender);
+    adds_up(&receiver);
+    assert_eq!((&sender["ends"], &receiver["ends"]), (&"sender".into(), &"receiver".into()));
+    // The port says 115200 bit/s; what lies behind it is found to be slower.
+    let rate = seconds(&sender["line_bytes_per_s"]);
+    assert!((1700.0..2150.0).contains(&rate), "{rate} bytes/s");
+    let round_trip = seconds(&sender["round_trip_s"]);
+    assert!((0.19..0.25).contains(&round_trip), "{round_trip} s");
+    let waits = ns_of(&sender, "acknowledgement") as f64 / 1e9;
+    assert!(waits > 0.4 * seconds(&sender["elapsed_s"]), "{waits} s");
+    let says = sender["bottleneck"].as_str().expect("a sentence");
+    assert!(says.contains("cannot be seen from one end"), "{says}");
+
+    let window = predicted(&sender, "kermit.window", "31");
+    let (faster, _) = live(len, &["-P", "kermit", "--window", "31", "--length", "250"]);
+    comes_true(window, &faster);
+    assert!(seconds(&faster["elapsed_s"]) < seconds(&sender["elapsed_s"]) * 0.8);
+
+    let protocol = predicted(&sender, "protocol", "zmodem");
+    let (other, _) = live(len, &["-P", "zmodem"]);
+    comes_true(protocol, &other);
+}
+
+const SCENARIO: &str = "line = '9600,delay=150ms'\nprotocol = 'kermit'\n[file]\nbytes = 40000\n\
+                        [both]\nwindow = 1\nsend-length = 500\n";
+
+#[test]
+fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
+    let desk = Desk::new(1);
+    let (scenario, trace) = (desk.path("s.toml"), desk.path("s.trace"));
+    std::fs::write(&scenario, SCENARIO).expect("the scenario");
+    let ran = run(wst(["lab", "run", &scenario, "--explain", "--trace", &trace, "--json"]));
+    ran.expect(0);
+    let at_once = explained(&ran);
+    adds_up(&at_once);
+    let later = run(wst(["explain", &trace, "--json"]));
+    assert_eq!(explained(later.expect(0)), at_once);
+    // Taken, the advice is exactly what happens.
+    let best = &at_once["advice"]["best"];
+    let setting = best["setting"].as_str().expect("a setting");
+    let to = best["to"].as_str().expect("a value");
+    let mut args: Vec<String> = ["lab", "run", &scenario, "--json"].map(str::to_owned).into();
+    let key = setting.strip_prefix("kermit.").expect("a setting of Kermit's");
+    args.extend(["--set".to_owned(), format!("both.{key}={to}")]);
+    if key == "send-length" {
+        args.extend(["--set".to_owned(), format!("both.receive-length={to}")]);
+    }
+    let taken = run(wst(&args));
+    let result = taken.expect(0).events().into_iter().find(|event| event["event"] == "result");
+    assert_eq!(result.expect("a result")["elapsed_s"], best["predicted_s"]);
+
+    let page = run(wst(["explain", &trace]));
+    page.expect(0);
+    assert!(page.stdout.lines().all(|line| line.chars().count() <= 80), "{}", page.stdout);
+    for word in ["waiting for acknowledgement", "Bottleneck: Waiting", "What helps: kermit."] {
+        assert!(page.stdout.contains(word), "{word} in\n{}", page.stdout);
+    }
+    let short = run(wst(["explain", &trace, "--no-replay"]));
+    assert!(!short.expect(0).stdout.contains("What helps"), "{}", short.stdout);
+    // A trace of one end, with the rate that a person knows.
+    let lines = std::fs::read_to_string(&trace).expect("the trace");
+    let of_a = |line: &&str| line.split(' ').nth(1) == Some("A");
+    let half = lines.lines().filter(of_a).collect::<Vec<_>>().join("\n");
+    std::fs::write(&trace, half).expect("the trace");
+    let half = explained(run(wst(["explain", &trace, "--rate", "9600", "--json"])).expect(0));
+    adds_up(&half);
+    assert_eq!((&half["ends"], &half["line_rate"]), (&"sender".into(), &"given".into()));
+    assert!(half["no_advice"].as_str().is_some_and(|why| why.contains("protocol")), "{half}");
+}
+
+#[test]
+fn what_is_no_trace_is_refused_with_what_was_expected() {
+    let desk = Desk::new(2000);
+    let data = desk.path("data.bin");
+    let ran = run(wst(["explain", &data]));
+    let said = &ran.expect(2).stderr;
+    let start = format!("wst: {data}: line 1: expected a line of a trace, such as `");
+    assert!(said.starts_with(&start) && !said.contains('\u{1b}'), "{said}");
+    let ran = run(wst(["explain", "/dev/null", "--json"]));
+    let end = ran.expect(2).events().pop().expect("the end");
+    let message = "/dev/null: expected the trace of a transfer, got an empty file";
+    assert_eq!((&end["event"], &end["message"]), (&"end".into(), &message.into()));
+    let ran = run(wst(["explain", &desk.path("nothing")]));
+    assert!(ran.expect(5).stderr.contains("could not read"), "{}", ran.stderr);
+    run(wst(["explain", &data, "--rate", "0"])).expect(2);
+    assert!(ran.elapsed < LIMIT);
+}
