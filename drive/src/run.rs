@@ -121,6 +121,8 @@ const REQUEST_TURN: usize = 1024;
 const SPIN: Duration = Duration::from_micros(100);
 /// So many quick answers in a row make a line one that is worth that.
 const QUICK_ANSWERS: u32 = 8;
+/// What a terminal of Linux gives at most in one read, so that there may be more behind it.
+const TERMINAL_READ: usize = 4095;
 /// A deadline that stays in the past must not make the loop spin.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
@@ -305,7 +307,7 @@ impl Turning<'_, '_> {
             Ok(Some(len)) => {
                 (self.fed, self.filled) = (0, len);
                 // A short read has emptied the port: ask poll before the next.
-                self.input_ready = len == self.input.len();
+                self.input_ready = len == self.input.len() || len == TERMINAL_READ;
                 self.now = self.options.clock.now();
                 moved = true;
                 self.feed();

@@ -67,7 +67,8 @@ pub(super) fn sockets(from: &Path, to: Option<&Path>) -> Result<f64, String> {
     Ok(count as f64 / (ended - began).as_secs_f64())
 }
 
-/// Bytes per second from one end of a raw PTY to the other, nothing done to them.
+/// Bytes per second from the master of a raw PTY to its slave, the way of a file to a command,
+/// nothing done to them.
 pub(super) fn pty(len: usize) -> Result<f64, String> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).map_err(words)?;
     grantpt(&master).map_err(words)?;
@@ -85,15 +86,15 @@ pub(super) fn pty(len: usize) -> Result<f64, String> {
         let mut left = len;
         while left > 0 {
             let now = left.min(CHUNK);
-            slave.write_all(&chunk[..now])?;
+            master.write_all(&chunk[..now])?;
             left -= now;
         }
         // Kept open until all is read: closing may throw away what is under way.
-        Ok(slave)
+        Ok(master)
     });
     let (mut got, mut chunk) = (0, vec![0; CHUNK]);
     while got < len {
-        got += master.read(&mut chunk).map_err(words)?;
+        got += slave.read(&mut chunk).map_err(words)?;
     }
     let speed = got as f64 / began.elapsed().as_secs_f64();
     writer.join().map_err(|_| "plain copy: the writer panicked")?.map_err(words)?;
