@@ -240,3 +240,37 @@ fn budgets_add_up() {
         }
     }
 }
+
+const TRIAL: &str = "title = 'Trial'\nclass = 'statistical'\nsource = { seed = '000', line = 1 }\n\
+    [common]\nline = '9600'\nfile = { made = 'random', bytes = 9000 }\n\
+    [[trial]]\nname = 'by day'\n[[trial.axis]]\nname = 'packet'\nkey = 'send-length'\nfrom = 90\n\
+    to = 810\nstep = 180\n[[trial.series]]\nname = 'wide'\nera.both = { window = '4' }\n\
+    [[trial.series]]\nname = 'narrow'\nera.both = { window = '1' }\n";
+
+/// Every transfer of a trial is a point of the plot over each axis, and is counted in the histogram.
+#[test]
+fn a_trial_is_drawn_over_its_axes_and_as_a_histogram() {
+    let tables = [judged("trial", TRIAL)];
+    assert_eq!(tables[0].samples.len(), 10);
+    let page = Report { tables: &tables, sweeps: &[], budgets: &[] }.page();
+    let dom = parse(&page);
+    assert!(dom.errors.borrow().is_empty(), "{:?}", dom.errors.borrow());
+    let mut dots = std::collections::BTreeMap::new();
+    let (mut label, mut legends) = (String::new(), Vec::new());
+    walk(&dom.document, &mut |name, attrs, text| match name {
+        "svg" => {
+            let found = attrs.iter().find(|(key, _)| key == "aria-label");
+            label = found.map(|(_, label)| label.clone()).expect("a label");
+            dots.entry(label.clone()).or_insert(0);
+        }
+        "circle" => *dots.entry(label.clone()).or_insert(0) += 1,
+        "li" => legends.push(text.to_owned()),
+        _ => {}
+    });
+    assert_eq!(dots["trial: by day: characters per second by packet"], 10, "{dots:?}");
+    assert_eq!(dots["trial: by day: transfers by characters per second"], 0, "{dots:?}");
+    for series in ["wide", "narrow"] {
+        let times = legends.iter().filter(|entry| *entry == series).count();
+        assert_eq!(times, 2, "{series} in {legends:?}");
+    }
+}

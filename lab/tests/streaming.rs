@@ -117,7 +117,7 @@ fn verdicts_of_a_trial() {
 #[test]
 fn samples_have_the_axes_and_the_rates_of_the_statistics() {
     let table = trial("mean = 900").unwrap();
-    let samples = table.samples(&outcomes(&table));
+    let samples = table.judge(&outcomes(&table)).samples;
     assert_eq!(samples.len(), 26);
     assert_eq!(samples[0].axes, [("packet".to_owned(), 90)]);
     assert_eq!(samples[12].axes, [("packet".to_owned(), 810)]);

@@ -139,3 +139,29 @@ fn the_comparison_in_the_documentation_is_true() {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(written == page, "docs/protocols-compared.md is no longer true; it would be:\n{page}");
 }
+
+/// A row alone has the same values as in the whole table, and only its own transfers are made.
+#[test]
+fn a_row_can_be_made_again_alone() {
+    for name in ["kermit-news-2", "streaming-7"] {
+        let whole = judged(&named(name));
+        let rows: std::collections::BTreeSet<&str> =
+            whole.cells.iter().map(|cell| cell.row.as_str()).collect();
+        for row in rows {
+            let alone = named(name).only(row).unwrap();
+            assert!(alone.jobs().len() < named(name).jobs().len(), "{row}");
+            let alone = judged(&alone);
+            let of = |report: &Report| -> Vec<String> {
+                let own = report.cells.iter().filter(|cell| cell.row == row);
+                own.map(|cell| format!("{cell:?}")).collect()
+            };
+            assert!(!of(&alone).is_empty(), "{row}");
+            assert_eq!(of(&alone), of(&whole), "{name}: {row}");
+        }
+    }
+    let said = named("kermit-news-2").only("Binary").unwrap_err();
+    assert!(said.starts_with("expected one of the rows "), "{said}");
+    assert!(said.ends_with(", got Binary"), "{said}");
+    let trial = named("streaming-0").only("by night: streaming").unwrap();
+    assert_eq!(trial.jobs().len(), 18 * 31 * 2 + 5);
+}

@@ -69,6 +69,9 @@ pub(crate) struct Table {
     /// Every table
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
+    /// Of one table only this row, named as the table names it
+    #[arg(long, value_name = "ROW", conflicts_with_all = ["all", "list"])]
+    pub(crate) row: Option<String>,
     /// Only say which tables there are
     #[arg(long, conflicts_with_all = ["names", "all", "markdown"])]
     pub(crate) list: bool,

@@ -17,7 +17,17 @@ pub(super) fn run(voice: &Voice, verb: &TableVerb) -> Result<Ending, Ending> {
     }
     let names: Vec<String> =
         if verb.all { Table::names().map(str::to_owned).collect() } else { verb.names.clone() };
-    let tables = names.iter().map(|name| open(name)).collect::<Result<Vec<Table>, Ending>>()?;
+    let mut tables = names.iter().map(|name| open(name)).collect::<Result<Vec<Table>, Ending>>()?;
+    if let Some(row) = &verb.row {
+        let usage = |say: String| Ending::early(Exit::Usage, say);
+        if tables.len() != 1 {
+            return Err(usage(format!("--row: expected one table, got {}", tables.len())));
+        }
+        tables = tables
+            .into_iter()
+            .map(|table| table.only(row).map_err(|say| usage(format!("--row: {say}"))))
+            .collect::<Result<_, _>>()?;
+    }
     // All tables' runs together keep all cores at work to the end.
     let jobs: Vec<_> = tables.iter().flat_map(Table::jobs).collect();
     let outcomes = pool::outcomes(&jobs);

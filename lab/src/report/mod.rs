@@ -8,6 +8,7 @@ mod budgets;
 mod plot;
 mod sweeps;
 mod tables;
+mod trials;
 
 pub use budgets::{BudgetJob, TimeBudget};
 

@@ -5,6 +5,7 @@
 
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::error::Error;
@@ -172,6 +173,110 @@ pub(super) fn lines(axes: &Axes<'_>, series: &[Series]) -> Markup {
     let entries: Vec<(String, RGBColor)> =
         series.iter().map(|line| line.name.clone()).zip(colours).collect();
     html! { (plot) (legend(&entries)) }
+}
+
+/// Points over a number, and a line through the means of those that lie above each other.
+pub(super) fn scatter(axes: &Axes<'_>, series: &[Series]) -> Markup {
+    let all = || series.iter().flat_map(|of| &of.points);
+    let low = all().map(|point| point.0).fold(f64::MAX, f64::min);
+    let high = all().map(|point| point.0).fold(f64::MIN, f64::max);
+    let top = all().map(|point| point.1).fold(1.0, f64::max) * 1.05;
+    let margin = (high - low).max(1e-9) * 0.03;
+    let colours = colours(series.len(), axes.ordered);
+    let plot = svg(axes.label, 500, |area| {
+        let mut chart = framed(area, axes, low - margin..high + margin, top)?;
+        for (of, colour) in series.iter().zip(&colours) {
+            let dot = |point: &(f64, f64)| Circle::new(*point, 4, colour.mix(0.25).filled());
+            chart.draw_series(of.points.iter().map(dot))?;
+        }
+        for (of, colour) in series.iter().zip(&colours) {
+            chart.draw_series(LineSeries::new(means(&of.points), colour.stroke_width(4)))?;
+        }
+        Ok(())
+    });
+    html! { (plot) (legend(&named(series, &colours))) }
+}
+
+/// How many values of each series lie in each of `bins` parts of the whole range: steps.
+pub(super) fn histogram(axes: &Axes<'_>, bins: usize, series: &[(String, Vec<f64>)]) -> Markup {
+    let most = series.iter().flat_map(|(_, values)| values).copied().fold(1.0, f64::max) * 1.02;
+    let width = most / bins as f64;
+    let count = |values: &[f64]| {
+        let mut counts = vec![0_u32; bins];
+        for value in values {
+            counts[((value / width) as usize).min(bins - 1)] += 1;
+        }
+        counts
+    };
+    let steps = |(name, values): &(String, Vec<f64>)| {
+        let edges = count(values).into_iter().enumerate().flat_map(|(bin, count)| {
+            let (left, count) = (bin as f64 * width, f64::from(count));
+            [(left, count), (left + width, count)]
+        });
+        Series { name: name.clone(), points: edges.collect() }
+    };
+    let series: Vec<Series> = series.iter().map(steps).collect();
+    let top = series.iter().flat_map(|of| &of.points).map(|point| point.1).fold(1.0, f64::max);
+    let colours = colours(series.len(), axes.ordered);
+    let plot = svg(axes.label, 400, |area| {
+        let mut chart = framed(area, axes, 0.0..most, top * 1.05)?;
+        for (of, colour) in series.iter().zip(&colours) {
+            let points = of.points.iter().copied();
+            chart.draw_series(AreaSeries::new(points, 0.0, colour.mix(0.15)))?;
+            let points = of.points.iter().copied();
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(4)))?;
+        }
+        Ok(())
+    });
+    html! { (plot) (legend(&named(&series, &colours))) }
+}
+
+fn named(series: &[Series], colours: &[RGBColor]) -> Vec<(String, RGBColor)> {
+    series.iter().map(|of| of.name.clone()).zip(colours.iter().copied()).collect()
+}
+
+/// The mean of what lies above each place, from left to right.
+fn means(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sorted
+        .chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq())
+        .map(|above| {
+            (above[0].0, above.iter().map(|point| point.1).sum::<f64>() / above.len() as f64)
+        })
+        .collect()
+}
+
+type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+/// The axes of a plot from 0 up to `top`.
+fn framed<'a>(
+    area: &Area<'a>,
+    axes: &Axes<'_>,
+    range: std::ops::Range<f64>,
+    top: f64,
+) -> Result<Chart<'a>, Box<dyn Error>> {
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .margin_right(24)
+        .x_label_area_size(76)
+        .y_label_area_size(110)
+        .build_cartesian_2d(range, 0.0..top)?;
+    chart
+        .configure_mesh()
+        .x_desc(axes.x)
+        .y_desc(axes.y)
+        .x_labels(7)
+        .y_labels(6)
+        .max_light_lines(0)
+        .bold_line_style(FAINT)
+        .axis_style(INK)
+        .label_style(letters())
+        .axis_desc_style(letters())
+        .x_label_formatter(&|x: &f64| round(*x))
+        .y_label_formatter(&|y: &f64| round(*y))
+        .draw()?;
+    Ok(chart)
 }
 
 /// A number as it stands at an axis.

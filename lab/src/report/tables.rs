@@ -1,6 +1,6 @@
 //! A published table on the page.
 
-use super::{command, plot};
+use super::{command, plot, trials};
 use crate::table::{Cell, Report, Table, Verdict};
 use maud::{Markup, html};
 
@@ -45,7 +45,7 @@ pub(super) fn section(report: &Report) -> Markup {
                 }
             }
             (command(&again(report)))
-            @if report.own { (matrix(report)) } @else { (figure(report)) (list(report, &reasons)) }
+            @if report.own { (matrix(report)) } @else { (figure(report)) (trials::figures(report)) (list(report, &reasons)) }
             @if !reasons.is_empty() {
                 h3 { "Why some differ" }
                 ol.reasons {
@@ -65,6 +65,11 @@ pub(super) fn section(report: &Report) -> Markup {
 fn again(report: &Report) -> String {
     let known = Table::names().any(|name| name == report.table);
     format!("wst lab table {}{}", report.table, if known { "" } else { ".toml" })
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The reasons, each once, in the order in which they come.
@@ -107,7 +112,9 @@ fn list(report: &Report, reasons: &[&str]) -> Markup {
             } }
             @for (row, cells) in &groups {
                 tbody {
-                    tr.row { th colspan="7" { (row) } }
+                    tr.row { th colspan="7" {
+                        (row) " " code { (again(report)) " --row " (quoted(row)) }
+                    } }
                     @for cell in cells { (line(report, cell, reasons)) }
                 }
             }

@@ -1,7 +1,7 @@
 //! Published beside ours: the ratio, and the verdict.
 
 use super::file::{Measure, Published, Result};
-use super::{Table, Transfer, trial};
+use super::{Sample, Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
 use std::fmt;
 use std::ops::Range;
@@ -85,6 +85,8 @@ pub struct Report {
     pub columns: Vec<String>,
     /// Nothing of it was published.
     pub own: bool,
+    /// Every transfer of its trials, for plots; none if it has no trials.
+    pub samples: Vec<Sample>,
 }
 
 impl Report {
@@ -140,6 +142,7 @@ pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
         notes,
         columns: file.column.iter().map(|column| column.name.clone()).collect(),
         own: file.own,
+        samples: table.trials.iter().flat_map(|trial| trial.samples(outcomes)).collect(),
     }
 }
 

@@ -197,6 +197,44 @@ impl Table {
         Ok(first..self.jobs.len())
     }
 
+    /// Only this row: a row of the file, or a row of a report on a trial, whose whole trial stays.
+    ///
+    /// # Errors
+    ///
+    /// The rows that there are, if this is none of them.
+    pub fn only(mut self, row: &str) -> Result<Self, String> {
+        let trial = self.trials.iter().position(|trial| trial.has(row));
+        let known = self.file.row.iter().any(|of| of.name == row);
+        if !known && trial.is_none() {
+            let rows = self.file.row.iter().map(|of| of.name.clone());
+            let trials = self.trials.iter().flat_map(trial::Trial::names);
+            let all: Vec<String> = rows.chain(trials).collect();
+            return Err(format!("expected one of the rows {}, got {row}", all.join(", ")));
+        }
+        self.file.row.retain(|of| known && of.name == row);
+        self.transfers.retain(|transfer| known && transfer.row == row);
+        let all = std::mem::take(&mut self.jobs);
+        for transfer in &mut self.transfers {
+            for runs in [&mut transfer.ours, &mut transfer.defaults] {
+                let first = self.jobs.len();
+                self.jobs.extend_from_slice(&all[runs.clone()]);
+                *runs = first..self.jobs.len();
+            }
+        }
+        self.trials = std::mem::take(&mut self.trials)
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| !known && Some(*index) == trial)
+            .map(|(_, mut trial)| {
+                let jobs = trial.jobs();
+                trial.move_back(jobs.start);
+                self.jobs.extend_from_slice(&all[jobs]);
+                trial
+            })
+            .collect();
+        Ok(self)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -215,11 +253,6 @@ impl Table {
     /// What was fitted to the source, and on which of its cells.
     pub fn calibrated(&self) -> &[Calibrated] {
         &self.file.calibrated
-    }
-
-    /// Every transfer of the trials, for plots; none if the table has no trials.
-    pub fn samples(&self, outcomes: &[Outcome]) -> Vec<Sample> {
-        self.trials.iter().flat_map(|trial| trial.samples(outcomes)).collect()
     }
 
     /// Compares what became of the [`Table::jobs`] with what was published.

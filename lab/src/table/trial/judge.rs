@@ -78,10 +78,9 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn cell(&self, part: &str, what: &str, unit: &'static str) -> Cell {
-        let name = &self.trial.file.name;
         Cell {
             table: self.setting.table.to_owned(),
-            row: if name.is_empty() { part.to_owned() } else { format!("{name}: {part}") },
+            row: self.trial.file.row(part),
             col: what.to_owned(),
             published: String::new(),
             ours: String::new(),

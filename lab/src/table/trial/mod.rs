@@ -150,6 +150,32 @@ impl Trial {
         Ok(Self { series, defaults: first..jobs.len(), file })
     }
 
+    /// The rows that a report on it has, but for those that compare.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.file.series.iter().map(|of| self.file.row(&of.name)).collect()
+    }
+
+    /// Whether a report on it has such a row.
+    pub(super) fn has(&self, row: &str) -> bool {
+        let name = &self.file.name;
+        let whole = !name.is_empty() && (row == name || row.starts_with(&format!("{name}: ")));
+        whole || name.is_empty() && self.names().iter().any(|own| own == row)
+    }
+
+    /// Where its runs are among the table's jobs: they stand together.
+    pub(super) fn jobs(&self) -> Range<usize> {
+        let all = self.series.iter().flatten().map(|(_, job)| *job);
+        all.min().unwrap_or(self.defaults.start)..self.defaults.end
+    }
+
+    /// Its runs stand so much further to the front.
+    pub(super) fn move_back(&mut self, by: usize) {
+        for (_, job) in self.series.iter_mut().flatten() {
+            *job -= by;
+        }
+        self.defaults = self.defaults.start - by..self.defaults.end - by;
+    }
+
     /// The transfers, for plots.
     pub(super) fn samples(&self, outcomes: &[Outcome]) -> Vec<Sample> {
         let mut samples = Vec::new();
@@ -170,6 +196,11 @@ impl Trial {
 }
 
 impl TrialFile {
+    /// The name of a row of the report.
+    fn row(&self, part: &str) -> String {
+        if self.name.is_empty() { part.to_owned() } else { format!("{}: {part}", self.name) }
+    }
+
     /// What names each other must exist.
     fn check(&self, source: (&str, &str)) -> Result<(), BadScenario> {
         let axes: Vec<&str> = self.axis.iter().map(|axis| axis.name.as_str()).collect();
