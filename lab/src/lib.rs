@@ -7,7 +7,8 @@
 //!
 //! The rooms: [`element`] is the contract of everything that lies between two engines, [`serial`]
 //! is the first element, [`chain`] puts elements in a row, [`pair`] runs two engines over an
-//! element, [`net`], [`host`] and [`tcp`] are networks, computers and TCP between them, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
+//! element, [`net`], [`host`], [`tcp`] and [`quic`] are networks,
+//! computers, and TCP and QUIC between them, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
 //! faults by seed, [`agenda`] orders time and [`random`] is the only source of chance.
 //!
 //! Time is whole nanoseconds and rates are whole bits per second; remainders are carried, and no
@@ -23,6 +24,8 @@ pub mod host;
 pub mod modem;
 pub mod net;
 pub mod pair;
+pub mod pattern;
+pub mod quic;
 pub mod random;
 pub mod report;
 pub mod scenario;
@@ -34,6 +37,7 @@ pub mod table;
 pub mod tcp;
 pub mod terminal;
 pub mod trace;
+pub mod window;
 
 pub use element::{Element, End, Unit, Usage};
 pub use pair::{Pair, PairReport};
@@ -41,3 +45,4 @@ pub use random::Random;
 pub use serial::{LineModel, Serial};
 pub use store::{MemoryFile, MemorySink, MemorySource};
 pub use trace::Recorder;
+pub use window::Window;

@@ -7,12 +7,18 @@
 //! The doors are used exactly as the real loop uses them: writes are small and are taken in part,
 //! bytes that an engine does not take wait in the port, timers run when they are due. Time jumps
 //! from one event to the next, so a transfer of an hour takes a moment.
+//!
+//! Over an element that carries datagrams, one that an engine lends is offered whole and one that
+//! comes out is given whole; one that an engine does not take waits in the port, and those behind
+//! it in the element.
 
 use crate::agenda::Agenda;
-use crate::element::{Element, End, Usage};
+use crate::element::{Element, End, Unit, Usage};
+use crate::net::DATAGRAM_MAX;
 use crate::trace::Recorder;
+use crate::window::{Meter, Window};
 use wetstring_proto::engine::{Command, Cx, Engine, Event, Outcome, Status};
-use wetstring_proto::file::Store;
+use wetstring_proto::file::{Request, Store};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::{Duration, Instant};
 
@@ -38,6 +44,8 @@ pub enum Stop {
     EventLimit,
     /// Something kept on happening at one moment: timers, requests, bytes.
     Storm,
+    /// What was to be measured is.
+    Measured,
 }
 
 impl std::fmt::Display for Stop {
@@ -48,6 +56,7 @@ impl std::fmt::Display for Stop {
             Self::TimeLimit => "the virtual time came to its limit",
             Self::EventLimit => "the number of events came to its limit",
             Self::Storm => "something does not let the time go on",
+            Self::Measured => "what was to be measured is",
         })
     }
 }
@@ -68,6 +77,7 @@ pub struct Pair<'a> {
     port_buffer: usize,
     time_limit: Duration,
     event_limit: u64,
+    meter: Option<Meter>,
 }
 
 impl std::fmt::Debug for Pair<'_> {
@@ -98,6 +108,8 @@ pub struct SideReport {
     pub files_skipped: u64,
     /// What the line carried of what it sent.
     pub usage: Usage,
+    /// Bytes that its store was given.
+    pub written: u64,
 }
 
 /// What became of a run.
@@ -113,6 +125,8 @@ pub struct PairReport {
     pub ended_at: Instant,
     /// How many different moments there were.
     pub events: u64,
+    /// Bytes that both stores were given in the window, if it was over before the run was.
+    pub window_bytes: Option<u64>,
 }
 
 impl PairReport {
@@ -152,7 +166,15 @@ impl<'a> Pair<'a> {
             port_buffer: PORT_BYTES,
             time_limit: Duration::from_secs(86_400),
             event_limit: 100_000_000,
+            meter: None,
         }
+    }
+
+    /// Measures what arrives between two moments, and ends the run with the second.
+    #[must_use]
+    pub fn window(mut self, window: Window) -> Self {
+        self.meter = Some(Meter::new(window));
+        self
     }
 
     /// Bytes that a port takes or gives at a time; 64 unless set.
@@ -191,6 +213,9 @@ impl<'a> Pair<'a> {
         recorder: &mut Recorder,
     ) -> PairReport {
         let mut sides = [Side::new(End::A, "A", a), Side::new(End::B, "B", b)];
+        if self.element.unit() == Unit::Datagrams {
+            self.port_buffer = DATAGRAM_MAX;
+        }
         let mut now = Instant::ZERO;
         let mut events = 0;
         let mut stuck = 0;
@@ -206,6 +231,12 @@ impl<'a> Pair<'a> {
                 break Stop::Over;
             }
             let Some(next) = self.next(&sides) else { break Stop::Stalled };
+            if let Some(meter) = &mut self.meter {
+                meter.pass(next, sides.iter().map(|side| side.report.written).sum());
+                if meter.is_over() {
+                    break Stop::Measured;
+                }
+            }
             if next > Instant::ZERO + self.time_limit {
                 now = Instant::ZERO + self.time_limit;
                 break Stop::TimeLimit;
@@ -232,7 +263,8 @@ impl<'a> Pair<'a> {
         let sides = sides.map(|side| side.report);
         let settled = sides.iter().map(|side| side.settled_at).reduce(|a, b| Some(a?.max(b?)));
         let elapsed = settled.flatten().unwrap_or(now).since(Instant::ZERO);
-        PairReport { stop, sides, elapsed, ended_at: now, events }
+        let window_bytes = self.meter.and_then(|meter| meter.bytes());
+        PairReport { stop, sides, elapsed, ended_at: now, events, window_bytes }
     }
 
     fn act(&mut self, sides: &mut [Side<'_>; 2], now: Instant, act: Act, recorder: &mut Recorder) {
@@ -284,7 +316,11 @@ impl<'a> Pair<'a> {
             sooner(side.engine.deadline());
             sooner(self.element.room(side.end).filter(|_| side.held_back));
             // A port that is full does not take more; the engine will move on by other means.
-            sooner(self.element.next(side.end).filter(|_| side.held < self.port_buffer));
+            let room = match self.element.unit() {
+                Unit::Bytes => side.held < self.port_buffer,
+                Unit::Datagrams => side.held == 0,
+            };
+            sooner(self.element.next(side.end).filter(|_| room));
         }
         next
     }
@@ -304,6 +340,7 @@ impl<'a> Side<'a> {
             files_verified: 0,
             files_skipped: 0,
             usage: Usage::default(),
+            written: 0,
         };
         Self { end, who, engine, store, inbox: Vec::new(), held: 0, held_back: false, report }
     }
@@ -318,6 +355,9 @@ impl<'a> Side<'a> {
         let mut moved = false;
         while *calls <= CALLS_AT_ONE_TIME {
             let Some(request) = self.engine.request() else { break };
+            if let Request::Write { bytes, .. } = &request {
+                self.report.written += bytes.len() as u64;
+            }
             let reply = self.store.answer(request);
             let mut trace = recorder.of(self.who);
             self.engine.reply(&mut Cx { now, trace: &mut trace }, reply);
@@ -367,10 +407,13 @@ impl<'a> Side<'a> {
         let mut moved = false;
         loop {
             self.inbox.resize(port_buffer, 0);
-            let held = self.held;
-            let mut trace = recorder.of("line");
-            let mut cx = Cx { now, trace: &mut trace };
-            let came = element.emit(&mut cx, self.end, &mut self.inbox[held..]);
+            let came = if self.held == 0 || element.unit() == Unit::Bytes {
+                let mut trace = recorder.of("line");
+                let mut cx = Cx { now, trace: &mut trace };
+                element.emit(&mut cx, self.end, &mut self.inbox[self.held..])
+            } else {
+                0
+            };
             self.held += came;
             let waiting = &self.inbox[..self.held];
             if waiting.is_empty() {

@@ -343,7 +343,9 @@ fn results_do_not_depend_on_who_looks_when() {
     for text in [
         "ethernet:10M,load=10%-80%@100ms",
         "path:rate=1M,queue=5p,loss=2%,lossrun=3,jitter=3ms,reorder=5%@4ms,dup=3%,cross=50%",
-        "slotted:wideband,miss=5%,loss=1%",
+        "slotted:wideband,miss=5%,loss=1%,fragment=80@20%",
+        "nic:p1300 + ring:10M + nic:p1300,flip",
+        "udp over ring:1M,station=30us",
         "nic:3c500 + ethernet:10M,load=30% + path:rate=1M,delay=5ms,loss=1% + nic:3c500,flip",
         "path:rate=1M with host:send=1ms+10ns,receive=700us,write=300us,read=200us,wake=1ms",
     ] {

@@ -19,7 +19,13 @@ fn texts_are_read_and_written() {
         "path:rate=1M,queue=32K,loss=1%,lossrun=8,jitter=5ms,reorder=1%@5ms,dup=0.01%,cross=60%,\
          overhead=20,mtu=1500,dir=fwd,seed=3",
         "slotted:frame=21220us,capacity=3006,reserve=600ms,delay=270ms,miss=2%,queue=64K,\
-         collapse=10s,overhead=4,loss=0.5%,seed=2",
+         collapse=10s,overhead=4,fragment=1476@25%,loss=0.5%,seed=2",
+        "ring:rate=10M",
+        "ring:rate=4M,hosts=12,station=500ns,overhead=3,mtu=4000",
+        "udp over path:rate=10M,delay=10ms",
+        "ip over nic:send=1ms,receive=0s + ring:rate=10M + nic:send=1ms,receive=0s,flip with \
+         host-a:wake=1ms",
+        "quic:window=1M,payload=1200,cc=bbr,seed=4 over path:rate=10M,delay=10ms",
         "nic:send=0s+4049ns,receive=0s+4116ns,rearm=100us,shared",
         "nic:send=1ms,receive=1ms+1500ps,wire=3M,flip",
         "nic:send=1ms,receive=0s + ethernet:10M + nic:send=1ms,receive=0s,flip",
@@ -42,6 +48,11 @@ fn texts_are_read_and_written() {
     same("slotted:wideband", "slotted:frame=21.22ms,capacity=3006,reserve=600ms,delay=270ms");
     same("tcp:nagle over path", "tcp over path");
     same("path:loss=1e-3", "path:loss=0.1%");
+    same(
+        "path:8M,queue=rtt,reorder=1%@rtt/4,rtt=100ms",
+        "path:8M,delay=50ms,queue=100000,reorder=1%@25ms",
+    );
+    same("path:8M,rtt=1ms,queue=rtt", "path:8M,delay=500us,queue=30000");
     same("path with host:wake=1ms", "path with host-a:wake=1ms with host-b:wake=1ms");
 }
 
@@ -71,6 +82,21 @@ const ERRORS: &[(&str, &str)] = &[
     ("path:delay=3", "path: delay: expected a time such as 34ms (s, ms, us, ns), got `3`"),
     ("path:delay=3ms,delay=4ms", "path: delay: expected it once, got `delay=4ms`"),
     ("path:cross=30%", "path: cross: expected a rate to have a share of, got `30%`"),
+    (
+        "path:queue=rtt",
+        "path: queue: expected packets such as 20p, bytes such as 32K, or rtt, got `rtt`",
+    ),
+    (
+        "path:8M,reorder=1%@rtt",
+        "path: reorder: expected CHANCE@TIME such as 1%@5ms, or a part of a round trip: 1%@rtt/4, got `1%@rtt`",
+    ),
+    ("slotted:fragment=9", "slotted: fragment: expected BYTES@CHANCE such as 1476@25%, got `9`"),
+    ("ring:0", "ring: rate: expected a rate above 0 such as 10M, got `0`"),
+    ("quic:cc=x over path", "quic: cc: expected reno, cubic or bbr, got `x`"),
+    (
+        "quic: over path with host:wake=1ms",
+        "network: expected quic: without ` with host:`, for its hosts take no time, got `quic: over path with host:wake=1ms`",
+    ),
     ("path:dir=up", "path: dir: expected fwd, rev or both, got `up`"),
     ("slotted:frame=0s", "slotted: frame: expected a time above 0 such as 21.22ms, got `0s`"),
     ("slotted:miss=100%", "slotted: miss: expected a chance below 100%, got `100%`"),
@@ -85,13 +111,13 @@ const ERRORS: &[(&str, &str)] = &[
     ("nic:shared=yes", "nic: shared: expected the word alone, got `shared=yes`"),
     (
         "tcp:nagle over",
-        "network: expected ethernet:, path:, slotted:, nic: or line: with its words, got `tcp:nagle over`",
+        "network: expected ethernet:, path:, slotted:, nic:, ring: or line: with its words, got `tcp:nagle over`",
     ),
-    ("udp: over path", "network: expected tcp: before ` over `, got `udp:`"),
+    ("udx over path", "network: expected tcp:, quic:, udp or ip before ` over `, got `udx`"),
     ("tcp:cc=vegas over path", "tcp: cc: expected none, reno or cubic, got `vegas`"),
     (
         "tcp:window=1 over path",
-        "tcp: window: expected 64 bytes to 64M such as 32K, or 32K/8K (at A and at B), got `1`",
+        "tcp: window: expected 64 bytes to 1024M such as 32K, or 32K/8K (at A and at B), got `1`",
     ),
     (
         "tcp: over line:9600",
@@ -115,7 +141,10 @@ const ERRORS: &[(&str, &str)] = &[
         "host: tick: expected whole microseconds up to 10s, such as 10ms, got `1ns`",
     ),
     ("path with host:gather=5", "host: gather: expected COUNT@TIME such as 60@30ms, got `5`"),
-    ("", "network: expected ethernet:, path:, slotted:, nic: or line: with its words, got ``"),
+    (
+        "",
+        "network: expected ethernet:, path:, slotted:, nic:, ring: or line: with its words, got ``",
+    ),
 ];
 
 #[test]

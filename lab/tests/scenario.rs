@@ -190,3 +190,47 @@ fn the_scenarios_that_come_with_the_laboratory_run() {
     }
     assert!(count >= 4);
 }
+
+#[test]
+fn comparators_run_over_a_network_of_packets_and_are_measured_in_a_window() {
+    let text = |protocol: &str| {
+        format!(
+            "protocol = '{protocol}'\nline = 'udp over path:20M,rtt=30ms,queue=rtt'\n\
+             file = {{ made = 'pattern', bytes = 30000000 }}\n"
+        )
+    };
+    for protocol in ["tcp-reno", "tcp-cubic", "quic-reno", "quic-cubic", "quic-bbr"] {
+        let whole = run(&text(protocol));
+        assert_eq!((whole.ending, whole.bytes), (Ending::Done, 30_000_000), "{protocol}");
+        // 20 Mb/s less 52 of 1500 bytes.
+        assert_eq!(whole.limit_millicps, Some(2_413_333_333), "{protocol}");
+        let share = whole.efficiency(2_413_333_333);
+        assert!((90_000..101_000).contains(&share), "{protocol}: {share}");
+        let measured = run(&format!("{}measure = {{ from-rtts = 30, ms = 2000 }}", text(protocol)));
+        assert_eq!(measured.ending, Ending::Measured);
+        assert_eq!(measured.elapsed.as_millis(), 2000);
+        let share = measured.efficiency(2_413_333_333);
+        assert!((90_000..101_000).contains(&share), "{protocol}: {share}");
+        let text = text(protocol);
+        twice(|recorder| parse(&text).run(recorder)).unwrap_or_else(|bad| panic!("{bad}"));
+    }
+    assert!(
+        refused("line = 'udp over path:1M'").contains("expected an element that carries bytes")
+    );
+    assert_eq!(
+        refused("line = '9600'\nmeasure = { rtts = 3 }"),
+        "x.toml:2: measure: expected from-ms and ms: this line has no round trip that is known"
+    );
+    assert_eq!(
+        refused("protocol = 'tcp-reno'\nline = 'path:1M'\nmeasure = { from-ms = 3 }"),
+        "x.toml:3: measure: expected how long to measure, ms or rtts"
+    );
+}
+
+#[test]
+fn losses_and_headers_are_taken_off_what_a_path_can_carry() {
+    let text = "protocol = 'quic-bbr'\nline = 'path:10M,rtt=20ms,loss=1%'\n";
+    let scenario = parse(text);
+    // 1250000 x 1448/1500 x 0.99, in thousandths.
+    assert_eq!(scenario.limit_millicps().map(|cps| cps / 1000), Some(1_194_599));
+}

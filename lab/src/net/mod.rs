@@ -5,7 +5,10 @@
 //! | [`ethernet`] | a shared cable with carrier sense, collisions and the traffic of others |
 //! | [`path`] | a routed path: bottleneck, queue, delay, jitter, loss, reordering |
 //! | [`slotted`] | a satellite hop with reservations |
+//! | [`wideband`] | where the numbers of the Wideband network come from |
 //! | [`nic`] | a network interface that is deaf while it is busy |
+//! | [`ring`] | a token ring |
+//! | [`headers`] | the headers of IP and UDP before each datagram |
 //! | [`chain`] | several in a row |
 //!
 //! A whole network is one text (see [`Network`]):
@@ -19,17 +22,22 @@ pub mod chain;
 mod chance;
 pub mod ethernet;
 pub(crate) mod flight;
+pub mod headers;
 pub mod nic;
 pub mod path;
+pub mod ring;
 pub mod slotted;
 mod spec;
+pub mod wideband;
 pub(crate) mod words;
 
 pub use chain::{DATAGRAM_MAX, NetChain};
 pub use chance::Load;
 pub use ethernet::{Ethernet, EthernetModel};
+pub use headers::Headers;
 pub use nic::{Nic, NicModel};
 pub use path::{Path, PathModel, Queue, Reorder};
+pub use ring::{Ring, RingModel};
 pub use slotted::{Slotted, SlottedModel};
 pub use spec::{BadNetwork, Link, Network};
 pub use words::{BadNet, Cost};

@@ -13,11 +13,12 @@
 //! |---|---|---|
 //! | `rate=1.5M` | the bottleneck, bit/s; `1.5M/128k`: another from B to A; 0: no time at all | 0 |
 //! | `delay=34ms` | one way, after the bottleneck | 0 |
-//! | `queue=20p` | packets (`p`) or bytes (`32K`) that may wait, the one under way not counted | no limit |
+//! | `rtt=69ms` | both ways together: half of it is the delay | 0 |
+//! | `queue=20p` | packets (`p`) or bytes (`32K`) that may wait, the one under way not counted; `rtt`: what the bottleneck carries in twice the delay, but at least 20 packets of 1500 bytes | no limit |
 //! | `loss=0.1%` | chance of each packet to be lost behind the bottleneck | 0 |
 //! | `lossrun=8` | lost packets come in runs of this mean length (Gilbert) | 1 |
 //! | `jitter=5ms` | up to so much more delay, drawn for each packet; their order stays | 0 |
-//! | `reorder=1%@5ms` | chance of a packet to be held back for so long, and overtaken | none |
+//! | `reorder=1%@5ms` | chance of a packet to be held back for so long, and overtaken; `1%@rtt/4`: for a part of twice the delay | none |
 //! | `dup=0.01%` | chance of a packet to come twice | 0 |
 //! | `cross=60%` | share of the bottleneck that others' traffic asks for; `40%-90%@5s`: drawn anew every 5 s | 0 |
 //! | `overhead=20` | bytes of framing per packet on the bottleneck | 0 |
@@ -115,16 +116,29 @@ impl Default for PathModel {
 }
 
 const NAME: &str = "path";
-const KEYS: &str = "one of rate, delay, queue, loss, lossrun, jitter, reorder, dup, cross, \
+const KEYS: &str = "one of rate, delay, rtt, queue, loss, lossrun, jitter, reorder, dup, cross, \
                     overhead, mtu, dir, seed";
+/// What is said in round trips.
+const RTT: &str = "rtt";
+/// The least that a queue of one round trip holds.
+const LEAST_QUEUE_BYTES: u64 = 20 * 1500;
 
 impl FromStr for PathModel {
     type Err = BadNet;
 
     fn from_str(text: &str) -> Result<Self, BadNet> {
         let mut model = Self::default();
-        for word in words(NAME, text, Some("rate"))? {
-            model.set(&word)?;
+        let words = words(NAME, text, Some("rate"))?;
+        // What is said in round trips waits until the delay is known.
+        let in_round_trips = |word: &&Word<'_>| {
+            matches!(word.key, "queue" | "reorder")
+                && word.value().rsplit('@').next().is_some_and(|value| value.starts_with(RTT))
+        };
+        for word in words.iter().filter(|word| !in_round_trips(word)) {
+            model.set(word)?;
+        }
+        for word in words.iter().filter(in_round_trips) {
+            model.set_in_round_trips(word)?;
         }
         let rates = [Some(model.rate_bps), model.reverse_rate_bps];
         if model.cross.is_some() && rates.contains(&Some(0)) {
@@ -140,6 +154,7 @@ impl PathModel {
         match word.key {
             "rate" => (self.rate_bps, self.reverse_rate_bps) = word.rates()?,
             "delay" => self.delay = word.time()?,
+            RTT => self.delay = word.time()? / 2,
             "queue" => {
                 const QUEUE: &str = "packets such as 20p, or bytes such as 32K";
                 self.queue = match word.value().strip_suffix('p') {
@@ -176,6 +191,35 @@ impl PathModel {
             "seed" => self.seed = word.seed()?,
             _ => return Err(word.unknown(KEYS)),
         }
+        Ok(())
+    }
+
+    /// Both ways together, without the time at the bottleneck.
+    pub fn round_trip(&self) -> Duration {
+        self.delay * 2
+    }
+
+    /// What the bottleneck carries in a round trip, in bytes.
+    pub fn product_bytes(&self) -> u64 {
+        let bits = u128::from(self.rate_bps) * self.round_trip().as_nanos() / 1_000_000_000;
+        u64::try_from(bits / 8).unwrap_or(u64::MAX)
+    }
+
+    fn set_in_round_trips(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+        const QUEUE: &str = "packets such as 20p, bytes such as 32K, or rtt";
+        const REORDER: &str = "CHANCE@TIME such as 1%@5ms, or a part of a round trip: 1%@rtt/4";
+        if word.key == "queue" {
+            let is_whole = word.value() == RTT;
+            let bytes = self.product_bytes().max(LEAST_QUEUE_BYTES);
+            let fits = is_whole && bytes <= 1 << 30 && self.rate_bps > 0;
+            self.queue = fits.then_some(Queue::Bytes(bytes)).ok_or_else(|| word.bad(QUEUE))?;
+            return Ok(());
+        }
+        let parts = word.value().split_once('@').and_then(|(chance, by)| {
+            let part: u32 = by.strip_prefix("rtt/")?.parse().ok().filter(|part| *part > 0)?;
+            Some(Reorder { chance: super::words::chance(chance)?, by: self.round_trip() / part })
+        });
+        self.reorder = parts.ok_or_else(|| word.bad(REORDER))?;
         Ok(())
     }
 

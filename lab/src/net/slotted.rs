@@ -29,15 +29,20 @@
 //! | `queue=64K` | bytes that may wait in a direction; what is more is lost | 1024M | 1024M |
 //! | `collapse=10s` | a full queue brings the station down: all that waits and all that comes in this time is lost | no | no |
 //! | `overhead=0` | bytes of framing per packet | 0 | 0 |
+//! | `fragment=1476@25%` | a longer packet is cut in two before the channel; with this chance its second part asks anew, `reserve` later | no | no |
 //! | `loss=0.5%` | chance of each packet to be lost | 0 | 0 |
 //! | `seed=7` | where all chance comes from | 1 | 1 |
 //!
 //! Nine tenths of a second for each way: 600 ms, half a frame on average and one for itself, and
-//! 270 ms for the hop.
+//! 270 ms for the hop. Where the numbers come from: [`super::wideband`].
+//!
+//! A fragmented packet is whole when its last part has come, and lost if one part is.
 
 use super::chance::Coin;
 use super::flight::Flight;
-use super::words::{BadNet, Shown, ShownSize, Word, words};
+use super::headers::IP_BYTES;
+use super::wideband;
+use super::words::{BadNet, Shown, ShownSize, Word, chance, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
 use crate::serial::Probability;
@@ -65,6 +70,8 @@ pub struct SlottedModel {
     pub collapse: Option<Duration>,
     /// Bytes of framing per packet.
     pub overhead_bytes: u64,
+    /// Longer packets are cut in two, and the chance of the second part to ask anew.
+    pub fragment: Option<(u64, Probability)>,
     /// Chance that a packet is lost.
     pub loss: Probability,
     /// All chance comes from it.
@@ -82,6 +89,7 @@ impl Default for SlottedModel {
             queue_bytes: 1 << 30,
             collapse: None,
             overhead_bytes: 0,
+            fragment: None,
             loss: Probability::NEVER,
             seed: 1,
         }
@@ -90,7 +98,7 @@ impl Default for SlottedModel {
 
 const NAME: &str = "slotted";
 const KEYS: &str = "wideband first, or one of frame, capacity, reserve, delay, miss, queue, \
-                    collapse, overhead, loss, seed";
+                    collapse, overhead, fragment, loss, seed";
 
 impl FromStr for SlottedModel {
     type Err = BadNet;
@@ -113,10 +121,10 @@ impl SlottedModel {
     /// The Wideband network of RFC 1030.
     pub fn wideband() -> Self {
         Self {
-            frame: Duration::from_micros(21_220),
-            capacity_bytes: 3006,
-            reserve: Duration::from_millis(600),
-            delay: Duration::from_millis(270),
+            frame: wideband::FRAME,
+            capacity_bytes: wideband::frame_bytes(),
+            reserve: wideband::RESERVE,
+            delay: wideband::HOP,
             ..Self::default()
         }
     }
@@ -141,6 +149,14 @@ impl SlottedModel {
             "queue" => self.queue_bytes = word.size(0, 1 << 30)?,
             "collapse" => self.collapse = Some(word.time()?),
             "overhead" => self.overhead_bytes = word.size(0, 65_535)?,
+            "fragment" => {
+                const FRAGMENT: &str = "BYTES@CHANCE such as 1476@25%";
+                let parts = word.value().split_once('@').and_then(|(bytes, late)| {
+                    let bytes = bytes.parse().ok().filter(|n| (64..=65_535).contains(n))?;
+                    Some((bytes, chance(late)?))
+                });
+                self.fragment = Some(parts.ok_or_else(|| word.bad(FRAGMENT))?);
+            }
             "loss" => self.loss = word.chance()?,
             "seed" => self.seed = word.seed()?,
             _ => return Err(word.unknown(KEYS)),
@@ -172,6 +188,9 @@ impl fmt::Display for SlottedModel {
         if self.overhead_bytes != usual.overhead_bytes {
             write!(f, ",overhead={}", self.overhead_bytes)?;
         }
+        if let Some((bytes, late)) = self.fragment {
+            write!(f, ",fragment={bytes}@{}", Shown(late))?;
+        }
         if self.loss != usual.loss {
             write!(f, ",loss={}", Shown(self.loss))?;
         }
@@ -198,6 +217,8 @@ struct Way {
     request: (u64, u64),
     miss: Coin,
     loss: Coin,
+    /// The second part of a fragmented packet asks anew.
+    anew: Coin,
     /// Frames with something in them: (number, bytes), in order.
     frames: VecDeque<(u64, u64)>,
     waiting_bytes: u64,
@@ -225,6 +246,10 @@ impl Slotted {
                 request: (u64::MAX, 0),
                 miss: Coin::new(model.miss, stream("miss")),
                 loss: Coin::new(model.loss, stream("loss")),
+                anew: Coin::new(
+                    model.fragment.map_or(Probability::NEVER, |(_, late)| late),
+                    stream("fragment"),
+                ),
                 frames: VecDeque::new(),
                 waiting_bytes: 0,
                 down_until: 0,
@@ -297,6 +322,12 @@ impl Element for Slotted {
         way.count += 1;
         way.usage.bytes_in += len as u64;
         let size = len as u64 + self.model.overhead_bytes;
+        // The second part has a header of its own.
+        let parts = self.model.fragment.map(|(most, _)| most).filter(|most| len as u64 > *most);
+        let parts = parts.map(|most| {
+            let overhead = self.model.overhead_bytes;
+            (most + overhead, len as u64 - most + IP_BYTES as u64 + overhead)
+        });
         let number = now / self.frame;
         let late = way.steps(number);
         let lost = way.loss.toss();
@@ -329,12 +360,24 @@ impl Element for Slotted {
             way.waiting_bytes = 0;
         }
         if why.is_none() {
-            let wait = self.reserve.saturating_mul(late + 1);
-            let first = (number + 1).saturating_mul(self.frame).saturating_add(wait);
-            let place = way.place(first.div_ceil(self.frame), size, self.model.capacity_bytes);
-            let ends = (place + 1).saturating_mul(self.frame);
+            let frame = self.frame;
+            let capacity = self.model.capacity_bytes;
+            let carry = |way: &mut Way, late: u64, size: u64| {
+                let wait = self.reserve.saturating_mul(late + 1);
+                let first = (number + 1).saturating_mul(frame).saturating_add(wait);
+                let place = way.place(first.div_ceil(frame), size, capacity);
+                way.usage.bits += size * 8;
+                (place + 1).saturating_mul(frame)
+            };
+            let ends = match parts {
+                None => carry(way, late, size),
+                Some((first, second)) => {
+                    let anew = u64::from(way.anew.toss());
+                    let ends = carry(way, late, first);
+                    ends.max(carry(way, late + anew, second))
+                }
+            };
             way.flight.put(ends.saturating_add(self.delay), bytes);
-            way.usage.bits += size * 8;
             let busy = u128::from(way.usage.bits / 8) * u128::from(self.frame);
             let busy = busy / u128::from(self.model.capacity_bytes);
             way.usage.busy_ns = u64::try_from(busy).unwrap_or(u64::MAX);
@@ -374,6 +417,7 @@ impl Element for Slotted {
         for way in &mut self.ways {
             way.miss.never();
             way.loss.never();
+            way.anew.never();
         }
     }
 }

@@ -1,10 +1,12 @@
 //! A whole network as text.
 
+use super::headers::{Headers, IP_BYTES, UDP_BYTES};
 use super::words::BadNet;
 use super::{Ethernet, EthernetModel, NetChain, Nic, NicModel, Path, PathModel};
-use super::{Slotted, SlottedModel};
+use super::{Ring, RingModel, Slotted, SlottedModel};
 use crate::element::{Element, End};
 use crate::host::{HostModel, Hosted};
+use crate::quic::{Quic, QuicModel};
 use crate::serial::{BadLine, LineModel, Serial};
 use crate::tcp::{Tcp, TcpModel};
 use std::fmt;
@@ -21,6 +23,8 @@ pub enum Link {
     Slotted(SlottedModel),
     /// `nic:3c500`
     Nic(NicModel),
+    /// `ring:10M`
+    Ring(RingModel),
     /// `line:9600,delay=250ms`: a serial line. It stands alone and carries bytes.
     Line(LineModel),
 }
@@ -29,17 +33,22 @@ pub enum Link {
 /// at both ends.
 ///
 /// ```text
-/// [tcp:WORDS over ] LINK [ + LINK]... [ with host:WORDS]
-///                                     [ with host-a:WORDS] [ with host-b:WORDS]
+/// [CARRIER over ] LINK [ + LINK]... [ with host:WORDS]
+///                                   [ with host-a:WORDS] [ with host-b:WORDS]
 /// ```
 ///
-/// A link is `ethernet:`, `path:`, `slotted:` or `nic:` with its words, or `line:` alone. `host:` is
-/// for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
+/// A carrier is `tcp:` or `quic:` with its words, which carry bytes, or `udp` or `ip`, which put their
+/// headers before an engine's datagrams. A link is `ethernet:`, `path:`, `slotted:`, `nic:` or
+/// `ring:` with its words, or `line:` alone. `host:` is for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
 /// their chances differ although their seed is the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Network {
     /// TCP, if there is any.
     pub tcp: Option<TcpModel>,
+    /// QUIC, if there is any.
+    pub quic: Option<QuicModel>,
+    /// Bytes of headers before each datagram of an engine; 0 unless `udp` or `ip` stands there.
+    pub header_bytes: usize,
     /// What lies between, from A to B; at least one.
     pub links: Vec<Link>,
     /// The hosts at A and at B.
@@ -104,8 +113,12 @@ impl FromStr for Link {
             ("path", words) => Ok(Self::Path(words.parse()?)),
             ("slotted", words) => Ok(Self::Slotted(words.parse()?)),
             ("nic", words) => Ok(Self::Nic(words.parse()?)),
+            ("ring", words) => Ok(Self::Ring(words.parse()?)),
             ("line", words) => Ok(Self::Line(words.parse()?)),
-            _ => shape("ethernet:, path:, slotted:, nic: or line: with its words", text.trim()),
+            _ => shape(
+                "ethernet:, path:, slotted:, nic:, ring: or line: with its words",
+                text.trim(),
+            ),
         }
     }
 }
@@ -116,16 +129,24 @@ impl FromStr for Network {
     fn from_str(text: &str) -> Result<Self, BadNetwork> {
         let mut parts = text.split(" with ");
         let network = parts.next().unwrap_or("");
-        let (tcp, links) = match network.split_once(" over ") {
-            None => (None, network),
-            Some((stream, links)) => match kind(stream) {
-                ("tcp", words) => (Some(words.parse()?), links),
-                _ => return shape("tcp: before ` over `", stream),
-            },
+        let (mut tcp, mut quic, mut header_bytes) = (None, None, 0);
+        let links = match network.split_once(" over ") {
+            None => network,
+            Some((carrier, links)) => {
+                match kind(carrier) {
+                    ("tcp", words) => tcp = Some(words.parse()?),
+                    ("quic", words) => quic = Some(words.parse()?),
+                    ("udp", "") => header_bytes = UDP_BYTES,
+                    ("ip", "") => header_bytes = IP_BYTES,
+                    _ => return shape("tcp:, quic:, udp or ip before ` over `", carrier),
+                }
+                links
+            }
         };
+        let carried = tcp.is_some() || quic.is_some() || header_bytes > 0;
         let links = links.split(" + ").map(str::parse).collect::<Result<Vec<Link>, _>>()?;
         let serial = links.iter().filter(|link| matches!(link, Link::Line(_))).count();
-        if serial > 0 && (links.len() > 1 || tcp.is_some()) {
+        if serial > 0 && (links.len() > 1 || carried) {
             return shape("a line: alone, without tcp: and without ` + `", network);
         }
         let mut hosts = [None; 2];
@@ -143,7 +164,11 @@ impl FromStr for Network {
                 }
             }
         }
-        Ok(Self { tcp, links, hosts: hosts.map(Option::unwrap_or_default) })
+        if quic.is_some() && hosts.iter().any(Option::is_some) {
+            return shape("quic: without ` with host:`, for its hosts take no time", text);
+        }
+        let hosts = hosts.map(Option::unwrap_or_default);
+        Ok(Self { tcp, quic, header_bytes, links, hosts })
     }
 }
 
@@ -154,6 +179,7 @@ impl fmt::Display for Link {
             Self::Path(model) => model.fmt(f),
             Self::Slotted(model) => model.fmt(f),
             Self::Nic(model) => model.fmt(f),
+            Self::Ring(model) => model.fmt(f),
             Self::Line(model) => write!(f, "line:{model}"),
         }
     }
@@ -165,6 +191,14 @@ impl fmt::Display for Network {
         if let Some(tcp) = &self.tcp {
             write!(f, "{tcp} over ")?;
         }
+        if let Some(quic) = &self.quic {
+            write!(f, "{quic} over ")?;
+        }
+        f.write_str(match self.header_bytes {
+            UDP_BYTES => "udp over ",
+            IP_BYTES => "ip over ",
+            _ => "",
+        })?;
         for (index, link) in self.links.iter().enumerate() {
             let joint = if index == 0 { "" } else { " + " };
             write!(f, "{joint}{link}")?;
@@ -189,7 +223,13 @@ impl Network {
         if let Some(tcp) = &self.tcp {
             return Box::new(self.build_tcp(tcp));
         }
-        let below = self.build_links();
+        let mut below = self.build_links();
+        if let Some(quic) = &self.quic {
+            return Box::new(Quic::new(quic, below));
+        }
+        if self.header_bytes > 0 {
+            below = Box::new(Headers::new(below, self.header_bytes));
+        }
         if self.hosts == [HostModel::default(); 2] {
             return below;
         }
@@ -209,13 +249,16 @@ impl Network {
         if let Some(tcp) = &mut network.tcp {
             tcp.seed = seed;
         }
+        if let Some(quic) = &mut network.quic {
+            quic.seed = seed;
+        }
         for link in &mut network.links {
             match link {
                 Link::Ethernet(model) => model.seed = seed,
                 Link::Path(model) => model.seed = seed,
                 Link::Slotted(model) => model.seed = seed,
                 Link::Line(model) => model.seed = seed,
-                Link::Nic(_) => {}
+                Link::Nic(_) | Link::Ring(_) => {}
             }
         }
         network
@@ -238,6 +281,7 @@ impl Network {
                 Link::Slotted(model) => Box::new(Slotted::named(model, &named(2, "slotted"))),
                 Link::Line(model) => Box::new(Serial::named(model, &named(3, "line"))),
                 Link::Nic(model) => Box::new(Nic::new(model)),
+                Link::Ring(model) => Box::new(Ring::new(model)),
             });
         }
         if elements.len() == 1

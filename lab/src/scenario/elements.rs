@@ -10,6 +10,7 @@
 //! | `telnet:escape=1e` | a terminal server; the modem is at end A, see [`crate::terminal::telnet`] |
 //! | `flip 7171:` | the same the other way round |
 //! | `tcp:mss=1460 over ethernet:10M,load=30%` | TCP over a network, see [`crate::net::Network`] |
+//! | `udp over path:10M,rtt=69ms` | a network of packets, for engines of datagrams |
 //!
 //! A new kind of element is one more arm of [`part`]. The machines at both ends are put around what
 //! all elements make together; TCP has them inside, because its packets cost them time.
@@ -163,8 +164,8 @@ fn millicps(rate_bps: u64, bits: u64) -> Option<u64> {
 
 fn network(spec: &str, network: &Network, seed: u64, hosts: &mut Hosts) -> Result<Part, String> {
     let mut network = if spec.contains("seed=") { network.clone() } else { network.seeded(seed) };
-    let reliable = network.tcp.is_some();
-    if reliable {
+    let reliable = network.tcp.is_some() || network.quic.is_some();
+    if network.tcp.is_some() {
         for (of, host) in network.hosts.iter_mut().zip(hosts.iter_mut()) {
             let Some(host) = host.take() else { continue };
             if *of != HostModel::default() {
@@ -222,7 +223,15 @@ fn serial(spec: &str, model: &LineModel, name: &str, seed: u64) -> Part {
 }
 
 /// Makes all that these descriptions say, in a row from A to B, between these machines.
-pub fn stretch(specs: &[String], seed: u64, hosts: &Hosts) -> Result<Stretch, BadElement> {
+///
+/// `unit` is what has to come out of it. An element that carries datagrams stands alone: several of
+/// them in a row are one network.
+pub fn stretch(
+    specs: &[String],
+    seed: u64,
+    hosts: &Hosts,
+    unit: Unit,
+) -> Result<Stretch, BadElement> {
     let mut hosts = *hosts;
     let bad = |spec: &str, message: &str| BadElement {
         spec: spec.to_owned(),
@@ -235,8 +244,18 @@ pub fn stretch(specs: &[String], seed: u64, hosts: &Hosts) -> Result<Stretch, Ba
     for (index, spec) in specs.iter().enumerate() {
         let name = if index == 0 { "line".to_owned() } else { format!("line {}", index + 1) };
         let part = part(spec, &name, seed, &mut hosts)?;
-        if part.element.unit() != Unit::Bytes {
-            return Err(bad(spec, "expected an element that carries bytes, got datagrams"));
+        match (unit, part.element.unit()) {
+            (Unit::Bytes, Unit::Datagrams) => {
+                return Err(bad(spec, "expected an element that carries bytes, got datagrams"));
+            }
+            (Unit::Datagrams, Unit::Bytes) => {
+                let say = "expected a network of packets such as udp over path:10M, got bytes";
+                return Err(bad(spec, say));
+            }
+            (Unit::Datagrams, Unit::Datagrams) if specs.len() > 1 => {
+                return Err(bad(spec, "expected one network, its links joined with ` + `"));
+            }
+            _ => {}
         }
         row.push(part);
     }

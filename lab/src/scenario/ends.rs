@@ -1,6 +1,6 @@
 //! The two engines of a scenario, and their configurations by the names of the settings.
 
-use crate::element::End;
+use crate::element::{End, Unit};
 use wetstring_proto::settings::{BadSetting, Settings};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::{Engine, LineFacts, kermit, xymodem, zmodem};
@@ -46,6 +46,11 @@ impl Protocol {
         matches!(self, Self::Xymodem(variant) if !variant.is_batch())
     }
 
+    /// What it moves: bytes, or datagrams.
+    pub fn unit(self) -> Unit {
+        Unit::Bytes
+    }
+
     /// What stands in front of its settings' names.
     const fn prefix(self) -> &'static str {
         match self {
@@ -61,8 +66,8 @@ impl Protocol {
 pub(crate) struct Ends {
     protocol: Protocol,
     configs: [Config; 2],
-    /// No engine runs: there is nothing to set.
-    idle: bool,
+    /// No engine runs, but this: there is nothing to set.
+    idle: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,18 +91,18 @@ impl Ends {
                 Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
             }
         });
-        Self { protocol, configs, idle: false }
+        Self { protocol, configs, idle: None }
     }
 
-    /// Ends that nothing can be set of, for FTP.
-    pub(crate) fn idle(ports: [LineFacts; 2]) -> Self {
-        Self { idle: true, ..Self::new(Protocol::Kermit, ports) }
+    /// Ends that nothing can be set of, for a comparator of this name.
+    pub(crate) fn idle(name: &'static str, ports: [LineFacts; 2]) -> Self {
+        Self { idle: Some(name), ..Self::new(Protocol::Kermit, ports) }
     }
 
     /// Sets one of the settings of an end, by its name without the protocol in front.
     pub(crate) fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
-        if self.idle {
-            return Err("unknown setting, expected host: ftp has no others".to_owned());
+        if let Some(name) = self.idle {
+            return Err(format!("unknown setting, expected host: {name} has no others"));
         }
         let name = format!("{}.{key}", self.protocol.prefix());
         let config: &mut dyn SetByName = match &mut self.configs[end.index()] {

@@ -1,4 +1,4 @@
-//! FTP as comparator: a run without engines.
+//! FTP and the other comparators: a run without engines.
 
 use super::{Ending, Outcome, Scenario};
 use crate::element::{Element, End};
@@ -9,15 +9,16 @@ use wetstring_proto::engine::Outcome as EngineOutcome;
 use wetstring_proto::{Instant, Stats};
 
 impl Scenario {
-    /// The data connection over this element. What it moves are bytes of its own, as many as the
-    /// file has: nothing between two ends of TCP looks at them.
-    pub(super) fn run_ftp(&self, element: &mut dyn Element, recorder: &mut Recorder) -> Outcome {
-        let bytes = self.file.bytes.len() as u64;
-        let bulk = Bulk { time_limit: self.time_limit, ..Bulk::new(bytes) };
+    /// A stream of bytes over this element. What it moves are bytes of its own, as many as the file
+    /// has: nothing between two ends of TCP or QUIC looks at them.
+    pub(super) fn run_bare(&self, element: &mut dyn Element, recorder: &mut Recorder) -> Outcome {
+        let bytes = self.counted_bytes();
+        let bulk = Bulk { time_limit: self.time_limit, window: self.window, ..Bulk::new(bytes) };
         let report = bulk.run(element, &mut recorder.of("line"));
         let (stop, ending) = match report.stop {
             StopBulk::Done => (Stop::Over, Ending::Done),
             StopBulk::Stalled => (Stop::Stalled, Ending::Stopped(Stop::Stalled)),
+            StopBulk::Measured => (Stop::Measured, Ending::Measured),
             StopBulk::TimeLimit => (Stop::TimeLimit, Ending::Stopped(Stop::TimeLimit)),
             StopBulk::Damaged => (Stop::Over, Ending::Wrong),
         };
@@ -31,19 +32,23 @@ impl Scenario {
             files_verified: 0,
             files_skipped: 0,
             usage: element.usage(end),
+            written: if end == End::B { report.bytes } else { 0 },
         };
+        let report = PairReport {
+            stop,
+            sides: End::BOTH.map(side),
+            elapsed: report.elapsed,
+            ended_at,
+            events: report.events,
+            window_bytes: report.window_bytes,
+        };
+        let (bytes, elapsed) = self.measured(&report).unwrap_or((bytes, report.elapsed));
         Outcome {
             ending,
             bytes,
-            elapsed: report.elapsed,
+            elapsed,
             limit_millicps: self.limit_millicps,
-            report: PairReport {
-                stop,
-                sides: End::BOTH.map(side),
-                elapsed: report.elapsed,
-                ended_at,
-                events: report.events,
-            },
+            report,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }

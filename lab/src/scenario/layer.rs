@@ -22,6 +22,7 @@ pub struct Partial {
     pub(crate) sender: Option<BTreeMap<String, Spanned<Value>>>,
     pub(crate) receiver: Option<BTreeMap<String, Spanned<Value>>>,
     pub(crate) limits: Option<Limits>,
+    pub(crate) measure: Option<Spanned<Measure>>,
 }
 
 /// One description, or several.
@@ -58,6 +59,16 @@ pub(crate) struct File {
 pub(crate) struct Limits {
     pub(crate) time: Option<u64>,
     pub(crate) events: Option<u64>,
+}
+
+/// When throughput is measured, see [`crate::window`].
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(crate) struct Measure {
+    pub(crate) from_ms: u64,
+    pub(crate) from_rtts: u32,
+    pub(crate) ms: u64,
+    pub(crate) rtts: u32,
 }
 
 /// The key of an end that is no setting of its protocol.

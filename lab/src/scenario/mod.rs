@@ -17,16 +17,17 @@
 //!
 //! | key | meaning | unless given |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `ftp` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `netblt`; `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |
-//! | `file.corpus`, `file.made`, `file.path` | content: see [`crate::corpus`]; `random`, `zeros`, `text`, `ramp` or `runs`; a file | `made = "random"` |
+//! | `file.corpus`, `file.made`, `file.path` | content: see [`crate::corpus`]; `random`, `zeros`, `text`, `ramp`, `runs`, or `pattern`, which is kept nowhere and may have any length; a file | `made = "random"` |
 //! | `file.bytes` | length: the content is cut or repeated | the corpus's or file's own; 131072 |
 //! | `file.seed` | seed of made content | 1 |
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
+//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, whichever is more | the whole transfer |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
 //! What a file says can be overridden piece by piece: a [`Layer`] is any part of the above, and a
@@ -34,6 +35,7 @@
 //! the published tables work. Everything is checked before anything runs, and an error names the
 //! file, the line and the key.
 
+mod comparator;
 pub mod elements;
 mod ends;
 mod error;
@@ -42,6 +44,7 @@ mod ftp;
 mod layer;
 mod run;
 
+pub use comparator::Comparator;
 pub use elements::{BadElement, Stretch};
 pub use ends::Protocol;
 pub use error::BadScenario;
@@ -49,9 +52,11 @@ pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 
 use crate::corpus::Corpus;
-use crate::element::End;
+use crate::element::{End, Unit};
 use crate::host::HostModel;
+use crate::net::Network;
 use crate::store::{Content, MemoryFile};
+use crate::window::Window;
 use ends::Ends;
 use std::sync::Arc;
 use wetstring_proto::Duration;
@@ -69,9 +74,13 @@ pub fn no_files(path: &str) -> Result<Vec<u8>, String> {
 #[derive(Clone, Debug)]
 pub struct Scenario {
     protocol: Protocol,
-    /// Its bytes go as FTP has them, without an engine.
-    ftp: bool,
+    /// Its bytes go without an engine.
+    bare: Option<Bare>,
+    /// When throughput is measured.
+    window: Option<Window>,
     file: MemoryFile,
+    /// The file is this long, and its content follows from the place: it is kept nowhere.
+    pattern: Option<u64>,
     line: Vec<String>,
     ends: Ends,
     hosts: [Option<HostModel>; 2],
@@ -85,8 +94,32 @@ pub struct Scenario {
     has_chance: bool,
 }
 
-/// What `protocol` says for the data connection of FTP as comparator, see [`crate::tcp::Bulk`].
+/// What moves bytes without an engine, see [`crate::tcp::Bulk`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Bare {
+    /// The data connection of FTP, over a line that carries bytes.
+    Ftp,
+    /// A transport over a network of packets.
+    Transport(Comparator),
+}
+
+impl Bare {
+    fn of(name: &str) -> Option<Self> {
+        if name == FTP { Some(Self::Ftp) } else { Comparator::of(name).map(Self::Transport) }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ftp => FTP,
+            Self::Transport(comparator) => comparator.name(),
+        }
+    }
+}
+
+/// What `protocol` says for the data connection of FTP as comparator.
 const FTP: &str = "ftp";
+/// Content that follows from the place, see [`crate::pattern`].
+const PATTERN: &str = "pattern";
 /// Length of made content unless the scenario says so.
 const MADE_BYTES: u64 = 128 * 1024;
 /// The longest file: it is kept in memory.
@@ -116,31 +149,29 @@ impl Scenario {
     /// Makes a scenario from layers, of which the later ones win.
     pub fn resolve(layers: &[&Layer], load: Load<'_>) -> Result<Self, BadScenario> {
         let find = Finder(layers);
-        let protocol = match find.last(|part| part.protocol.as_ref()) {
-            None => Protocol::Kermit,
-            // No engine moves its bytes, but the scenario has to name one.
-            Some((_, value)) if value.get_ref() == FTP => Protocol::Kermit,
-            Some((layer, value)) => Protocol::of(value.get_ref()).ok_or_else(|| {
-                let names = Protocol::NAMES.join(", ");
-                layer.bad(value, "protocol", format!("expected one of {names}, {FTP}"))
-            })?,
-        };
+        let (protocol, bare) = find.protocol()?;
         let seed = find.last(|part| part.seed.as_ref()).map_or(1, |(_, seed)| *seed.get_ref());
         let Some((line_layer, line)) = find.last(|part| part.line.as_ref()) else {
             let layer = layers.first().map_or("scenario", |layer| layer.name());
             return Err(BadScenario::missing(layer, "line", "expected a line, such as \"9600\""));
         };
-        let specs = line.get_ref().specs();
+        let bad_line = |say: String| line_layer.bad(line, "line", say);
+        let mut specs = line.get_ref().specs();
+        let network = network_of(&specs);
+        if let (Some(Bare::Transport(comparator)), [spec]) = (bare, &mut specs[..]) {
+            *spec = comparator.over(spec).map_err(bad_line)?;
+        }
         let mut hosts = [None; 2];
         for layer in layers {
             layer.find_hosts(&mut hosts)?;
         }
-        let stretch = elements::stretch(&specs, seed, &hosts)
-            .map_err(|bad| line_layer.bad(line, "line", bad.to_string()))?;
-        let ftp =
-            find.last(|part| part.protocol.as_ref()).is_some_and(|(_, name)| name.get_ref() == FTP);
-        let mut ends =
-            if ftp { Ends::idle(stretch.ports) } else { Ends::new(protocol, stretch.ports) };
+        let unit = if bare.is_none() { protocol.unit() } else { Unit::Bytes };
+        let stretch = elements::stretch(&specs, seed, &hosts, unit)
+            .map_err(|bad| bad_line(bad.to_string()))?;
+        let mut ends = match bare {
+            Some(bare) => Ends::idle(bare.name(), stretch.ports),
+            None => Ends::new(protocol, stretch.ports),
+        };
         for layer in layers {
             layer.apply_ends(&mut ends)?;
         }
@@ -148,10 +179,15 @@ impl Scenario {
         let limits = |pick: fn(&layer::Limits) -> Option<u64>| {
             find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
         };
+        let (file, pattern) = find.file(load, bare.is_some())?;
+        let packets = matches!(bare, Some(Bare::Transport(_))) || unit == Unit::Datagrams;
+        let network = network.filter(|_| packets);
         Ok(Self {
             protocol,
-            ftp,
-            file: find.file(load)?,
+            bare,
+            window: find.window(network.as_ref())?,
+            file,
+            pattern,
             line: specs,
             ends,
             hosts,
@@ -159,7 +195,10 @@ impl Scenario {
             port_bytes: usize::from(port).max(1),
             time_limit: Duration::from_secs(limits(|l| l.time).unwrap_or(86_400)),
             event_limit: limits(|l| l.events).unwrap_or(100_000_000),
-            limit_millicps: stretch.limit_millicps,
+            limit_millicps: match &network {
+                Some(network) => comparator::limit_millicps(network),
+                None => stretch.limit_millicps,
+            },
             has_chance: stretch.has_chance,
         })
     }
@@ -177,12 +216,12 @@ impl Scenario {
         self.ends.set(end, key, value)
     }
 
-    /// The name of what moves the file: a protocol's, or `ftp`.
+    /// The name of what moves the file: a protocol's, or a comparator's.
     pub fn protocol_name(&self) -> &'static str {
-        if self.ftp { FTP } else { self.protocol.name() }
+        self.bare.map_or(self.protocol.name(), Bare::name)
     }
 
-    /// The protocol; of no meaning for FTP, which is run without engines.
+    /// The protocol; of no meaning for comparators, which are run without engines.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
@@ -192,7 +231,7 @@ impl Scenario {
         &self.line
     }
 
-    /// The file that is moved.
+    /// The file that is moved; without its content where that is a pattern.
     pub fn file(&self) -> &MemoryFile {
         &self.file
     }
@@ -216,6 +255,9 @@ impl Scenario {
     /// File bytes as a receiver on a system with CR LF line ends counts them: a line feed of a
     /// text is two.
     pub fn counted_bytes(&self) -> u64 {
+        if let Some(len) = self.pattern {
+            return len;
+        }
         let bytes = &self.file.bytes;
         let lines = match self.file.kind {
             FileKind::Text => bytes.split(|byte| *byte == b'\n').count() - 1,
@@ -233,7 +275,60 @@ impl<'a> Finder<'a> {
         self.0.iter().rev().find_map(|layer| Some((*layer, pick(layer.partial())?)))
     }
 
-    fn file(&self, load: Load<'_>) -> Result<MemoryFile, BadScenario> {
+    /// The protocol and, if it is none of ours, what moves the bytes instead.
+    fn protocol(&self) -> Result<(Protocol, Option<Bare>), BadScenario> {
+        let Some((layer, value)) = self.last(|part| part.protocol.as_ref()) else {
+            return Ok((Protocol::Kermit, None));
+        };
+        // No engine moves its bytes, but the scenario has to name one.
+        if let Some(bare) = Bare::of(value.get_ref()) {
+            return Ok((Protocol::Kermit, Some(bare)));
+        }
+        let protocol = Protocol::of(value.get_ref()).ok_or_else(|| {
+            let (names, others) = (Protocol::NAMES.join(", "), Comparator::NAMES.join(", "));
+            layer.bad(value, "protocol", format!("expected one of {names}, {FTP}, {others}"))
+        })?;
+        Ok((protocol, None))
+    }
+
+    /// When throughput is measured, on a line that is this network.
+    fn window(&self, network: Option<&Network>) -> Result<Option<Window>, BadScenario> {
+        let Some((layer, value)) = self.last(|part| part.measure.as_ref()) else {
+            return Ok(None);
+        };
+        let measure = value.get_ref();
+        let round_trip = network.map(comparator::round_trip);
+        if measure.from_rtts + measure.rtts > 0 && round_trip.is_none() {
+            let say = "expected from-ms and ms: this line has no round trip that is known";
+            return Err(layer.bad(value, "measure", say.to_owned()));
+        }
+        let round_trip = round_trip.unwrap_or_default();
+        let from = Duration::from_millis(measure.from_ms) + round_trip * measure.from_rtts;
+        let len = Duration::from_millis(measure.ms).max(round_trip * measure.rtts);
+        if len.is_zero() {
+            let say = "expected how long to measure, ms or rtts";
+            return Err(layer.bad(value, "measure", say.to_owned()));
+        }
+        Ok(Some(Window { from, to: from + len }))
+    }
+
+    /// The file, and its length if it has a pattern for content. Bytes that go without an engine
+    /// are a pattern always.
+    fn file(&self, load: Load<'_>, bare: bool) -> Result<(MemoryFile, Option<u64>), BadScenario> {
+        let made = self.last(|part| part.file.as_ref()?.made.as_ref());
+        let bytes = self.last(|part| part.file.as_ref()?.bytes.as_ref());
+        let bytes = bytes.map(|(_, bytes)| *bytes.get_ref());
+        if made.is_some_and(|(_, made)| made.get_ref() == PATTERN) {
+            let name = self.last(|part| part.file.as_ref()?.name.as_ref());
+            let file = MemoryFile::new(name.map_or(PATTERN, |(_, name)| name.get_ref()), []);
+            return Ok((file, Some(bytes.unwrap_or(MADE_BYTES))));
+        }
+        let file = self.kept_file(load)?;
+        let len = file.bytes.len() as u64;
+        Ok((file, bare.then_some(len)))
+    }
+
+    fn kept_file(&self, load: Load<'_>) -> Result<MemoryFile, BadScenario> {
         let part = |pick: fn(&'a layer::File) -> Option<&'a toml::Spanned<String>>| {
             self.last(|part| part.file.as_ref().and_then(pick))
         };
@@ -267,7 +362,7 @@ impl<'a> Finder<'a> {
                     (corpus.name().into(), fit(whole, bytes))
                 } else if let Some(value) = &file.made {
                     made(value.get_ref()).ok_or_else(|| {
-                        let say = "expected random, zeros, text, ramp or runs".to_owned();
+                        let say = "expected random, zeros, text, ramp, runs or pattern".to_owned();
                         layer.bad(value, "file.made", say)
                     })?
                 } else if let Some(value) = &file.path {
@@ -284,6 +379,14 @@ impl<'a> Finder<'a> {
         let kind = if text { FileKind::Text } else { FileKind::Binary };
         Ok(MemoryFile { kind, ..MemoryFile::new(&name, content) })
     }
+}
+
+/// The line as a network of packets, if it is one.
+fn network_of(specs: &[String]) -> Option<Network> {
+    let [spec] = specs else { return None };
+    let network: Network = spec.parse().ok()?;
+    let line = network.links.iter().any(|link| matches!(link, crate::net::Link::Line(_)));
+    (!line).then_some(network)
 }
 
 /// Made content of one of the kinds.

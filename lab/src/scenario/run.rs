@@ -1,8 +1,9 @@
 //! A run of a scenario, and what became of it.
 
 use super::{Scenario, elements};
-use crate::element::End;
+use crate::element::{End, Unit};
 use crate::pair::{Pair, PairReport, Stop};
+use crate::pattern::{PatternSink, PatternSource};
 use crate::store::{MemorySink, MemorySource};
 use crate::trace::Recorder;
 use std::fmt;
@@ -15,6 +16,8 @@ use wetstring_proto::file::FileKind;
 pub enum Ending {
     /// Both ends are done, and the receiver has what the sender had.
     Done,
+    /// What was to be measured is; the transfer was still going on.
+    Measured,
     /// An end failed: the first to do so, and why.
     Failed(End, Failure),
     /// The run was stopped.
@@ -28,6 +31,7 @@ impl fmt::Display for Ending {
         let who = |end| if end == End::A { "sender" } else { "receiver" };
         match self {
             Self::Done => f.write_str("done"),
+            Self::Measured => f.write_str("measured"),
             Self::Failed(end, failure) => write!(f, "the {} failed: {failure}", who(*end)),
             Self::Stopped(stop) => write!(f, "stopped: {stop}"),
             Self::Wrong => f.write_str("the receiver's file differs from the sender's"),
@@ -40,9 +44,9 @@ impl fmt::Display for Ending {
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// File bytes, as [`Scenario::counted_bytes`] has them.
+    /// File bytes, as [`Scenario::counted_bytes`] has them; those of the window if there is one.
     pub bytes: u64,
-    /// From the start to when both ends knew the outcome.
+    /// From the start to when both ends knew the outcome; or how long the window is.
     pub elapsed: Duration,
     /// What the line can carry, as [`Scenario::limit_millicps`] has it.
     pub limit_millicps: Option<u64>,
@@ -53,9 +57,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the file arrived as it was.
+    /// Whether the file arrived as it was, or what was to be measured is.
     pub fn is_done(&self) -> bool {
-        self.ending == Ending::Done
+        matches!(self.ending, Ending::Done | Ending::Measured)
     }
 
     /// File bytes per second, in thousandths.
@@ -99,43 +103,67 @@ fn per(amount: u64, unit: u128, by: u128) -> u64 {
 impl Scenario {
     /// Runs it. The same scenario gives the same outcome and the same trace, whenever and wherever.
     pub fn run(&self, recorder: &mut Recorder) -> Outcome {
-        let stretch = elements::stretch(&self.line, self.seed, &self.hosts);
+        let stretch = elements::stretch(&self.line, self.seed, &self.hosts, self.unit());
         let mut element = stretch.expect("elements that were checked when it was read").element;
-        if self.ftp {
-            return self.run_ftp(element.as_mut(), recorder);
+        if self.bare.is_some() {
+            return self.run_bare(element.as_mut(), recorder);
         }
-        let mut sender = self.ends.sender();
-        let mut receiver = self.ends.receiver();
-        let (mut source, mut sink) = (MemorySource::one(self.file.clone()), MemorySink::new());
-        let report = Pair::new(element.as_mut())
+        let mut pair = Pair::new(element.as_mut())
             .port_buffer(self.port_bytes)
             .time_limit(self.time_limit)
-            .event_limit(self.event_limit)
-            .run((sender.as_mut(), &mut source), (receiver.as_mut(), &mut sink), recorder);
+            .event_limit(self.event_limit);
+        if let Some(window) = self.window {
+            pair = pair.window(window);
+        }
+        let (report, ending) = self.run_pair(pair, recorder);
+        let whole = (self.counted_bytes(), report.elapsed);
+        let (bytes, elapsed) = self.measured(&report).unwrap_or(whole);
         Outcome {
-            ending: self.ending(&report, &sink),
-            bytes: self.counted_bytes(),
-            elapsed: report.elapsed,
+            ending,
+            bytes,
+            elapsed,
             limit_millicps: self.limit_millicps,
             report,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }
 
-    fn ending(&self, report: &PairReport, sink: &MemorySink) -> Ending {
-        let failures = End::BOTH.into_iter().filter_map(|end| {
-            let side = &report.sides[end.index()];
-            match side.outcome {
-                Some(EngineOutcome::Failed(failure)) => Some((side.settled_at, end, failure)),
-                _ => None,
-            }
-        });
-        if let Some((_, end, failure)) = failures.min_by_key(|(at, ..)| *at) {
-            return Ending::Failed(end, failure);
+    /// Runs the engines between their stores.
+    fn run_pair(&self, pair: Pair<'_>, recorder: &mut Recorder) -> (PairReport, Ending) {
+        let (mut sender, mut receiver) = (self.ends.sender(), self.ends.receiver());
+        let (sender, receiver) = (sender.as_mut(), receiver.as_mut());
+        if let Some(len) = self.pattern {
+            let (mut source, mut sink) =
+                (PatternSource::new(&self.file.name, len), PatternSink::new());
+            let report = pair.run((sender, &mut source), (receiver, &mut sink), recorder);
+            let ending = match ending(&report) {
+                _ if sink.is_wrong() => Ending::Wrong,
+                Ending::Done if !sink.has_all(len) => Ending::Wrong,
+                ending => ending,
+            };
+            return (report, ending);
         }
-        if !report.is_done() {
-            return Ending::Stopped(report.stop);
-        }
+        let (mut source, mut sink) = (MemorySource::one(self.file.clone()), MemorySink::new());
+        let report = pair.run((sender, &mut source), (receiver, &mut sink), recorder);
+        let ending = match ending(&report) {
+            Ending::Done if !self.is_same(&sink) => Ending::Wrong,
+            ending => ending,
+        };
+        (report, ending)
+    }
+
+    /// What has to lie between the two ends.
+    fn unit(&self) -> Unit {
+        if self.bare.is_some() { Unit::Bytes } else { self.protocol.unit() }
+    }
+
+    /// Bytes and time of the window, if there is one and the run went through it.
+    pub(super) fn measured(&self, report: &PairReport) -> Option<(u64, Duration)> {
+        Some((report.window_bytes?, self.window?.len()))
+    }
+
+    /// Whether the receiver has what the sender had.
+    fn is_same(&self, sink: &MemorySink) -> bool {
         let source = &self.file.bytes;
         let same = |received: &[u8]| match self.file.kind {
             _ if self.protocol.pads() => {
@@ -145,11 +173,29 @@ impl Scenario {
             FileKind::Text => lines(received).eq(lines(source)),
             FileKind::Binary => received == &**source,
         };
-        match sink.received() {
-            [file] if file.complete && same(&file.bytes) => Ending::Done,
-            _ => Ending::Wrong,
-        }
+        matches!(sink.received(), [file] if file.complete && same(&file.bytes))
     }
+}
+
+/// How both engines see it.
+fn ending(report: &PairReport) -> Ending {
+    let failures = End::BOTH.into_iter().filter_map(|end| {
+        let side = &report.sides[end.index()];
+        match side.outcome {
+            Some(EngineOutcome::Failed(failure)) => Some((side.settled_at, end, failure)),
+            _ => None,
+        }
+    });
+    if let Some((_, end, failure)) = failures.min_by_key(|(at, ..)| *at) {
+        return Ending::Failed(end, failure);
+    }
+    if report.stop == Stop::Measured {
+        return Ending::Measured;
+    }
+    if !report.is_done() {
+        return Ending::Stopped(report.stop);
+    }
+    Ending::Done
 }
 
 /// A text without the difference between LF and CR LF.

@@ -7,6 +7,8 @@
 //! connection is not part of it, nor of the rates that FTP programs report.
 
 use crate::element::{Element, End};
+use crate::pattern::Pattern;
+use crate::window::{Meter, Window};
 use wetstring_proto::{Cx, Duration, Instant, Trace};
 
 /// Bytes in one direction, as many and as fast as they go.
@@ -18,6 +20,8 @@ pub struct Bulk {
     pub bytes: u64,
     /// When to give up.
     pub time_limit: Duration,
+    /// When to measure; the run ends with it.
+    pub window: Option<Window>,
 }
 
 /// Why a bulk transfer ended.
@@ -29,6 +33,8 @@ pub enum StopBulk {
     Stalled,
     /// The time is over.
     TimeLimit,
+    /// What was to be measured is.
+    Measured,
     /// Other bytes have come than were sent.
     Damaged,
 }
@@ -44,6 +50,8 @@ pub struct BulkReport {
     pub elapsed: Duration,
     /// How many different moments there were.
     pub events: u64,
+    /// Bytes that were read in the window, if it was over before the run was.
+    pub window_bytes: Option<u64>,
 }
 
 impl BulkReport {
@@ -62,21 +70,20 @@ impl BulkReport {
 
 /// Bytes that are offered at a time.
 const CHUNK: usize = 1 << 15;
-/// A prime, so that a lost or doubled packet of any usual length shows.
-const PERIOD: usize = 65_521;
 
 impl Bulk {
     /// A transfer from A to B of so many bytes, of a day at most.
     pub fn new(bytes: u64) -> Self {
-        Self { from: End::A, bytes, time_limit: Duration::from_secs(86_400) }
+        Self { from: End::A, bytes, time_limit: Duration::from_secs(86_400), window: None }
     }
 
     /// Runs it over an element that carries bytes. Every byte that comes is compared.
     pub fn run(&self, element: &mut dyn Element, trace: &mut dyn Trace) -> BulkReport {
-        let mut run = Run { bulk: *self, pattern: pattern(), sent: 0, came: 0 };
+        let mut run = Run { bulk: *self, pattern: Pattern::new(), sent: 0, came: 0 };
         let mut into = vec![0; CHUNK];
         let mut now = Instant::ZERO;
         let mut events = 0;
+        let mut meter = self.window.map(Meter::new);
         let stop = loop {
             events += 1;
             if !run.exchange(&mut Cx { now, trace: &mut *trace }, element, &mut into) {
@@ -88,24 +95,31 @@ impl Bulk {
             let room = element.room(self.from).filter(|_| run.sent < self.bytes);
             let inside = End::BOTH.into_iter().filter_map(|end| element.next(end));
             let Some(next) = inside.chain(room).min() else { break StopBulk::Stalled };
+            if let Some(meter) = &mut meter {
+                meter.pass(next, run.came);
+                if meter.is_over() {
+                    break StopBulk::Measured;
+                }
+            }
             if next > Instant::ZERO + self.time_limit {
                 break StopBulk::TimeLimit;
             }
             now = now.max(next);
         };
-        BulkReport { stop, bytes: run.came, elapsed: now.since(Instant::ZERO), events }
+        let window_bytes = meter.and_then(|meter| meter.bytes());
+        BulkReport {
+            stop,
+            bytes: run.came,
+            elapsed: now.since(Instant::ZERO),
+            events,
+            window_bytes,
+        }
     }
-}
-
-/// A byte's value follows from its place, so that what comes can be checked.
-fn pattern() -> Vec<u8> {
-    let value = |place: usize| ((place % PERIOD) as u32).wrapping_mul(0x9e37_79b1).to_be_bytes();
-    (0..PERIOD + CHUNK).map(|place| value(place)[0]).collect()
 }
 
 struct Run {
     bulk: Bulk,
-    pattern: Vec<u8>,
+    pattern: Pattern,
     sent: u64,
     came: u64,
 }
@@ -115,14 +129,13 @@ impl Run {
     fn exchange(&mut self, cx: &mut Cx<'_>, element: &mut dyn Element, into: &mut [u8]) -> bool {
         loop {
             let want = (self.bulk.bytes - self.sent).min(CHUNK as u64) as usize;
-            let place = (self.sent % PERIOD as u64) as usize;
-            let chunk = &self.pattern[place..place + want];
+            let chunk = self.pattern.at(self.sent, want);
             let taken = if want == 0 { 0 } else { element.offer(cx, self.bulk.from, chunk) };
             self.sent += taken as u64;
             let len = element.emit(cx, self.bulk.from.other(), into);
-            let place = (self.came % PERIOD as u64) as usize;
+            let right = self.pattern.is(self.came, &into[..len]);
             self.came += len as u64;
-            if into[..len] != self.pattern[place..place + len] || self.came > self.sent {
+            if !right || self.came > self.sent {
                 return false;
             }
             if taken + len == 0 {

@@ -87,11 +87,11 @@ fn pair<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[T; 2]>
 
 impl TcpModel {
     fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
-        const SIZES: &str = "64 bytes to 64M such as 32K, or 32K/8K (at A and at B)";
+        const SIZES: &str = "64 bytes to 1024M such as 32K, or 32K/8K (at A and at B)";
         const TIMES: &str = "a time such as 200ms, off, or 200ms/50ms (at A and at B)";
         let sizes = || {
             let read = |text: &str| {
-                let size = size(text).filter(|size| (64..=1 << 26).contains(size))?;
+                let size = size(text).filter(|size| (64..=1 << 30).contains(size))?;
                 usize::try_from(size).ok()
             };
             pair(word.value(), read).ok_or_else(|| word.bad(SIZES))

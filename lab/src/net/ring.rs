@@ -1,0 +1,260 @@
+//! A token ring: a frame goes when the token comes by.
+//!
+//! ```text
+//!        A ----> .. hosts .. ----> B
+//!        ^                         |
+//!        +------ .. hosts .. <-----+        the token and all frames go round one way
+//! ```
+//!
+//! Two stations of ours stand opposite each other, so that what one sends passes half of the hosts
+//! before the other has it. An idle ring's token goes round and round; a station that has a frame
+//! takes it when it comes by, sends one frame, takes the frame off the ring when it has come round,
+//! and passes the token on. Nothing collides, nothing is lost, and nobody sends twice in a row
+//! while the other has something.
+//!
+//! The Proteon ProNET-10 of RFC 1030 §5: 10 Mb/s, about 40 hosts, an MTU of 2046 bytes, negligible
+//! loss. How long a bit takes from host to host, and what a frame has besides its packet, is not
+//! stated. Words, after `ring:`
+//!
+//! | word | meaning | unless given | source |
+//! |---|---|---|---|
+//! | `rate=10M` | bit/s | 10M | RFC 1030 §5 |
+//! | `hosts=40` | stations on the ring | 40 | RFC 1030 §5 |
+//! | `station=1us` | from a station to the next one: cable and repeater | 1 us | assumed |
+//! | `overhead=7` | bytes of framing: addresses, delimiters, parity | 7 | assumed |
+//! | `mtu=2046` | longer packets are lost | 2046 | RFC 1030 §5 |
+//!
+//! The cards and hosts, which are what limits a transfer here, are `nic:p1300`.
+
+use super::flight::{Flight, Wire};
+use super::words::{BadNet, Shown, ShownRate, Word, words};
+use crate::element::{Element, End, Unit, Usage};
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
+
+/// A token ring, described. See the [module](self).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RingModel {
+    /// Bit/s.
+    pub rate_bps: u64,
+    /// Stations, ours included.
+    pub hosts: u32,
+    /// From one station to the next.
+    pub station: Duration,
+    /// Bytes of framing per packet.
+    pub overhead_bytes: u64,
+    /// Longest packet in bytes.
+    pub mtu_bytes: u64,
+}
+
+impl Default for RingModel {
+    fn default() -> Self {
+        Self {
+            rate_bps: 10_000_000,
+            hosts: 40,
+            station: Duration::from_micros(1),
+            overhead_bytes: 7,
+            mtu_bytes: 2046,
+        }
+    }
+}
+
+const NAME: &str = "ring";
+const KEYS: &str = "one of rate, hosts, station, overhead, mtu";
+/// Bits of a token.
+const TOKEN_BITS: u64 = 10;
+/// Frames that wait in a station; more are refused.
+const QUEUE: usize = 2;
+
+impl FromStr for RingModel {
+    type Err = BadNet;
+
+    fn from_str(text: &str) -> Result<Self, BadNet> {
+        let mut model = Self::default();
+        for word in words(NAME, text, Some("rate"))? {
+            model.set(&word)?;
+        }
+        Ok(model)
+    }
+}
+
+impl RingModel {
+    fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
+        match word.key {
+            "rate" => {
+                self.rate_bps = word.rate()?;
+                if self.rate_bps == 0 {
+                    return Err(word.bad("a rate above 0 such as 10M"));
+                }
+            }
+            "hosts" => self.hosts = word.number("2 to 255 stations", 2, 255)? as u32,
+            "station" => self.station = word.time()?,
+            "overhead" => self.overhead_bytes = word.size(0, 65_535)?,
+            "mtu" => self.mtu_bytes = word.size(1, 65_535)?,
+            _ => return Err(word.unknown(KEYS)),
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RingModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = Self::default();
+        write!(f, "ring:rate={}", ShownRate(self.rate_bps))?;
+        if self.hosts != usual.hosts {
+            write!(f, ",hosts={}", self.hosts)?;
+        }
+        if self.station != usual.station {
+            write!(f, ",station={}", Shown(self.station))?;
+        }
+        if self.overhead_bytes != usual.overhead_bytes {
+            write!(f, ",overhead={}", self.overhead_bytes)?;
+        }
+        if self.mtu_bytes != usual.mtu_bytes {
+            write!(f, ",mtu={}", self.mtu_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// A token ring with two stations of ours.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    model: RingModel,
+    wire: Wire,
+    /// Once around for a token, in ns; at least 1.
+    round: u64,
+    /// When the token left a station of ours, and which.
+    token: (u64, End),
+    stations: [Station; 2],
+}
+
+#[derive(Clone, Debug)]
+struct Station {
+    /// Frames that wait for the token, and since when.
+    queue: VecDeque<(u64, Vec<u8>)>,
+    refused: bool,
+    flight: Flight,
+    count: u64,
+    usage: Usage,
+}
+
+impl Ring {
+    /// A ring of this model.
+    pub fn new(model: &RingModel) -> Self {
+        let wire = Wire::new(model.rate_bps);
+        let hop = u64::try_from(model.station.as_nanos()).unwrap_or(u64::MAX / 512);
+        let round = hop.saturating_mul(u64::from(model.hosts)) + wire.time_of(TOKEN_BITS);
+        let station = || Station {
+            queue: VecDeque::new(),
+            refused: false,
+            flight: Flight::new(),
+            count: 0,
+            usage: Usage::default(),
+        };
+        let stations = [station(), station()];
+        Self { model: model.clone(), wire, round: round.max(1), token: (0, End::B), stations }
+    }
+
+    /// When station `end` can take the token, having had a frame since `since`.
+    fn takes(&self, end: End, since: u64) -> u64 {
+        let (left, from) = self.token;
+        // Half a round to the other one, a whole one back to itself; it goes on while nobody wants it.
+        let first = left + if from == end { self.round } else { self.round / 2 };
+        if since <= first {
+            return first;
+        }
+        first + (since - first).div_ceil(self.round) * self.round
+    }
+
+    /// Who sends next, and when.
+    fn next_frame(&self) -> Option<(u64, End)> {
+        let waits = |end: End| {
+            let (since, _) = self.stations[end.index()].queue.front()?;
+            Some((self.takes(end, *since), end))
+        };
+        End::BOTH.into_iter().filter_map(waits).min_by_key(|(at, end)| (*at, end.index()))
+    }
+
+    /// Sends what is sent by `now`.
+    fn advance(&mut self, now: u64) {
+        while let Some((at, end)) = self.next_frame().filter(|(at, _)| *at <= now) {
+            let station = &mut self.stations[end.index()];
+            let Some((_, packet)) = station.queue.pop_front() else { return };
+            let bits = (packet.len() as u64 + self.model.overhead_bytes) * 8;
+            let sent = self.wire.carry(at, bits);
+            station.usage.bits += bits;
+            station.usage.busy_ns = self.wire.time_of(station.usage.bits);
+            station.flight.put(sent.saturating_add(self.round / 2), &packet);
+            // The frame comes round before the token goes on.
+            self.token = (sent.saturating_add(self.round), end);
+        }
+    }
+}
+
+impl Element for Ring {
+    fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
+        let now = cx.now.as_nanos();
+        self.advance(now);
+        let station = &mut self.stations[end.index()];
+        station.refused = station.queue.len() >= QUEUE;
+        if station.refused {
+            return 0;
+        }
+        let index = station.count;
+        station.count += 1;
+        station.usage.bytes_in += bytes.len() as u64;
+        if bytes.len() as u64 > self.model.mtu_bytes {
+            station.usage.dropped_bytes += bytes.len() as u64;
+            if cx.trace.enabled() {
+                let name = ["too_long_fwd", "too_long_rev"][end.index()];
+                cx.trace.record(cx.now, &TraceEvent::Value { name, value: index });
+            }
+            return bytes.len();
+        }
+        station.queue.push_back((now, bytes.to_vec()));
+        bytes.len()
+    }
+
+    fn next(&self, end: End) -> Option<Instant> {
+        let from = end.other();
+        let sends = self.next_frame().filter(|_| !self.stations[from.index()].queue.is_empty());
+        let comes = self.stations[from.index()].flight.next();
+        comes.into_iter().chain(sends.map(|(at, _)| at)).min().map(Instant)
+    }
+
+    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
+        let now = cx.now.as_nanos();
+        self.advance(now);
+        let from = &mut self.stations[end.other().index()];
+        while let Some((len, was)) = from.flight.emit(now, into) {
+            if len > 0 {
+                from.usage.bytes_out += len as u64;
+                return len;
+            }
+            from.usage.dropped_bytes += was as u64;
+        }
+        0
+    }
+
+    fn room(&self, end: End) -> Option<Instant> {
+        let station = &self.stations[end.index()];
+        if !station.refused {
+            return None;
+        }
+        if station.queue.len() < QUEUE {
+            return Some(Instant::ZERO);
+        }
+        self.next_frame().map(|(at, _)| Instant(at))
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::Datagrams
+    }
+
+    fn usage(&self, end: End) -> Usage {
+        self.stations[end.index()].usage
+    }
+}

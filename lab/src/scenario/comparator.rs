@@ -1,0 +1,131 @@
+//! TCP and QUIC as comparators: a scenario whose bytes go as those carry them, over the same
+//! network of packets, between hosts that take no time.
+//!
+//! A comparator's line is the network itself, as an engine of datagrams has it: `udp over path:...`
+//! or `path:...`. What carries the bytes is put before it, with windows that are not in the way:
+//! twice and a half what the path and its queue hold, for a hole is repaired a round trip later.
+
+use crate::net::{Link, Network, PathModel, Queue, SlottedModel};
+use std::fmt::Write as _;
+use wetstring_proto::Duration;
+
+/// A transport that moves bytes without an engine of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparator {
+    /// TCP with Reno.
+    TcpReno,
+    /// TCP with CUBIC.
+    TcpCubic,
+    /// QUIC with `NewReno`.
+    QuicReno,
+    /// QUIC with CUBIC.
+    QuicCubic,
+    /// QUIC with BBR.
+    QuicBbr,
+}
+
+impl Comparator {
+    /// The names that [`Comparator::of`] knows.
+    pub const NAMES: [&str; 5] = ["tcp-reno", "tcp-cubic", "quic-reno", "quic-cubic", "quic-bbr"];
+
+    const ALL: [Self; 5] =
+        [Self::TcpReno, Self::TcpCubic, Self::QuicReno, Self::QuicCubic, Self::QuicBbr];
+
+    /// The comparator of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        let index = Self::NAMES.iter().position(|of| *of == name)?;
+        Self::ALL.get(index).copied()
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let index = Self::ALL.iter().position(|of| *of == self);
+        index.map_or("", |index| Self::NAMES[index])
+    }
+
+    /// What carries the bytes, over these links.
+    pub(super) fn over(self, line: &str) -> Result<String, String> {
+        let links = line.split_once(" over ").map_or(line, |(_, links)| links);
+        let network: Network =
+            links.parse().map_err(|bad: crate::net::BadNetwork| bad.to_string())?;
+        let (product, queue) = holds(&network);
+        let window = match self {
+            Self::TcpReno | Self::TcpCubic => product + queue / 4 * 3,
+            _ => (product + queue).saturating_mul(5) / 2,
+        };
+        let window = window.clamp(1 << 16, 1 << 30);
+        let mut text = match self {
+            // Both ends shake hands over the network, as all others do.
+            Self::TcpReno | Self::TcpCubic => {
+                format!("tcp:window={window},sendbuf={window},queue=1000,handshake")
+            }
+            _ => format!("quic:window={window}"),
+        };
+        text.push_str(match self {
+            Self::TcpReno | Self::QuicReno => ",cc=reno",
+            Self::TcpCubic | Self::QuicCubic => ",cc=cubic",
+            Self::QuicBbr => ",cc=bbr",
+        });
+        let _ = write!(text, " over {links}");
+        Ok(text)
+    }
+}
+
+/// What the bottleneck carries in a round trip, and what its queue holds, in bytes.
+fn holds(network: &Network) -> (u64, u64) {
+    const MOST: u64 = 1 << 30;
+    let paths = || {
+        network.links.iter().filter_map(|link| match link {
+            Link::Path(path) => Some(path),
+            _ => None,
+        })
+    };
+    let rate = paths().map(|path| path.rate_bps).filter(|rate| *rate > 0).min();
+    let product = u128::from(rate.unwrap_or(10_000_000)) * round_trip(network).as_nanos();
+    let product = u64::try_from(product / 8_000_000_000).unwrap_or(MOST).min(MOST);
+    let queue = |path: &PathModel| match path.queue {
+        Queue::Bytes(bytes) => bytes,
+        Queue::Packets(count) => count * 1500,
+        // As much as the path holds again.
+        Queue::Unlimited => product,
+    };
+    (product, paths().map(queue).fold(0, |sum, queue| sum.saturating_add(queue).min(MOST)))
+}
+
+/// Both ways together over these links, without the time at bottlenecks and in queues.
+pub(super) fn round_trip(network: &Network) -> Duration {
+    let slotted = |model: &SlottedModel| (model.frame * 3 / 2 + model.reserve + model.delay) * 2;
+    let of = |link: &Link| match link {
+        Link::Path(path) => path.round_trip(),
+        Link::Slotted(model) => slotted(model),
+        _ => Duration::ZERO,
+    };
+    network.links.iter().map(of).sum()
+}
+
+/// What a network of paths can carry in characters per 1000 s: the rate of its bottleneck less the
+/// headers of UDP, IP and NETBLT in packets of 1500 bytes, less what is lost on the way. `None`
+/// if something else than paths is in it, or if none of them takes any time.
+pub(super) fn limit_millicps(network: &Network) -> Option<u64> {
+    /// Of a packet, and of that the data: 20 + 8 + 24 bytes are headers.
+    const PACKET: (u64, u64) = (1500, 1448);
+    let mut limit: Option<u64> = None;
+    // Parts in 2^32 that arrive.
+    let mut arrives: u64 = 1 << 32;
+    for link in &network.links {
+        let Link::Path(path) = link else { return None };
+        if path.rate_bps > 0 {
+            let line = u128::from(PACKET.0 + path.overhead_bytes) * 8;
+            let millicps = u128::from(path.rate_bps) * u128::from(PACKET.1) * 1000 / line;
+            let millicps = u64::try_from(millicps).unwrap_or(u64::MAX);
+            limit = Some(limit.map_or(millicps, |limit| limit.min(millicps)));
+        }
+        let (digits, scale) = path.loss.decimal();
+        if path.direction.includes(crate::element::End::A) {
+            let lost = (u128::from(digits) << 32) / 10u128.pow(scale);
+            let lost = u64::try_from(lost).unwrap_or(u64::MAX).min(1 << 32);
+            arrives = ((u128::from(arrives) * u128::from((1 << 32) - lost)) >> 32) as u64;
+        }
+    }
+    limit.map(|limit| ((u128::from(limit) * u128::from(arrives)) >> 32) as u64)
+}
