@@ -11,6 +11,7 @@
 //!
 //! * [`mod@line`] reads the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
 //! * [`mod@port`] opens it: non-blocking reads and writes, and what is known of the line;
+//! * [`datagram`] is the same for protocols of datagrams: sockets, sessions, many partners;
 //! * [`live`] runs the laboratory's line in real time between two ports;
 //! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
@@ -21,6 +22,7 @@
 //! Unix only: descriptors, `poll`, termios and directory handles are its tools.
 
 pub mod clock;
+pub mod datagram;
 pub mod disk;
 pub mod line;
 pub mod live;

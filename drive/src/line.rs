@@ -4,6 +4,9 @@
 //! |---|---|
 //! | `/dev/ttyUSB0`, `COM3`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
 //! | `tcp://HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
+//! | `udp://HOST:PORT`, `udp-listen://HOST:PORT` | datagrams, to and from: NETBLT |
+//! | `ip://HOST`, `ip-listen://ADDRESS` | the same on IP protocol 30, without UDP |
+//! | `tun:`, `tun:NAME` | a TUN device, as an end of an emulated network |
 //! | `exec:COMMAND`, `exec-pty:COMMAND` | a program's stdin/stdout, by pipes or in a PTY |
 //! | `pty:`, `pty:NAME` | make a PTY; its name is reported, or NAME becomes a symlink to it |
 //! | `-`, `stdio:` | this process's stdin/stdout |
@@ -25,6 +28,16 @@ pub enum LineSpec {
     Tcp(HostPort),
     /// Listen on a TCP port, take the first that connects. Port 0 lets the system choose.
     TcpListen(HostPort),
+    /// Send datagrams to a UDP port, and take those that come from it.
+    Udp(HostPort),
+    /// Take datagrams at a UDP port. Port 0 lets the system choose.
+    UdpListen(HostPort),
+    /// Exchange datagrams with this host on IP protocol 30.
+    Ip(String),
+    /// Take datagrams of IP protocol 30 at this address.
+    IpListen(String),
+    /// A TUN device of this name, or of one that the system chooses.
+    Tun(Option<String>),
     /// Run a command by `sh -c`, joined by pipes to its stdin and stdout.
     Exec(String),
     /// Run a command by `sh -c` in a PTY and a session of its own.
@@ -40,7 +53,7 @@ pub enum LineSpec {
 pub struct HostPort {
     /// A name or an address, without brackets.
     pub host: String,
-    /// The TCP port.
+    /// The TCP or UDP port.
     pub port: u16,
 }
 
@@ -103,18 +116,16 @@ pub enum Pin {
 
 /// The forms that [`LineSpec`] takes, in one line, for messages and help.
 pub const FORMS: &str = "/dev/tty..., COM3, serial:DEVICE[?baud=...], tcp://HOST:PORT, \
-     tcp-listen://HOST:PORT, exec:COMMAND, exec-pty:COMMAND, pty:[NAME], - or stdio:";
+     tcp-listen://HOST:PORT, udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, \
+     ip-listen://ADDRESS, tun:[NAME], exec:COMMAND, exec-pty:COMMAND, pty:[NAME], - or stdio:";
 
 /// Prefixes that CLI and documentation know, but that no port exists for yet.
-const NOT_BUILT: [&str; 11] = [
+const NOT_BUILT: [&str; 8] = [
     "telnet://",
     "telnet-listen://",
     "rfc2217://",
     "tls://",
     "tls-listen://",
-    "udp://",
-    "udp-listen://",
-    "ip://",
     "lab:",
     "ncp://",
     "ncp-listen://",
@@ -319,6 +330,9 @@ impl FromStr for LineSpec {
         if let Some(rest) = text.strip_prefix("tcp-listen://") {
             return HostPort::parse(rest).map(Self::TcpListen);
         }
+        if let Some(line) = datagrams(text) {
+            return line;
+        }
         if let Some(rest) = text.strip_prefix("exec:") {
             return command(rest).map(Self::Exec);
         }
@@ -335,6 +349,43 @@ impl FromStr for LineSpec {
     }
 }
 
+/// The forms that carry datagrams; `None` if it is none of them.
+fn datagrams(text: &str) -> Option<Result<LineSpec, BadLine>> {
+    if let Some(rest) = text.strip_prefix("udp://") {
+        return Some(HostPort::parse(rest).and_then(|to| match to.port {
+            0 => Err(part("port", "1..65535", "0")),
+            _ => Ok(LineSpec::Udp(to)),
+        }));
+    }
+    if let Some(rest) = text.strip_prefix("udp-listen://") {
+        return Some(HostPort::parse(rest).map(LineSpec::UdpListen));
+    }
+    if let Some(rest) = text.strip_prefix("ip://") {
+        return Some(host(rest).map(LineSpec::Ip));
+    }
+    if let Some(rest) = text.strip_prefix("ip-listen://") {
+        return Some(host(rest).map(LineSpec::IpListen));
+    }
+    let name = text.strip_prefix("tun:")?;
+    // What Linux takes as the name of a device.
+    let fits = name.len() < 16 && !name.contains(|c: char| c == '/' || c.is_whitespace());
+    Some(match (name, fits) {
+        ("", _) => Ok(LineSpec::Tun(None)),
+        (name, true) => Ok(LineSpec::Tun(Some(name.to_owned()))),
+        (name, false) => Err(part("tun", "a name of at most 15 characters", name)),
+    })
+}
+
+/// A host without a port; IPv6 addresses may stand in brackets.
+fn host(text: &str) -> Result<String, BadLine> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let numeric = bare.parse::<std::net::IpAddr>().is_ok();
+    if bare.is_empty() || (!numeric && bare.contains([':', '/', '?', '[', ']', ' '])) {
+        return Err(part("host", "HOST without a port", text));
+    }
+    Ok(bare.to_owned())
+}
+
 fn command(text: &str) -> Result<String, BadLine> {
     if text.trim().is_empty() {
         return Err(part("exec", "a command", text));
@@ -347,6 +398,11 @@ impl LineSpec {
     /// from file names.
     pub fn looks_like(text: &str) -> bool {
         !matches!(text.parse::<Self>(), Err(BadLine::Unknown(_)))
+    }
+
+    /// Whether the line carries datagrams to and from partners, for NETBLT.
+    pub fn has_datagrams(&self) -> bool {
+        matches!(self, Self::Udp(_) | Self::UdpListen(_) | Self::Ip(_) | Self::IpListen(_))
     }
 
     /// Reads an argument of the command line.
@@ -364,6 +420,11 @@ impl fmt::Display for LineSpec {
             Self::Serial(spec) => spec.fmt(f),
             Self::Tcp(to) => write!(f, "tcp://{to}"),
             Self::TcpListen(at) => write!(f, "tcp-listen://{at}"),
+            Self::Udp(to) => write!(f, "udp://{to}"),
+            Self::UdpListen(at) => write!(f, "udp-listen://{at}"),
+            Self::Ip(host) => write!(f, "ip://{host}"),
+            Self::IpListen(host) => write!(f, "ip-listen://{host}"),
+            Self::Tun(name) => write!(f, "tun:{}", name.as_deref().unwrap_or_default()),
             Self::Exec(command) => write!(f, "exec:{command}"),
             Self::ExecPty(command) => write!(f, "exec-pty:{command}"),
             Self::Pty(None) => f.write_str("pty:"),

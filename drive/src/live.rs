@@ -11,7 +11,9 @@
 //!
 //! [`open`] makes the ends: any line that [`crate::port::open`] opens, and TCP listeners that
 //! take the next connection when one is lost. [`joint`] makes an end inside this process.
+//! [`datagrams`] is the same for networks.
 
+pub mod datagrams;
 mod ends;
 
 use crate::clock::Clock;

@@ -142,6 +142,15 @@ pub fn open(
         LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command)?),
         LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
         LineSpec::Stdio => Box::new(stdio::StdioLine::open()?),
+        LineSpec::Udp(_)
+        | LineSpec::UdpListen(_)
+        | LineSpec::Ip(_)
+        | LineSpec::IpListen(_)
+        | LineSpec::Tun(_) => {
+            let say = "it carries datagrams; udp: and ip: are for NETBLT, tun: for wst line";
+            let error = io::Error::new(io::ErrorKind::Unsupported, say);
+            return Err(OpenError::io(format!("use {spec} as a line of bytes"), error));
+        }
     })
 }
 

@@ -32,6 +32,12 @@ fn every_form_is_read() {
     assert_eq!(parse("tcp://example.org:1649"), LineSpec::Tcp(host("example.org", 1649)));
     assert_eq!(parse("tcp://[::1]:1649"), LineSpec::Tcp(host("::1", 1649)));
     assert_eq!(parse("tcp-listen://127.0.0.1:0"), LineSpec::TcpListen(host("127.0.0.1", 0)));
+    assert_eq!(parse("udp://box:998"), LineSpec::Udp(host("box", 998)));
+    assert_eq!(parse("udp-listen://[::]:0"), LineSpec::UdpListen(host("::", 0)));
+    assert_eq!(parse("ip://10.0.0.2"), LineSpec::Ip("10.0.0.2".into()));
+    assert_eq!(parse("ip-listen://[::1]"), LineSpec::IpListen("::1".into()));
+    assert_eq!(parse("tun:"), LineSpec::Tun(None));
+    assert_eq!(parse("tun:wet0"), LineSpec::Tun(Some("wet0".into())));
     assert_eq!(parse("exec:ssh box wst receive -"), LineSpec::Exec("ssh box wst receive -".into()));
     assert_eq!(parse("exec-pty:kermit -r"), LineSpec::ExecPty("kermit -r".into()));
     assert_eq!(parse("pty:"), LineSpec::Pty(None));
@@ -54,8 +60,6 @@ fn planned_forms_say_so() {
         "telnet://host",
         "telnet-listen://:23",
         "tls://host:1",
-        "udp://host:1",
-        "ip://host",
         "rfc2217://host:1",
         "lab:wet?seed=1",
         "ncp://host",
@@ -92,6 +96,11 @@ fn wrong_parts_say_which() {
         ("tcp://::1:1649", "address: "),
         ("tcp://host:99999", "port: "),
         ("tcp://host:0", "port: "),
+        ("udp://host:0", "port: "),
+        ("udp://host", "address: "),
+        ("ip://", "host: expected HOST without a port"),
+        ("ip://host:7", "host: "),
+        ("tun:a-name-that-is-too-long", "tun: "),
         ("exec: ", "exec: expected a command"),
     ] {
         let said = error(text);
@@ -118,6 +127,11 @@ proptest! {
             LineSpec::Serial(serial),
             LineSpec::Tcp(HostPort { host: host.clone(), port }),
             LineSpec::TcpListen(HostPort { host: "::1".into(), port }),
+            LineSpec::Udp(HostPort { host: host.clone(), port }),
+            LineSpec::UdpListen(HostPort { host: "::1".into(), port }),
+            LineSpec::Ip("::1".into()),
+            LineSpec::IpListen(host.clone()),
+            LineSpec::Tun(Some("wet0".into())),
             LineSpec::Exec(command.clone()),
             LineSpec::ExecPty(command),
             LineSpec::Pty(Some("/tmp/a b".into())),

@@ -1,0 +1,268 @@
+//! The socket: UDP, or IP protocol 30 itself (RFC 998).
+//!
+//! Datagrams are never fragmented: the socket asks for that (`IP_PMTUDISC_PROBE`), so a datagram that
+//! is too long for the interface is an error here and one that is too long for the path is lost.
+//! [`Endpoint::sizes`] are the lengths worth trying.
+
+use crate::line::HostPort;
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// NETBLT's protocol number (RFC 998).
+pub const IP_PROTOCOL: i32 = 30;
+
+/// The longest datagram of ours. IPv6 over the loopback interface of Linux takes no more.
+pub const LONGEST: usize = 65_464;
+
+/// Lengths that are worth trying, the longest first: the loopback interface, jumbo frames, Ethernet,
+/// Ethernet with a tunnel in it, the least that IPv6 allows, the least that IPv4 expects.
+const LADDER: [usize; 6] = [LONGEST, 8952, 1452, 1400, 1232, 548];
+
+/// What the system is asked to keep of what has come and is not read yet, in bytes. It gives what its
+/// limits allow.
+const RECEIVE_BUFFER: usize = 8 << 20;
+/// The same of what is to leave.
+const SEND_BUFFER: usize = 2 << 20;
+/// A buffer takes any batch that the system puts together of one partner's datagrams.
+const BUFFER: usize = 65_536;
+/// Buffers that are filled by one system call.
+const BUFFERS: usize = if BATCH_SIZE < 16 { BATCH_SIZE } else { 16 };
+/// Longest header of an IPv4 packet; the system leaves it in what a raw socket reads.
+const IPV4_HEADER_MIN: usize = 20;
+
+/// What the datagrams stand in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Below {
+    /// UDP.
+    Udp,
+    /// IP itself, protocol [`IP_PROTOCOL`]. Needs the right to make raw sockets.
+    Ip,
+}
+
+/// Where a datagram was left when it could not be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// It is on its way, or lost.
+    Gone,
+    /// Nothing fits now: wait until the socket can be written to.
+    Full,
+    /// Longer than the interface takes without cutting it into pieces.
+    TooLong,
+    /// The other host says that nobody listens there.
+    Refused,
+}
+
+/// A socket for datagrams. Nothing blocks.
+#[derive(Debug)]
+pub struct Endpoint {
+    socket: Socket,
+    state: UdpSocketState,
+    below: Below,
+    v4: bool,
+}
+
+/// Where datagrams are read into, in batches.
+#[derive(Debug)]
+pub struct Inbox {
+    buffers: Vec<u8>,
+    metas: [RecvMeta; BUFFERS],
+}
+
+/// The addresses of a host. On IP there are no ports.
+pub fn resolve(to: &HostPort) -> io::Result<Vec<SocketAddr>> {
+    let found: Vec<SocketAddr> = (to.host.as_str(), to.port).to_socket_addrs()?.collect();
+    if found.is_empty() {
+        return Err(io::Error::new(ErrorKind::NotFound, "the name has no address"));
+    }
+    Ok(found)
+}
+
+/// A number that nobody can guess.
+pub fn chance() -> u32 {
+    let mut bytes = [0; 4];
+    // A system without chance has made no session either: this is for plain ones.
+    let _ = getrandom::fill(&mut bytes);
+    u32::from_be_bytes(bytes)
+}
+
+fn any(v4: bool) -> SocketAddr {
+    let ip: IpAddr = if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(ip, 0)
+}
+
+impl Endpoint {
+    /// A socket that listens at `at`. For [`Below::Ip`] the port counts for nothing.
+    pub fn listen(below: Below, at: SocketAddr) -> io::Result<Self> {
+        Self::open(below, at)
+    }
+
+    /// A socket for one partner: what others send to it is not even read.
+    pub fn dial(below: Below, to: SocketAddr) -> io::Result<Self> {
+        let made = Self::open(below, any(to.is_ipv4()))?;
+        made.socket.connect(&to.into())?;
+        Ok(made)
+    }
+
+    fn open(below: Below, at: SocketAddr) -> io::Result<Self> {
+        let (kind, protocol) = match below {
+            Below::Udp => (Type::DGRAM, Protocol::UDP),
+            Below::Ip => (Type::RAW, Protocol::from(IP_PROTOCOL)),
+        };
+        let socket = Socket::new(Domain::for_address(at), kind, Some(protocol))?;
+        if at.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        socket.bind(&at.into())?;
+        // As much as the system allows.
+        let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
+        let _ = socket.set_send_buffer_size(SEND_BUFFER);
+        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        if state.may_fragment() {
+            let say = "this system cannot promise that datagrams stay whole";
+            return Err(io::Error::new(ErrorKind::Unsupported, say));
+        }
+        Ok(Self { socket, state, below, v4: at.is_ipv4() })
+    }
+
+    /// What the datagrams stand in.
+    pub fn below(&self) -> Below {
+        self.below
+    }
+
+    /// Where this socket is.
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        let address = self.socket.local_addr()?;
+        address.as_socket().ok_or_else(|| io::Error::other("expected an IP address"))
+    }
+
+    /// How many datagrams of one length one system call may carry.
+    pub fn segments(&self) -> usize {
+        match self.below {
+            Below::Udp => self.state.max_gso_segments().max(1),
+            Below::Ip => 1,
+        }
+    }
+
+    /// Bytes around a datagram: the headers of IP and UDP.
+    fn overhead(&self, to: SocketAddr) -> usize {
+        let ip = if to.is_ipv4() { 20 } else { 40 };
+        ip + if self.below == Below::Udp { 8 } else { 0 }
+    }
+
+    /// Lengths of datagrams that are worth trying towards `to`, the longest first. The first is what
+    /// the interface, or what is known of the path, allows.
+    pub fn sizes(&self, to: SocketAddr) -> Vec<usize> {
+        // Where that cannot be asked, the first error tells.
+        let top = route_mtu(to).map_or(LONGEST, |mtu| mtu.saturating_sub(self.overhead(to)));
+        let top = (top.min(LONGEST) / 4 * 4).max(LADDER[LADDER.len() - 1]);
+        let mut sizes = vec![top];
+        sizes.extend(LADDER.into_iter().filter(|size| *size < top));
+        sizes
+    }
+
+    /// Sends datagrams of `segment` bytes each, of which the last may be shorter.
+    pub fn send(&self, to: SocketAddr, bytes: &[u8], segment: usize) -> io::Result<Sent> {
+        let segment_size = (bytes.len() > segment).then_some(segment);
+        // The kernel wants no port where there are none.
+        let destination = match self.below {
+            Below::Udp => to,
+            Below::Ip => SocketAddr::new(to.ip(), 0),
+        };
+        let transmit =
+            Transmit { destination, ecn: None, contents: bytes, segment_size, src_ip: None };
+        match self.state.try_send(UdpSockRef::from(&self.socket), &transmit) {
+            Ok(()) => Ok(Sent::Gone),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Sent::Full),
+            Err(error) if error.raw_os_error() == Some(NO_BUFFERS) => Ok(Sent::Full),
+            Err(error) if quinn_udp::is_msg_size_err(&error) => Ok(Sent::TooLong),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(Sent::Refused),
+            // Some cards cannot cut; the next try is without.
+            Err(_) if segment_size.is_some() && self.segments() == 1 => {
+                for one in bytes.chunks(segment) {
+                    self.send(to, one, segment)?;
+                }
+                Ok(Sent::Gone)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Wait on this.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Inbox {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self { buffers: vec![0; BUFFERS * BUFFER], metas: [RecvMeta::default(); BUFFERS] }
+    }
+
+    /// Reads what is there now, and hands over each datagram with its source; whether there may be
+    /// more. [`ErrorKind::ConnectionRefused`] is the other host's word that nobody listens.
+    pub fn receive(
+        &mut self,
+        endpoint: &Endpoint,
+        take: &mut dyn FnMut(SocketAddr, &[u8]),
+    ) -> io::Result<bool> {
+        let mut slices: Vec<IoSliceMut<'_>> =
+            self.buffers.chunks_exact_mut(BUFFER).map(IoSliceMut::new).collect();
+        let count =
+            match endpoint.state.recv((&endpoint.socket).into(), &mut slices, &mut self.metas) {
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
+                Err(error) => return Err(error),
+            };
+        drop(slices);
+        let strip = endpoint.below == Below::Ip && endpoint.v4;
+        for (buffer, meta) in self.buffers.chunks_exact(BUFFER).zip(&self.metas[..count]) {
+            let mut from = meta.addr;
+            if endpoint.below == Below::Ip {
+                from.set_port(0);
+            }
+            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                take(from, if strip { after_header(datagram) } else { datagram });
+            }
+        }
+        Ok(count == BUFFERS)
+    }
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const NO_BUFFERS: i32 = rustix::io::Errno::NOBUFS.raw_os_error();
+
+/// What follows the header of an IPv4 packet.
+fn after_header(packet: &[u8]) -> &[u8] {
+    let len = packet.first().map_or(0, |first| usize::from(first & 0x0F) * 4);
+    packet.get(len.max(IPV4_HEADER_MIN)..).unwrap_or_default()
+}
+
+/// The longest packet that the way to `to` takes, as far as this host knows.
+#[cfg(target_os = "linux")]
+fn route_mtu(to: SocketAddr) -> Option<usize> {
+    use nix::sys::socket::{getsockopt, sockopt};
+    let probe = UdpSocket::bind(any(to.is_ipv4())).ok()?;
+    // Connecting sends nothing. The port counts for nothing, but there must be one.
+    probe.connect(SocketAddr::new(to.ip(), to.port().max(1))).ok()?;
+    if to.is_ipv6() {
+        // The same question has another name there that no library asks; the ladder is as good.
+        let loopback = to.ip().is_loopback();
+        return Some(if loopback { 65_536 } else { 1500 });
+    }
+    getsockopt(&probe, sockopt::IpMtu).ok().and_then(|mtu| usize::try_from(mtu).ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn route_mtu(_: SocketAddr) -> Option<usize> {
+    Some(1500)
+}

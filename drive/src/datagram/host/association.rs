@@ -1,0 +1,451 @@
+//! One partner: its engine, its session, and what waits to leave.
+
+use super::super::endpoint::{Endpoint, Sent};
+use super::super::limits::Bucket;
+use super::super::outbox::Outbox;
+use super::super::plain;
+use super::super::secure::{OVERHEAD, Opened, Session};
+use super::{Doors, HostOptions, Partner, Tenant};
+use crate::run::Ended;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+use wetstring_proto::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status};
+use wetstring_proto::file::Request;
+use wetstring_proto::time::Instant;
+use wetstring_proto::trace::Trace;
+
+/// Requests answered before the other doors are looked at.
+const REQUEST_TURN: usize = 256;
+/// Bytes sent before others are looked at.
+const SEND_TURN: usize = 512 * 1024;
+/// How often the other host may say that nobody listens before we believe it.
+const REFUSALS: u32 = 3;
+/// How many datagrams in a row may be too long.
+const TOO_LONG: u32 = 8;
+/// How long a partner without security may leave its address unproved.
+const UNPROVED: Duration = Duration::from_secs(10);
+/// The shortest time between two repetitions of the last handshake message.
+const FINISH_AGAIN: Duration = Duration::from_millis(250);
+
+const fn failed(blame: Blame, kind: FailureKind) -> Outcome {
+    Outcome::Failed(Failure { blame, kind })
+}
+
+/// The end of one who has proved nothing.
+pub(super) const SILENCE: Outcome = failed(Blame::Line, FailureKind::Silence);
+
+/// How the packets travel.
+pub(super) enum Wire {
+    /// As they are.
+    Plain {
+        /// Bytes got and given until the address is proved, `None` once it is.
+        unproved: Option<(u64, u64)>,
+        /// Our NETBLT port, once we have used it. Others' packets are not ours.
+        port: Option<u16>,
+        /// The partner's.
+        their_port: u16,
+    },
+    /// Sealed.
+    Sealed {
+        session: Box<Session>,
+        /// What goes ahead of the first packets, and when next.
+        finish: Option<(Vec<u8>, Instant)>,
+    },
+}
+
+/// One partner.
+pub(super) struct Association<'a> {
+    pub(super) partner: Partner,
+    pub(super) wire: Wire,
+    tenant: Box<dyn Tenant + 'a>,
+    outbox: Outbox,
+    /// The socket takes nothing now.
+    pub(super) blocked: bool,
+    began: Instant,
+    heard: Instant,
+    bucket: Option<Bucket>,
+    next_progress: Instant,
+    abort_by: Option<Instant>,
+    refusals: u32,
+    too_long: u32,
+    broken: Option<Outcome>,
+    error: Option<io::Error>,
+    interrupted: Option<i32>,
+}
+
+/// What an association is lent for a turn.
+pub(super) struct Turn<'t> {
+    pub(super) now: Instant,
+    pub(super) endpoint: &'t Endpoint,
+    pub(super) trace: &'t mut dyn Trace,
+}
+
+impl<'a> Association<'a> {
+    pub(super) fn new(
+        partner: Partner,
+        wire: Wire,
+        tenant: Box<dyn Tenant + 'a>,
+        now: Instant,
+        options: &HostOptions<'_>,
+    ) -> Self {
+        // A quarter of a second may come at once, and a little in any case.
+        let bucket = options
+            .limits
+            .bytes_per_s
+            .map(|rate| Bucket::new(rate, (rate / 4).max(256 * 1024), now));
+        Self {
+            partner,
+            wire,
+            tenant,
+            outbox: Outbox::new(),
+            blocked: false,
+            began: now,
+            heard: now,
+            bucket,
+            next_progress: now + options.progress_every,
+            abort_by: None,
+            refusals: 0,
+            too_long: 0,
+            broken: None,
+            error: None,
+            interrupted: None,
+        }
+    }
+
+    /// Whether its address is not proved, and since when.
+    pub(super) fn unproved(&self) -> Option<Instant> {
+        matches!(self.wire, Wire::Plain { unproved: Some(_), .. }).then_some(self.began)
+    }
+
+    /// A sealed datagram came; `open` is a place for its packet.
+    pub(super) fn hear_sealed(
+        &mut self,
+        turn: &mut Turn<'_>,
+        nonce: u64,
+        sealed: &[u8],
+        open: &mut [u8],
+    ) {
+        if !self.may_take(turn.now, sealed.len()) {
+            return;
+        }
+        let Wire::Sealed { session, finish } = &mut self.wire else { return };
+        match session.open(nonce, sealed, open) {
+            Opened::Packet(len) => {
+                *finish = None;
+                self.packet(turn, &open[..len]);
+            }
+            Opened::Close(why) => self.closed_by_peer(&why),
+            Opened::Bad => {}
+        }
+    }
+
+    /// A plain packet came.
+    pub(super) fn hear_plain(&mut self, turn: &mut Turn<'_>, packet: &[u8]) {
+        if !self.may_take(turn.now, packet.len()) {
+            return;
+        }
+        let Wire::Plain { unproved, port, .. } = &mut self.wire else { return };
+        if port.is_some_and(|port| plain::foreign_port(packet) != port) {
+            return;
+        }
+        if let Some((got, _)) = unproved {
+            *got += packet.len() as u64;
+            // Only one who has seen our answer goes on. It is no proof against those on the way, but
+            // without security nothing is.
+            if plain::kind(packet).is_some() && !plain::is_open(packet) {
+                *unproved = None;
+            }
+        }
+        self.packet(turn, packet);
+    }
+
+    fn may_take(&mut self, now: Instant, len: usize) -> bool {
+        self.bucket.as_mut().is_none_or(|bucket| bucket.take(len as u64, now))
+    }
+
+    /// Hands a packet to the engine. What it does not take is lost, as on any network.
+    pub(super) fn packet(&mut self, turn: &mut Turn<'_>, packet: &[u8]) {
+        (self.heard, self.refusals) = (turn.now, 0);
+        for _ in 0..2 {
+            let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
+            let taken = self.tenant.doors().engine.receive(&mut cx, packet);
+            let answered = self.answer(turn);
+            if taken > 0 || !answered {
+                return;
+            }
+        }
+    }
+
+    fn closed_by_peer(&mut self, why: &str) {
+        let Doors { engine, watch, .. } = self.tenant.doors();
+        let outcome = match engine.status().outcome() {
+            Some(outcome) => outcome,
+            None if why.is_empty() => failed(Blame::Peer, FailureKind::Closed),
+            None => {
+                watch.event(&Event::Message(why.as_bytes()), engine.stats());
+                failed(Blame::Peer, FailureKind::PeerError)
+            }
+        };
+        self.broken.get_or_insert(outcome);
+    }
+
+    /// The other host says that nobody listens there.
+    pub(super) fn refused(&mut self) {
+        self.refusals += 1;
+        if self.refusals >= REFUSALS {
+            let error = io::Error::from(io::ErrorKind::ConnectionRefused);
+            self.broke(failed(Blame::Line, FailureKind::Closed), error);
+        }
+    }
+
+    fn broke(&mut self, outcome: Outcome, error: io::Error) {
+        // Once the outcome is fixed the partner may have gone.
+        let fixed = self.tenant.doors().engine.status().outcome();
+        self.broken.get_or_insert(fixed.unwrap_or(outcome));
+        self.error.get_or_insert(error);
+    }
+
+    /// One round of all doors; whether anything moved.
+    pub(super) fn turn(&mut self, turn: &mut Turn<'_>, options: (Duration, Duration)) -> bool {
+        let mut moved = self.exchange(turn);
+        let Doors { engine, .. } = self.tenant.doors();
+        let before = engine.deadline();
+        if before.is_some_and(|deadline| deadline <= turn.now) {
+            engine.tick(&mut Cx { now: turn.now, trace: &mut *turn.trace });
+            moved |= engine.deadline() != before;
+        }
+        moved | self.events() | self.person(turn, options)
+    }
+
+    /// Requests and output, until there is none.
+    fn exchange(&mut self, turn: &mut Turn<'_>) -> bool {
+        let (mut moved, mut sent) = (false, 0);
+        loop {
+            moved |= self.answer(turn);
+            if self.blocked && !self.flush(turn) {
+                return moved;
+            }
+            let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
+            let packet = self.tenant.doors().engine.transmit(&mut cx);
+            let len = packet.len();
+            if len == 0 || !self.wire.may_give(len) {
+                self.flush(turn);
+                return self.answer(turn) || moved;
+            }
+            self.put_finish(turn);
+            let most = len + self.wire.overhead();
+            let segments = turn.endpoint.segments();
+            let Some(room) = self.outbox.room(most, segments) else {
+                if self.flush(turn) {
+                    continue;
+                }
+                return moved;
+            };
+            // Asked again: it is the same until it is acknowledged.
+            let packet = self.tenant.doors().engine.transmit(&mut cx_of(turn));
+            let Some(put) = self.wire.put(packet, room) else {
+                let say = "the keys of this session have carried all that they may";
+                self.broke(failed(Blame::Local, FailureKind::Closed), io::Error::other(say));
+                return moved;
+            };
+            self.outbox.put(put);
+            let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
+            self.tenant.doors().engine.transmitted(&mut cx, len);
+            (moved, sent) = (true, sent + len);
+            if sent >= SEND_TURN {
+                self.flush(turn);
+                return true;
+            }
+        }
+    }
+
+    /// Until the listener has been heard, it may not have got the end of the handshake.
+    fn put_finish(&mut self, turn: &Turn<'_>) {
+        let Wire::Sealed { finish: Some((finish, next)), .. } = &mut self.wire else { return };
+        if turn.now >= *next {
+            *next = turn.now + FINISH_AGAIN;
+            let _ = turn.endpoint.send(self.partner.address, finish, finish.len());
+        }
+    }
+
+    /// Sends what is collected; false if the socket takes nothing now.
+    fn flush(&mut self, turn: &Turn<'_>) -> bool {
+        if self.outbox.is_empty() {
+            self.blocked = false;
+            return true;
+        }
+        match self.outbox.flush(turn.endpoint, self.partner.address) {
+            Ok(Sent::Gone) => self.too_long = 0,
+            Ok(Sent::Full) => {
+                self.blocked = true;
+                return false;
+            }
+            Ok(Sent::Refused) => self.refused(),
+            Ok(Sent::TooLong) => {
+                self.too_long += 1;
+                if self.too_long >= TOO_LONG {
+                    let say = "datagrams of this length do not fit the interface any more";
+                    self.broke(failed(Blame::Line, FailureKind::Closed), io::Error::other(say));
+                }
+            }
+            // A network that is away for a moment loses datagrams; timers do the rest.
+            Err(error) => self.error = Some(error),
+        }
+        self.blocked = false;
+        true
+    }
+
+    fn answer(&mut self, turn: &mut Turn<'_>) -> bool {
+        let Doors { engine, store, .. } = self.tenant.doors();
+        for answered in 0..REQUEST_TURN {
+            let Some(request) = engine.request() else { return answered > 0 };
+            let reply = store.answer(request);
+            engine.reply(&mut Cx { now: turn.now, trace: &mut *turn.trace }, reply);
+        }
+        true
+    }
+
+    fn events(&mut self) -> bool {
+        let Doors { engine, watch, .. } = self.tenant.doors();
+        let mut moved = false;
+        loop {
+            let stats = *engine.stats();
+            let Some(event) = engine.event() else { return moved };
+            watch.event(&event, &stats);
+            moved = true;
+        }
+    }
+
+    fn person(&mut self, turn: &mut Turn<'_>, (every, grace): (Duration, Duration)) -> bool {
+        if turn.now < self.next_progress {
+            return false;
+        }
+        self.next_progress = turn.now + every;
+        let Doors { engine, watch, .. } = self.tenant.doors();
+        watch.progress(engine.stats());
+        self.ask_person(turn, grace)
+    }
+
+    /// Does what the person wants, if anything.
+    pub(super) fn ask_person(&mut self, turn: &mut Turn<'_>, grace: Duration) -> bool {
+        let Some(command) = self.tenant.doors().watch.command() else { return false };
+        self.command(turn, command, grace);
+        true
+    }
+
+    /// A signal ends it in good order.
+    pub(super) fn interrupt(&mut self, turn: &mut Turn<'_>, signal: i32, grace: Duration) {
+        self.interrupted = Some(signal);
+        self.command(turn, Command::Abort, grace);
+    }
+
+    fn command(&mut self, turn: &mut Turn<'_>, command: Command, grace: Duration) {
+        if command == Command::Abort {
+            self.abort_by.get_or_insert(turn.now + grace);
+        }
+        let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
+        self.tenant.doors().engine.command(&mut cx, command);
+    }
+
+    /// The outcome, if it is over.
+    pub(super) fn outcome(&mut self, now: Instant, idle: Duration) -> Option<Outcome> {
+        let status = self.tenant.doors().engine.status();
+        if let Status::Over(outcome) = status {
+            return (self.outbox.is_empty() || self.broken.is_some()).then_some(outcome);
+        }
+        if self.broken.is_some() {
+            return self.broken;
+        }
+        let late =
+            |since: Option<Instant>, wait: Duration| since.is_some_and(|at| now >= at + wait);
+        if late(self.abort_by, Duration::ZERO) {
+            return Some(status.outcome().unwrap_or(failed(Blame::Local, FailureKind::Aborted)));
+        }
+        if late(self.unproved(), UNPROVED) || late(Some(self.heard), idle) {
+            return Some(status.outcome().unwrap_or(failed(Blame::Line, FailureKind::Silence)));
+        }
+        None
+    }
+
+    /// When it wants a turn again.
+    pub(super) fn deadline(&mut self, idle: Duration) -> Instant {
+        let engine = self.tenant.doors().engine.deadline();
+        [engine, self.abort_by, Some(self.heard + idle), self.unproved().map(|at| at + UNPROVED)]
+            .into_iter()
+            .flatten()
+            .fold(self.next_progress, Instant::min)
+    }
+
+    /// The descriptor that says that the person wants something.
+    pub(super) fn wake(&self) -> Option<BorrowedFd<'_>> {
+        self.tenant.wake()
+    }
+
+    /// Leaves engine and store in good order, and tells the partner.
+    pub(super) fn settle(mut self, turn: &mut Turn<'_>, outcome: Outcome) {
+        if self.tenant.doors().engine.status() == Status::Running {
+            let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
+            self.tenant.doors().engine.command(&mut cx, Command::Abort);
+            self.exchange(turn);
+        }
+        self.answer(turn);
+        if outcome != Outcome::Done {
+            // The engine had no time to close it, or thinks it has. Closing nothing is harmless.
+            let close = Request::Close { complete: false, verified: false };
+            let _ = self.tenant.doors().store.answer(close);
+        }
+        self.events();
+        if let Wire::Sealed { session, .. } = &mut self.wire
+            && let Some(word) = session.close("")
+        {
+            let _ = turn.endpoint.send(self.partner.address, &word, word.len());
+        }
+        let stats = *self.tenant.doors().engine.stats();
+        self.tenant.over(&Ended {
+            outcome,
+            stats,
+            leftover: Vec::new(),
+            elapsed: turn.now.since(self.began),
+            interrupted: self.interrupted,
+            error: self.error,
+        });
+    }
+}
+
+/// The context of a turn.
+fn cx_of<'c>(turn: &'c mut Turn<'_>) -> Cx<'c> {
+    Cx { now: turn.now, trace: &mut *turn.trace }
+}
+
+impl Wire {
+    const fn overhead(&self) -> usize {
+        match self {
+            Self::Plain { .. } => 0,
+            Self::Sealed { .. } => OVERHEAD,
+        }
+    }
+
+    /// Whether so many bytes may go to an address that is not proved.
+    fn may_give(&self, len: usize) -> bool {
+        match self {
+            Self::Plain { unproved: Some((got, gave)), .. } => gave + len as u64 <= *got,
+            _ => true,
+        }
+    }
+
+    /// Puts a packet as a datagram; its length.
+    fn put(&mut self, packet: &[u8], room: &mut [u8]) -> Option<usize> {
+        match self {
+            Self::Plain { unproved, port, .. } => {
+                port.get_or_insert(plain::local_port(packet));
+                if let Some((_, gave)) = unproved {
+                    *gave += packet.len() as u64;
+                }
+                room.get_mut(..packet.len())?.copy_from_slice(packet);
+                Some(packet.len())
+            }
+            Self::Sealed { session, .. } => session.seal(packet, room),
+        }
+    }
+}

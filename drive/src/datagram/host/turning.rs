@@ -1,0 +1,433 @@
+//! The loop.
+
+use super::super::endpoint::{Endpoint, Inbox};
+use super::super::plain;
+use super::super::secure::{Credentials, Frame, Gate, Heard, Proved};
+use super::association::{Association, Turn, Wire};
+use super::{HostOptions, Knocks, Partner, Reception};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::rc::Rc;
+use std::time::Duration;
+use wetstring_proto::time::Instant;
+
+/// Batches that are read before the engines are looked at.
+const BATCHES: usize = 4;
+/// Bytes of the longest packet.
+const PACKET: usize = 65_536;
+/// A deadline that stays in the past must not make the loop spin.
+const SHORTEST_WAIT: Duration = Duration::from_micros(50);
+/// The system may be late by as much, in nanoseconds: the exactness of pacing.
+const SLACK_NS: u64 = 1000;
+
+const TOO_MANY: &str = "the listener has as many sessions as it allows";
+
+/// Waits for any of these, at most so long.
+pub(super) fn pause(fds: &mut [PollFd<'_>], wait: Duration) -> io::Result<()> {
+    let timeout = Timespec {
+        tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: i64::from(wait.subsec_nanos()),
+    };
+    match poll(fds, Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Where a listener stands.
+struct Door {
+    /// `None` where everything is plain.
+    gate: Option<Gate>,
+}
+
+/// All partners of a socket.
+pub(super) struct Turning<'a, 'o> {
+    endpoint: Rc<Endpoint>,
+    /// Away only while it is read into.
+    inbox: Option<Inbox>,
+    options: HostOptions<'o>,
+    /// `None` for one who dials: nobody else gets in.
+    door: Option<Door>,
+    partners: Vec<Association<'a>>,
+    knocks: Knocks,
+    /// A place for a packet that is opened.
+    open: Vec<u8>,
+    /// Answers to those who are not in yet.
+    answers: VecDeque<(SocketAddr, Vec<u8>)>,
+    now: Instant,
+    signals_seen: usize,
+    slack: Option<NonZeroU64>,
+}
+
+impl<'a, 'o> Turning<'a, 'o> {
+    pub(super) fn new(endpoint: Endpoint, options: HostOptions<'o>) -> Self {
+        let now = options.clock.now();
+        let slack = timer_slack(NonZeroU64::new(SLACK_NS));
+        Self {
+            endpoint: Rc::new(endpoint),
+            inbox: Some(Inbox::new()),
+            options,
+            door: None,
+            partners: Vec::new(),
+            knocks: Knocks::default(),
+            open: vec![0; PACKET],
+            answers: VecDeque::new(),
+            now,
+            signals_seen: 0,
+            slack,
+        }
+    }
+
+    /// Others may come in.
+    pub(super) fn open_gate(&mut self, credentials: Credentials) -> io::Result<()> {
+        let gate = match credentials {
+            Credentials::Plain => None,
+            other => Some(Gate::new(other, self.now).map_err(io::Error::other)?),
+        };
+        self.door = Some(Door { gate });
+        Ok(())
+    }
+
+    pub(super) fn join(&mut self, partner: Association<'a>) {
+        self.partners.push(partner);
+    }
+
+    pub(super) fn knocks(&self) -> Knocks {
+        self.knocks
+    }
+
+    pub(super) fn until_over(
+        &mut self,
+        mut reception: Option<&mut dyn Reception<'a>>,
+    ) -> io::Result<()> {
+        loop {
+            self.now = self.options.clock.now();
+            let mut moved = self.read(&mut reception)?;
+            self.now = self.options.clock.now();
+            moved |= self.signals();
+            let every = (self.options.progress_every, self.options.grace);
+            for partner in &mut self.partners {
+                let mut turn = Turn {
+                    now: self.now,
+                    endpoint: &self.endpoint,
+                    trace: &mut *self.options.trace,
+                };
+                moved |= partner.turn(&mut turn, every);
+            }
+            let left = self.dismiss();
+            let interrupted = self.signals_seen > 0;
+            let goes_on = match (&mut reception, left) {
+                (Some(_), _) if interrupted => !self.partners.is_empty(),
+                (Some(reception), true) => reception.goes_on(self.partners.len()),
+                (Some(_), false) => true,
+                (None, _) => !self.partners.is_empty(),
+            };
+            if !goes_on {
+                return Ok(());
+            }
+            if !moved {
+                self.wait()?;
+            }
+        }
+    }
+
+    /// Reads what came, and gives it to whom it belongs. Whether anything came.
+    fn read(&mut self, reception: &mut Option<&mut dyn Reception<'a>>) -> io::Result<bool> {
+        let mut moved = false;
+        for _ in 0..BATCHES {
+            let Some(mut inbox) = self.inbox.take() else { break };
+            let endpoint = Rc::clone(&self.endpoint);
+            let result = inbox.receive(&endpoint, &mut |from, bytes| {
+                moved = true;
+                self.hear(from, bytes, reception);
+            });
+            self.inbox = Some(inbox);
+            self.send_answers();
+            match result {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    // Only one who dials is told, and has one partner.
+                    self.partners.iter_mut().for_each(Association::refused);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(moved)
+    }
+
+    fn hear(
+        &mut self,
+        from: SocketAddr,
+        bytes: &[u8],
+        reception: &mut Option<&mut dyn Reception<'a>>,
+    ) {
+        let Some(frame) = Frame::parse(bytes) else {
+            return self.hear_plain(from, bytes, reception);
+        };
+        if let Frame::Data { receiver, nonce, sealed } = frame {
+            let ours = self.partners.iter_mut().find(|partner| {
+                partner.partner.address == from
+                    && matches!(&partner.wire, Wire::Sealed { session, .. } if session.local == receiver)
+            });
+            if let Some(partner) = ours {
+                let mut turn = Turn {
+                    now: self.now,
+                    endpoint: &self.endpoint,
+                    trace: &mut *self.options.trace,
+                };
+                return partner.hear_sealed(&mut turn, nonce, sealed, &mut self.open);
+            }
+        }
+        let Some(door) = &mut self.door else {
+            self.knocks.strays += 1;
+            return;
+        };
+        self.knocks.bytes_of_unproved += bytes.len() as u64;
+        let Some(gate) = &mut door.gate else {
+            if let Some(answer) = super::super::secure::refuse_as_plain(frame) {
+                self.answers.push_back((from, answer));
+            }
+            return;
+        };
+        let heard = gate.hear(self.now, from, frame, bytes.len(), &mut self.open);
+        self.knocks.most_waiting = self.knocks.most_waiting.max(gate.waiting());
+        match heard {
+            Heard::Nothing => self.knocks.strays += 1,
+            Heard::Answer(answer) => {
+                debug_assert!(answer.len() <= bytes.len());
+                self.answers.push_back((from, answer));
+            }
+            Heard::Proved(proved) => self.admit(from, *proved, reception),
+        }
+    }
+
+    fn send_answers(&mut self) {
+        while let Some((to, answer)) = self.answers.pop_front() {
+            self.knocks.bytes_to_unproved += answer.len() as u64;
+            // Lost answers are asked for again.
+            let _ = self.endpoint.send(to, &answer, answer.len());
+        }
+    }
+
+    /// Whether one more of this address is allowed.
+    fn has_room(&self, from: SocketAddr) -> bool {
+        let theirs = |partner: &&Association<'_>| partner.partner.address.ip() == from.ip();
+        self.partners.len() < self.options.limits.sessions
+            && self.partners.iter().filter(theirs).count() < self.options.limits.per_address
+            && self.signals_seen == 0
+    }
+
+    fn admit(
+        &mut self,
+        from: SocketAddr,
+        proved: Proved,
+        reception: &mut Option<&mut dyn Reception<'a>>,
+    ) {
+        let Proved { mut session, key, packet } = proved;
+        let partner = Partner {
+            address: from,
+            key,
+            suite: Some(session.suite()),
+            packet_max: session.packet_max(),
+        };
+        let room = self.has_room(from);
+        let tenant = match reception {
+            Some(reception) if room => reception.admit(&partner),
+            _ => Err(TOO_MANY.to_owned()),
+        };
+        let tenant = match tenant {
+            Ok(tenant) => tenant,
+            Err(why) => {
+                if let Some(word) = session.close(&why) {
+                    let _ = self.endpoint.send(from, &word, word.len());
+                }
+                return;
+            }
+        };
+        let wire = Wire::Sealed { session: Box::new(session), finish: None };
+        let mut made = Association::new(partner, wire, tenant, self.now, &self.options);
+        if !packet.is_empty() {
+            let mut turn =
+                Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
+            made.packet(&mut turn, &packet);
+        }
+        self.partners.push(made);
+    }
+
+    fn hear_plain(
+        &mut self,
+        from: SocketAddr,
+        packet: &[u8],
+        reception: &mut Option<&mut dyn Reception<'a>>,
+    ) {
+        let port = plain::local_port(packet);
+        let dials = self.door.is_none();
+        let ours = self.partners.iter_mut().find(|partner| {
+            // On IP protocol 30 the addresses alone tell nothing.
+            let same = |wire: &Wire| match wire {
+                Wire::Plain { their_port, .. } => dials || *their_port == port,
+                Wire::Sealed { .. } => false,
+            };
+            partner.partner.address == from && same(&partner.wire)
+        });
+        if let Some(partner) = ours {
+            let mut turn =
+                Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
+            return partner.hear_plain(&mut turn, packet);
+        }
+        match &self.door {
+            Some(Door { gate: None }) if plain::is_open(packet) => {
+                self.admit_plain(from, packet, reception);
+            }
+            Some(Door { gate: Some(_) }) if plain::is_open(packet) => {
+                self.knocks.refused_plain += 1;
+                self.knocks.bytes_of_unproved += packet.len() as u64;
+                self.answers.push_back((from, plain::refused(packet, plain::ENCRYPTED)));
+            }
+            _ => self.knocks.strays += 1,
+        }
+    }
+
+    fn admit_plain(
+        &mut self,
+        from: SocketAddr,
+        packet: &[u8],
+        reception: &mut Option<&mut dyn Reception<'a>>,
+    ) {
+        if !self.has_room(from) {
+            // Those who have proved nothing make room for the next.
+            let oldest = self.partners.iter().position(|partner| partner.unproved().is_some());
+            match oldest {
+                Some(at) => {
+                    let gone = self.partners.swap_remove(at);
+                    self.settle(gone, super::association::SILENCE);
+                }
+                None => return self.answers.push_back((from, plain::refused(packet, "full"))),
+            }
+        }
+        let packet_max = self.endpoint.sizes(from).first().copied().unwrap_or(PACKET);
+        let partner = Partner { address: from, key: None, suite: None, packet_max };
+        let tenant = reception.as_mut().map(|reception| reception.admit(&partner));
+        let tenant = match tenant {
+            Some(Ok(tenant)) => tenant,
+            Some(Err(why)) => {
+                return self.answers.push_back((from, plain::refused(packet, &why)));
+            }
+            None => return,
+        };
+        let their_port = plain::local_port(packet);
+        let wire = Wire::Plain { unproved: Some((0, 0)), port: None, their_port };
+        let mut made = Association::new(partner, wire, tenant, self.now, &self.options);
+        let mut turn =
+            Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
+        made.hear_plain(&mut turn, packet);
+        self.partners.push(made);
+    }
+
+    fn signals(&mut self) -> bool {
+        let Some(signals) = self.options.signals else { return false };
+        let came = signals.count();
+        if came <= self.signals_seen {
+            return false;
+        }
+        if self.signals_seen == 0 {
+            let signal = signals.last().unwrap_or(0);
+            for partner in &mut self.partners {
+                let mut turn = Turn {
+                    now: self.now,
+                    endpoint: &self.endpoint,
+                    trace: &mut *self.options.trace,
+                };
+                partner.interrupt(&mut turn, signal, self.options.grace);
+            }
+        }
+        self.signals_seen = came;
+        signals.noticed();
+        true
+    }
+
+    /// Lets those go who are over; whether there were any.
+    fn dismiss(&mut self) -> bool {
+        let (mut at, mut any) = (0, false);
+        while at < self.partners.len() {
+            let outcome = self.partners[at].outcome(self.now, self.options.limits.idle);
+            if let Some(outcome) = outcome {
+                let gone = self.partners.swap_remove(at);
+                self.settle(gone, outcome);
+                any = true;
+            } else {
+                at += 1;
+            }
+        }
+        any
+    }
+
+    fn settle(&mut self, gone: Association<'a>, outcome: wetstring_proto::Outcome) {
+        let mut turn =
+            Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
+        gone.settle(&mut turn, outcome);
+    }
+
+    /// Waits for the socket, a deadline, a signal or a person.
+    fn wait(&mut self) -> io::Result<()> {
+        let idle = self.options.limits.idle;
+        let next = self.partners.iter_mut().map(|partner| partner.deadline(idle)).min();
+        let blocked = self.partners.iter().any(|partner| partner.blocked);
+        let events = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let mut fds = vec![PollFd::from_borrowed_fd(self.endpoint.fd(), events)];
+        if let Some(signals) = self.options.signals {
+            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+        }
+        let persons = fds.len();
+        let mut whose = Vec::new();
+        for (index, partner) in self.partners.iter().enumerate() {
+            if let Some(fd) = partner.wake() {
+                fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
+                whose.push(index);
+            }
+        }
+        let wait = next.map_or(Duration::from_secs(3600), |next| {
+            next.since(self.options.clock.now()).max(SHORTEST_WAIT)
+        });
+        pause(&mut fds, wait)?;
+        let woken: Vec<usize> = whose
+            .into_iter()
+            .zip(&fds[persons..])
+            .filter(|(_, fd)| !fd.revents().is_empty())
+            .map(|(index, _)| index)
+            .collect();
+        drop(fds);
+        self.now = self.options.clock.now();
+        for index in woken {
+            let mut turn =
+                Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
+            self.partners[index].ask_person(&mut turn, self.options.grace);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Turning<'_, '_> {
+    fn drop(&mut self) {
+        timer_slack(self.slack);
+    }
+}
+
+/// Sets how late the timers of this thread may be; what it was.
+#[cfg(target_os = "linux")]
+fn timer_slack(slack: Option<NonZeroU64>) -> Option<NonZeroU64> {
+    let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
+    // Without it timers are some fifty microseconds late.
+    let _ = rustix::thread::set_current_timer_slack(slack);
+    before
+}
+
+#[cfg(not(target_os = "linux"))]
+fn timer_slack(_: Option<NonZeroU64>) -> Option<NonZeroU64> {
+    None
+}

@@ -1,0 +1,32 @@
+//! Datagrams: the ports of NETBLT, from the socket to the engine.
+//!
+//! A [`Port`](crate::Port) is one line of bytes to one partner. Datagrams are another thing: one
+//! socket carries them from and to many partners, in batches, and who a partner is must be proved
+//! before it is believed. So they have a seam of their own:
+//!
+//! ```text
+//! Engine <-> Association <-> Session (Noise) <-> Endpoint (UDP, or IP protocol 30) <-> others
+//!            one per partner  or plain           one socket for all of them
+//! ```
+//!
+//! * [`endpoint`] is the socket: batches, segmentation offload, never fragments (quinn-udp);
+//! * [`keys`] are the files: this host's key pair, known hosts, keys that may come in;
+//! * [`secure`] is the session: handshake, cookie, replay window, explicit nonces;
+//! * [`host`] turns the engines of all partners: [`dial`](host::dial) has one, a
+//!   [`listen`](host::listen)er several, each within its [`limits`].
+//!
+//! Why: `docs/decisions/055` to `057`.
+
+pub mod endpoint;
+pub mod host;
+pub mod keys;
+pub mod limits;
+mod outbox;
+pub mod plain;
+pub mod secure;
+
+pub use endpoint::Endpoint;
+pub use host::{HostOptions, Partner, Reception, Tenant, dial, listen};
+pub use keys::{Identity, PublicKey, Secret};
+pub use limits::Limits;
+pub use secure::Credentials;

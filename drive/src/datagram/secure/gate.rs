@@ -1,0 +1,285 @@
+//! The end that listens, until it knows who is there.
+//!
+//! Nothing is promised to an address that has not answered: for each `Init` at most one datagram goes
+//! back, never longer than it. What is kept of the unknown is a table of [`HALVES`]; when it fills,
+//! an `Init` must first come back with a cookie, for which nothing is kept.
+
+use super::session::{Opened, Session};
+use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, Why};
+use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
+use crate::datagram::endpoint::LONGEST;
+use crate::datagram::limits::Bucket;
+use sha2::{Digest, Sha256};
+use snow::HandshakeState;
+use std::net::{IpAddr, SocketAddr};
+use wetstring_proto::time::{Duration, Instant};
+
+/// The shortest `Init`: any reply is shorter.
+pub(crate) const SHORTEST: usize = 512;
+/// Handshakes under way at most.
+pub(crate) const HALVES: usize = 64;
+/// From so many on, an `Init` needs a cookie.
+const COOKIES_FROM: usize = 8;
+/// Handshakes under way of one address that has proved to be there.
+const HALVES_PER_ADDRESS: usize = 4;
+/// How long a handshake may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a cookie is good at least.
+const COOKIE_EPOCH: Duration = Duration::from_secs(60);
+/// Handshakes per second that are worth the processor's time: each takes some 0.2 ms.
+const PER_SECOND: u64 = 400;
+const AT_ONCE: u64 = 200;
+
+/// What became of a datagram.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// It is none of ours, or it leads to nothing.
+    Nothing,
+    /// This goes back.
+    Answer(Vec<u8>),
+    /// Somebody is there.
+    Proved(Box<Proved>),
+}
+
+/// Somebody is there, at that address and with that key or secret.
+#[derive(Debug)]
+pub(crate) struct Proved {
+    pub(crate) session: Session,
+    pub(crate) key: Option<PublicKey>,
+    /// The packet by which that was proved, if it was by one.
+    pub(crate) packet: Vec<u8>,
+}
+
+enum State {
+    /// For the dialler's key.
+    Waits(Box<HandshakeState>),
+    /// For any packet: the secret is proved by it.
+    Ready(Box<Session>),
+}
+
+/// A handshake under way.
+struct Half {
+    from: SocketAddr,
+    remote: u32,
+    local: u32,
+    suite: Suite,
+    size: usize,
+    state: State,
+    reply: Vec<u8>,
+    born: Instant,
+}
+
+/// The listener's side of all handshakes.
+pub(crate) struct Gate {
+    credentials: Credentials,
+    halves: Vec<Half>,
+    /// What cookies are made with: now, and before.
+    salts: [[u8; 32]; 2],
+    salted: Instant,
+    bucket: Bucket,
+    /// Longest datagrams that this end takes.
+    most: usize,
+}
+
+impl Gate {
+    /// A gate that nobody stands at.
+    pub(crate) fn new(credentials: Credentials, now: Instant) -> Result<Self, String> {
+        Ok(Self {
+            credentials,
+            halves: Vec::new(),
+            salts: [random()?, random()?],
+            salted: now,
+            bucket: Bucket::new(PER_SECOND, AT_ONCE, now),
+            most: LONGEST,
+        })
+    }
+
+    /// How many handshakes are under way.
+    pub(crate) fn waiting(&self) -> usize {
+        self.halves.len()
+    }
+
+    /// A datagram of `len` bytes came; `open` is a place for a packet.
+    pub(crate) fn hear(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        frame: Frame<'_>,
+        len: usize,
+        open: &mut [u8],
+    ) -> Heard {
+        self.halves.retain(|half| now.since(half.born) < PATIENCE);
+        match frame {
+            Frame::Init { .. } if len >= SHORTEST => {
+                self.init(now, from, frame, len).map_or(Heard::Nothing, Heard::Answer)
+            }
+            Frame::Finish { receiver, message } => {
+                self.finish(from, receiver, message).unwrap_or(Heard::Nothing)
+            }
+            Frame::Data { receiver, nonce, sealed } => {
+                let Some(at) = self.find(from, receiver) else { return Heard::Nothing };
+                let State::Ready(session) = &mut self.halves[at].state else {
+                    return Heard::Nothing;
+                };
+                let Opened::Packet(len) = session.open(nonce, sealed, open) else {
+                    return Heard::Nothing;
+                };
+                let State::Ready(session) = self.halves.remove(at).state else {
+                    return Heard::Nothing;
+                };
+                let packet = open[..len].to_vec();
+                Heard::Proved(Box::new(Proved { session: *session, key: None, packet }))
+            }
+            _ => Heard::Nothing,
+        }
+    }
+
+    fn find(&self, from: SocketAddr, local: u32) -> Option<usize> {
+        self.halves.iter().position(|half| half.local == local && half.from == from)
+    }
+
+    fn init(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        frame: Frame<'_>,
+        len: usize,
+    ) -> Option<Vec<u8>> {
+        let Frame::Init { sender, suite, pattern, cookie, message } = frame else { return None };
+        if let Some(half) =
+            self.halves.iter().find(|half| half.from == from && half.remote == sender)
+        {
+            // Our answer was lost, or theirs came twice. One for one.
+            return (half.reply.len() <= len).then(|| half.reply.clone());
+        }
+        let refuse = |why| Some(Frame::Refuse { receiver: sender, why }.bytes(0));
+        if Pattern::of(&self.credentials).is_none_or(|ours| ours.code() != pattern) {
+            return self.bucket.take(1, now).then(|| refuse(Why::Pattern)).flatten();
+        }
+        let suite = Suite::of(suite)?;
+        if self.halves.len() >= COOKIES_FROM && !self.is_cookie(now, from, sender, &cookie) {
+            let cookie = self.cookie(from, sender, 0);
+            return Some(Frame::Cookie { receiver: sender, cookie }.bytes(0));
+        }
+        if !self.bucket.take(1, now) {
+            return None;
+        }
+        match self.begin(now, from, (sender, suite), message, len) {
+            Ok(reply) => Some(reply),
+            Err(snow::Error::Decrypt) => refuse(Why::Secret),
+            Err(_) => None,
+        }
+    }
+
+    fn begin(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        (remote, suite): (u32, Suite),
+        message: &[u8],
+        len: usize,
+    ) -> Result<Vec<u8>, snow::Error> {
+        let mut state = builder(&self.credentials, suite)?.build_responder()?;
+        let mut payload = [0; 256];
+        let got = state.read_message(message, &mut payload)?;
+        let wish = payload[..got].try_into().map_or(0, u16::from_be_bytes);
+        // What came whole can come again; what was promised and did not come cannot.
+        let size = len.min(usize::from(wish)).min(self.most);
+        if size < SHORTEST {
+            return Err(snow::Error::Input);
+        }
+        let mut answer = [0; 256];
+        let answered = state.write_message(&(size as u16).to_be_bytes(), &mut answer)?;
+        debug_assert!(answered + REPLY_HEADER <= SHORTEST);
+        let local = self.free_index();
+        let frame = Frame::Reply { receiver: remote, sender: local, message: &answer[..answered] };
+        let reply = frame.bytes(size);
+        let state = if state.is_handshake_finished() {
+            State::Ready(Box::new(Session::new(state, suite, (local, remote), size)?))
+        } else {
+            State::Waits(Box::new(state))
+        };
+        self.make_room(from.ip());
+        let half =
+            Half { from, remote, local, suite, size, state, reply: reply.clone(), born: now };
+        self.halves.push(half);
+        Ok(reply)
+    }
+
+    /// An index that no handshake has. Those of sessions are random too: one of four thousand million.
+    fn free_index(&self) -> u32 {
+        loop {
+            let index = random().map_or(1, u32::from_be_bytes);
+            if self.halves.iter().all(|half| half.local != index) {
+                return index;
+            }
+        }
+    }
+
+    /// Forgets the oldest where there are too many.
+    fn make_room(&mut self, address: IpAddr) {
+        let theirs = |half: &Half| half.from.ip() == address;
+        if self.halves.iter().filter(|half| theirs(half)).count() >= HALVES_PER_ADDRESS
+            && let Some(at) = self.halves.iter().position(theirs)
+        {
+            self.halves.remove(at);
+        }
+        if self.halves.len() >= HALVES {
+            self.halves.remove(0);
+        }
+    }
+
+    fn finish(&mut self, from: SocketAddr, local: u32, message: &[u8]) -> Option<Heard> {
+        let at = self.find(from, local)?;
+        let half = &mut self.halves[at];
+        let State::Waits(state) = &mut half.state else { return None };
+        let mut payload = [0; 256];
+        // Forged: the state is as it was.
+        state.read_message(message, &mut payload).ok()?;
+        let Half { state: State::Waits(state), remote, suite, size, .. } = self.halves.remove(at)
+        else {
+            return None;
+        };
+        let key = remote_key(state.get_remote_static());
+        let session = Session::new(*state, suite, (local, remote), size).ok()?;
+        Some(Heard::Proved(Box::new(Proved { session, key, packet: Vec::new() })))
+    }
+
+    /// Address and index under a salt that nobody else knows.
+    fn cookie(&self, from: SocketAddr, sender: u32, epoch: usize) -> [u8; COOKIE_LEN] {
+        let mut hash = Sha256::new();
+        hash.update(self.salts[epoch]);
+        match from.ip() {
+            IpAddr::V4(ip) => hash.update(ip.to_ipv6_mapped().octets()),
+            IpAddr::V6(ip) => hash.update(ip.octets()),
+        }
+        hash.update(from.port().to_be_bytes());
+        hash.update(sender.to_be_bytes());
+        let digest = hash.finalize();
+        let mut cookie = [0; COOKIE_LEN];
+        cookie.copy_from_slice(&digest[..COOKIE_LEN]);
+        cookie
+    }
+
+    fn is_cookie(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        sender: u32,
+        cookie: &[u8; COOKIE_LEN],
+    ) -> bool {
+        if now.since(self.salted) >= COOKIE_EPOCH
+            && let Ok(salt) = random()
+        {
+            self.salts = [salt, self.salts[0]];
+            self.salted = now;
+        }
+        (0..2).any(|epoch| self.cookie(from, sender, epoch) == *cookie)
+    }
+}
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gate").field("waiting", &self.waiting()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,174 @@
+//! The session: who is there, and that nobody else reads or writes (Noise).
+//!
+//! ```text
+//! dialling                                         listening
+//!    Init    index, padding to the length wanted  -->
+//!  <-- Cookie  where many knock: repeat it with this       (no state is kept)
+//!  <-- Reply   index, no longer than the Init              (state is kept: bounded)
+//!    Finish  (key pairs only)                     -->      now the address is proved
+//!    Data    index, nonce, sealed NETBLT packet   <-->
+//! ```
+//!
+//! With key pairs the pattern is XX: either end learns the other's key, encrypted, and asks its files
+//! about it. With a shared secret it is NNpsk0: a packet of somebody without the secret is not even
+//! answered. Every datagram has its nonce in the open, 64 bits that never repeat under one key; a
+//! [window](replay) lets each in once. Nonces with the highest bit are for words of the session
+//! itself, such as its end.
+//!
+//! Every length on the way is tried by the handshake itself: `Init` and `Reply` have the length that
+//! the session will use, and go unfragmented or not at all.
+
+mod gate;
+mod initiator;
+mod replay;
+mod session;
+mod wire;
+
+pub use replay::Window;
+pub use session::{Opened, Session};
+
+pub(super) use gate::{Gate, Heard, Proved};
+pub(super) use initiator::{Answer, Initiator};
+pub(super) use wire::Frame;
+
+use super::keys::{Identity, KEY_LEN, PublicKey, Secret};
+use snow::Builder;
+
+/// Bytes that the session adds to a NETBLT packet: header and tag.
+pub const OVERHEAD: usize = wire::DATA_HEADER + TAG;
+/// Bytes of an authentication tag.
+const TAG: usize = 16;
+/// Both ends must mean the same.
+const PROLOGUE: &[u8] = b"wetstring netblt session 1";
+
+/// What this end proves itself with.
+#[derive(Clone, Debug)]
+pub enum Credentials {
+    /// Nothing: RFC 998 on the wire.
+    Plain,
+    /// A secret that the other end has too.
+    Secret(Secret),
+    /// This host's key pair.
+    Keys(Identity),
+}
+
+/// The ciphers that both ends know. The one who dials chooses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Suite {
+    /// Fast everywhere.
+    ChaChaPoly,
+    /// Faster where the processor has AES.
+    AesGcm,
+}
+
+impl Suite {
+    /// The faster one on this machine.
+    pub fn fastest() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        let has_aes =
+            std::is_x86_feature_detected!("aes") && std::is_x86_feature_detected!("pclmulqdq");
+        #[cfg(target_arch = "aarch64")]
+        let has_aes = std::arch::is_aarch64_feature_detected!("aes");
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let has_aes = false;
+        if has_aes { Self::AesGcm } else { Self::ChaChaPoly }
+    }
+
+    const fn code(self) -> u8 {
+        match self {
+            Self::ChaChaPoly => 1,
+            Self::AesGcm => 2,
+        }
+    }
+
+    const fn of(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self::ChaChaPoly),
+            2 => Some(Self::AesGcm),
+            _ => None,
+        }
+    }
+
+    /// 16-byte blocks that one key may encrypt. AES-GCM stays below an advantage of 2^-57 with 2^36
+    /// of them, which is 1 TiB; the other has no such bound.
+    const fn blocks(self) -> u64 {
+        match self {
+            Self::ChaChaPoly => u64::MAX,
+            Self::AesGcm => 1 << 36,
+        }
+    }
+}
+
+/// Which handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pattern {
+    Keys,
+    Secret,
+}
+
+impl Pattern {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Keys => 1,
+            Self::Secret => 2,
+        }
+    }
+
+    fn of(credentials: &Credentials) -> Option<Self> {
+        match credentials {
+            Credentials::Plain => None,
+            Credentials::Secret(_) => Some(Self::Secret),
+            Credentials::Keys(_) => Some(Self::Keys),
+        }
+    }
+}
+
+/// A Noise state for these, ready to be built.
+fn builder(credentials: &Credentials, suite: Suite) -> Result<Builder<'_>, snow::Error> {
+    let cipher = match suite {
+        Suite::ChaChaPoly => "ChaChaPoly",
+        Suite::AesGcm => "AESGCM",
+    };
+    let pattern = match credentials {
+        Credentials::Secret(_) => "NNpsk0",
+        _ => "XX",
+    };
+    let name = format!("Noise_{pattern}_25519_{cipher}_SHA256");
+    let builder = Builder::new(name.parse()?).prologue(PROLOGUE)?;
+    match credentials {
+        Credentials::Secret(secret) => builder.psk(0, &secret.0),
+        Credentials::Keys(identity) => builder.local_private_key(&identity.private),
+        Credentials::Plain => Ok(builder),
+    }
+}
+
+/// A new key pair.
+pub(super) fn generate() -> Result<Identity, String> {
+    let make = || {
+        let name = "Noise_XX_25519_ChaChaPoly_SHA256";
+        Builder::new(name.parse()?).generate_keypair()
+    };
+    let pair = make().map_err(|error: snow::Error| format!("could not make a key: {error}"))?;
+    let half = |bytes: &[u8]| -> Result<[u8; KEY_LEN], String> {
+        bytes.try_into().map_err(|_| "expected a key of 32 bytes".to_owned())
+    };
+    Ok(Identity { private: half(&pair.private)?, public: PublicKey(half(&pair.public)?) })
+}
+
+/// Random bytes.
+fn random<const N: usize>() -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
+    Ok(bytes)
+}
+
+/// The other end's key, where the pattern tells one.
+fn remote_key(bytes: Option<&[u8]>) -> Option<PublicKey> {
+    bytes.and_then(|bytes| bytes.try_into().ok()).map(PublicKey)
+}
+
+/// What a plain listener answers to one who wants a session.
+pub(super) fn refuse_as_plain(frame: Frame<'_>) -> Option<Vec<u8>> {
+    let Frame::Init { sender, .. } = frame else { return None };
+    Some(Frame::Refuse { receiver: sender, why: wire::Why::Plain }.bytes(0))
+}

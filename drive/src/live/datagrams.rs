@@ -1,0 +1,266 @@
+//! A network of the laboratory in real time: between two UDP ports, or two TUN devices.
+//!
+//! ```text
+//! programs <-> TUN or UDP <-> element of the laboratory <-> TUN or UDP <-> programs
+//! ```
+//!
+//! A TUN device carries IP packets, so any program can be put behind it; it needs the right to make
+//! one. Addresses and routes are the person's (`ip address add`, `ip link set ... netns ...`): the
+//! device goes on working in another network namespace. A UDP port relays for one partner: at a
+//! listening end that is whoever sent last.
+
+use super::{Report, Stop, Until};
+use crate::clock::Clock;
+use crate::datagram::endpoint::resolve;
+use crate::line::LineSpec;
+use crate::port::OpenError;
+use crate::signals::Signals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+use tun_rs::{DeviceBuilder, SyncDevice};
+use wetstring_lab::element::{Element, End};
+use wetstring_lab::net::DATAGRAM_MAX;
+use wetstring_proto::{Cx, Instant, Trace};
+
+/// Datagrams that are moved in one direction before the other is looked at.
+const BATCH: usize = 64;
+/// What the system is asked to keep for us.
+const RECEIVE_BUFFER: usize = 4 << 20;
+/// Packets that a TUN device keeps for us: a burst of a gigabit in ten milliseconds.
+const TUN_QUEUE: u32 = 1000;
+
+/// An end of a network that runs.
+#[allow(missing_debug_implementations)]
+pub struct DatagramEnd(Inner);
+
+enum Inner {
+    Tun(SyncDevice),
+    Udp {
+        socket: UdpSocket,
+        /// Where datagrams go; at a listening end whoever sent last.
+        partner: Option<SocketAddr>,
+        listens: bool,
+    },
+}
+
+/// Whether a line carries datagrams.
+pub fn carries_datagrams(spec: &LineSpec) -> bool {
+    matches!(spec, LineSpec::Tun(_) | LineSpec::Udp(_) | LineSpec::UdpListen(_))
+}
+
+/// Opens one end: `tun:NAME`, `udp-listen://HOST:PORT` or `udp://HOST:PORT`. `notes` is told what a
+/// person must know to join it.
+pub fn open(spec: &LineSpec, notes: &mut dyn FnMut(&str)) -> Result<DatagramEnd, OpenError> {
+    let failed = |what: String| move |error: io::Error| OpenError::Io { what, error };
+    match spec {
+        LineSpec::Tun(name) => {
+            let device = tun(name.as_deref()).map_err(failed(format!("make {spec}")))?;
+            let name = device.name().unwrap_or_default();
+            notes(&format!("tun {name}"));
+            Ok(DatagramEnd(Inner::Tun(device)))
+        }
+        LineSpec::UdpListen(at) => {
+            let make =
+                || -> io::Result<UdpSocket> { prepared(UdpSocket::bind(&resolve(at)?[..])?) };
+            let socket = make().map_err(failed(format!("listen on {at}")))?;
+            let local = socket.local_addr().map_err(failed(format!("listen on {at}")))?;
+            notes(&format!("listening on {local}"));
+            Ok(DatagramEnd(Inner::Udp { socket, partner: None, listens: true }))
+        }
+        LineSpec::Udp(to) => {
+            let make = || -> io::Result<(UdpSocket, SocketAddr)> {
+                let to = resolve(to)?[0];
+                let any = match to {
+                    SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+                    SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+                };
+                Ok((prepared(UdpSocket::bind(any)?)?, to))
+            };
+            let (socket, to) = make().map_err(failed(format!("relay to {to}")))?;
+            notes(&format!("relaying to {to}"));
+            Ok(DatagramEnd(Inner::Udp { socket, partner: Some(to), listens: false }))
+        }
+        _ => {
+            let say = "expected tun:NAME, udp-listen://HOST:PORT or udp://HOST:PORT";
+            let error = io::Error::new(ErrorKind::InvalidInput, say);
+            Err(OpenError::Io { what: format!("carry datagrams over {spec}"), error })
+        }
+    }
+}
+
+fn tun(name: Option<&str>) -> io::Result<SyncDevice> {
+    let builder = match name {
+        Some(name) => DeviceBuilder::new().name(name),
+        None => DeviceBuilder::new(),
+    };
+    #[cfg(target_os = "linux")]
+    let builder = builder.with(|linux| {
+        linux.tx_queue_len(TUN_QUEUE);
+    });
+    let device = builder.enable(false).build_sync()?;
+    device.set_nonblocking(true)?;
+    Ok(device)
+}
+
+fn prepared(socket: UdpSocket) -> io::Result<UdpSocket> {
+    socket.set_nonblocking(true)?;
+    // As much as the system allows.
+    let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(RECEIVE_BUFFER);
+    Ok(socket)
+}
+
+impl DatagramEnd {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match &self.0 {
+            Inner::Tun(device) => device.as_fd(),
+            Inner::Udp { socket, .. } => socket.as_fd(),
+        }
+    }
+
+    /// Reads one datagram, if one is there.
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        let result = match &mut self.0 {
+            Inner::Tun(device) => rustix::io::read(device.as_fd(), into).map_err(io::Error::from),
+            Inner::Udp { socket, partner, listens } => socket.recv_from(into).map(|(len, from)| {
+                if *listens {
+                    *partner = Some(from);
+                }
+                len
+            }),
+        };
+        match result {
+            Ok(len) => Ok(Some(len)),
+            Err(error) if is_nothing(&error) => Ok(None),
+            // A partner that is away for a moment.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(None),
+            // A device that is not up yet, or not any more.
+            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes one datagram. What does not fit is lost, as on any network.
+    fn write(&self, datagram: &[u8]) {
+        let _ = match &self.0 {
+            Inner::Tun(device) => {
+                rustix::io::write(device.as_fd(), datagram).map_err(io::Error::from)
+            }
+            Inner::Udp { partner: Some(to), socket, .. } => socket.send_to(datagram, to),
+            Inner::Udp { .. } => Ok(0),
+        };
+    }
+}
+
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// Runs `element`, which must carry datagrams, between two ends.
+///
+/// # Errors
+///
+/// If an end or the waiting fails.
+pub fn run(
+    element: &mut dyn Element,
+    ends: [DatagramEnd; 2],
+    until: Until<'_>,
+    trace: &mut dyn Trace,
+) -> io::Result<Report> {
+    let mut live = Live {
+        element,
+        ends,
+        clock: Clock::start(),
+        scale: until.scale.max(1),
+        buffer: vec![0; DATAGRAM_MAX + 1],
+    };
+    let stop = loop {
+        let real = live.clock.now().since(Instant::ZERO);
+        if let Some(signal) = until.signals.and_then(Signals::last) {
+            break Stop::Signal(signal);
+        }
+        let left = until.after.map(|after| after.saturating_sub(real));
+        if left == Some(Duration::ZERO) {
+            break Stop::Time;
+        }
+        if !live.turn(trace)? {
+            live.wait(until.signals, left)?;
+        }
+    };
+    Ok(Report {
+        stop,
+        usage: End::BOTH.map(|end| live.element.usage(end)),
+        elapsed: live.now().since(Instant::ZERO),
+    })
+}
+
+struct Live<'e> {
+    element: &'e mut dyn Element,
+    ends: [DatagramEnd; 2],
+    clock: Clock,
+    scale: u32,
+    buffer: Vec<u8>,
+}
+
+impl Live<'_> {
+    /// The model's time.
+    fn now(&self) -> Instant {
+        Instant(self.clock.now().as_nanos().saturating_mul(u64::from(self.scale)))
+    }
+
+    /// Moves what can be moved now; whether anything did.
+    fn turn(&mut self, trace: &mut dyn Trace) -> io::Result<bool> {
+        let mut moved = false;
+        for end in End::BOTH {
+            for _ in 0..BATCH {
+                let Some(len) = self.ends[end.index()].read(&mut self.buffer)? else { break };
+                let mut cx = Cx { now: self.now(), trace: &mut *trace };
+                // What it does not take finds a full queue: it is lost.
+                self.element.offer(&mut cx, end, &self.buffer[..len]);
+                moved = true;
+            }
+        }
+        for end in End::BOTH {
+            for _ in 0..BATCH {
+                let now = self.now();
+                if self.element.next(end).is_none_or(|at| at > now) {
+                    break;
+                }
+                let mut cx = Cx { now, trace: &mut *trace };
+                let len = self.element.emit(&mut cx, end, &mut self.buffer);
+                if len > 0 {
+                    self.ends[end.index()].write(&self.buffer[..len]);
+                    moved = true;
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    fn wait(&self, signals: Option<&Signals>, left: Option<Duration>) -> io::Result<()> {
+        let due = End::BOTH.into_iter().filter_map(|end| self.element.next(end)).min();
+        let due = due.map(|due| {
+            let real = Instant(due.as_nanos().div_ceil(u64::from(self.scale)));
+            real.since(self.clock.now())
+        });
+        let timeout = due.into_iter().chain(left).min().map(|wait| Timespec {
+            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: wait.subsec_nanos().into(),
+        });
+        let [a, b] = &self.ends;
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(a.fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(b.fd(), PollFlags::IN),
+        ];
+        if let Some(signals) = signals {
+            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

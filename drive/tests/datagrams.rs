@@ -1,0 +1,334 @@
+//! Datagrams over the loopback interface: sessions, partners that are not what they say, floods.
+
+mod pump;
+
+use pump::{House, Relay, pump};
+use std::net::UdpSocket;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use wetstring_drive::datagram::endpoint::Below;
+use wetstring_drive::datagram::host::DialError;
+use wetstring_drive::datagram::keys::{Identity, KeyFolder, Known, Secret};
+use wetstring_drive::datagram::{Credentials, Limits};
+use wetstring_proto::{Failure, FailureKind, Outcome};
+
+fn identity() -> Identity {
+    let dir = tempfile::tempdir().unwrap();
+    KeyFolder::new(dir.path().join("wetstring")).identity().unwrap()
+}
+
+fn keys() -> Credentials {
+    Credentials::Keys(identity())
+}
+
+fn secret(text: &str) -> Credentials {
+    Credentials::Secret(Secret::new(text.as_bytes()).unwrap())
+}
+
+const SECRET: &str = "correct horse battery staple";
+
+#[test]
+fn packets_of_every_size_pass_sealed_and_plain() {
+    for (credentials, ours) in [
+        (keys(), keys()),
+        (secret(SECRET), secret(SECRET)),
+        (Credentials::Plain, Credentials::Plain),
+    ] {
+        let plain = matches!(credentials, Credentials::Plain);
+        for len in [8, 100, 1400, 65_432] {
+            if plain {
+                // A plain listener opens to nothing but an OPEN; see the test of the engines.
+                continue;
+            }
+            let house = House::new(credentials.clone(), 300).open();
+            let sent = pump(Below::Udp, house.at, &ours, (300, len)).unwrap();
+            assert_eq!(sent.outcome, Outcome::Done, "{len}");
+            let (knocks, finished) = house.end();
+            assert_eq!(finished[0].outcome, Outcome::Done);
+            assert_eq!(finished[0].twice, 0);
+            // The loopback interface takes them whole.
+            assert!(finished[0].partner.packet_max > 60_000, "{:?}", finished[0].partner);
+            assert!(knocks.bytes_to_unproved <= knocks.bytes_of_unproved, "{knocks:?}");
+        }
+    }
+}
+
+#[test]
+fn each_end_learns_the_key_of_the_other() {
+    let (ours, theirs) = (identity(), identity());
+    let house = House::new(Credentials::Keys(theirs.clone()), 10).open();
+    let sent = pump(Below::Udp, house.at, &Credentials::Keys(ours.clone()), (10, 100)).unwrap();
+    let (_, finished) = house.end();
+    assert_eq!(sent.partner.key, Some(theirs.public));
+    assert_eq!(finished[0].partner.key, Some(ours.public));
+}
+
+#[test]
+fn a_key_that_is_not_allowed_is_told_so() {
+    let allowed = identity();
+    let mut house = House::new(keys(), 10);
+    house.allowed = Some(allowed.public);
+    let house = house.open();
+    let refused = pump(Below::Udp, house.at, &keys(), (10, 100)).unwrap();
+    let by_peer =
+        matches!(refused.outcome, Outcome::Failed(Failure { kind: FailureKind::PeerError, .. }));
+    assert!(by_peer, "{refused:?}");
+    // And the right one gets in.
+    let sent = pump(Below::Udp, house.at, &Credentials::Keys(allowed), (10, 100)).unwrap();
+    assert_eq!(sent.outcome, Outcome::Done);
+    assert_eq!(house.end().1.len(), 1);
+}
+
+#[test]
+fn a_wrong_secret_and_a_wrong_kind_are_told_apart() {
+    let house = House::new(secret(SECRET), 10).open();
+    let wrong = pump(Below::Udp, house.at, &secret("another secret, as long"), (10, 100));
+    let Err(DialError::Refused(say)) = wrong else { panic!("{wrong:?}") };
+    assert!(say.contains("secret"), "{say}");
+    let kind = pump(Below::Udp, house.at, &keys(), (10, 100));
+    let Err(DialError::Refused(say)) = kind else { panic!("{kind:?}") };
+    assert!(say.contains("key pairs"), "{say}");
+    pump(Below::Udp, house.at, &secret(SECRET), (10, 100)).unwrap();
+    house.end();
+}
+
+#[test]
+fn where_nobody_listens_it_is_said_at_once() {
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let began = Instant::now();
+    let said = pump(Below::Udp, free, &keys(), (1, 100));
+    assert!(matches!(said, Err(DialError::NobodyListens)), "{said:?}");
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_listener_that_encrypts_refuses_what_is_plain() {
+    let house = House::new(keys(), 10).open();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let open =
+        hex("e37201000028100 01b580000deadbeef0000382c00009c40059e0005001e003c0003000278000000");
+    socket.send_to(&open, house.at).unwrap();
+    let mut answer = [0; 1000];
+    let len = socket.recv(&mut answer).unwrap();
+    assert_eq!((answer[2], answer[3]), (1, 10), "a REFUSED");
+    assert!(len <= open.len());
+    assert!(answer[..len].windows(7).any(|text| text == b"--plain"));
+    pump(Below::Udp, house.at, &keys(), (10, 100)).unwrap();
+    let (knocks, finished) = house.end();
+    assert_eq!((knocks.refused_plain, finished.len()), (1, 1));
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|b| *b != b' ').collect();
+    let value = |c: u8| (c as char).to_digit(16).unwrap() as u8;
+    digits.chunks(2).map(|pair| value(pair[0]) << 4 | value(pair[1])).collect()
+}
+
+#[test]
+fn what_is_replayed_damaged_or_made_up_does_not_arrive() {
+    let house = House::new(keys(), 400).open();
+    let (mut old, mut seed) = (Vec::<Vec<u8>>::new(), 1_u64);
+    let replayed = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&replayed);
+    let relay = Relay::new(house.at, move |_, number, bytes| {
+        let mut out = vec![bytes.to_vec()];
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        // Everything twice, and something of long ago.
+        out.push(bytes.to_vec());
+        if let Some(again) = old.get((seed >> 33) as usize % old.len().max(1)) {
+            out.push(again.clone());
+        }
+        if number > 4 {
+            // A byte damaged, and the front damaged.
+            let mut damaged = bytes.to_vec();
+            let at = (seed >> 20) as usize % damaged.len();
+            damaged[at] ^= 0x40;
+            out.insert(0, damaged);
+        }
+        *count.lock().unwrap() += out.len() - 1;
+        old.push(bytes.to_vec());
+        out
+    });
+    let sent = pump(Below::Udp, relay.at, &keys(), (400, 1000)).unwrap();
+    assert_eq!(sent.outcome, Outcome::Done);
+    let (_, finished) = house.end();
+    relay.end();
+    assert!(*replayed.lock().unwrap() > 800);
+    assert_eq!((finished[0].twice, finished[0].outcome), (0, Outcome::Done));
+}
+
+#[test]
+fn every_message_of_the_handshake_may_be_lost() {
+    for credentials in [keys(), secret(SECRET)] {
+        for (lost_there, lost_back) in
+            [(Some(0), None), (None, Some(0)), (Some(1), None), (Some(2), Some(1))]
+        {
+            let house = House::new(credentials.clone(), 20).open();
+            let relay = Relay::new(house.at, move |there, number, bytes| {
+                let lost = if there { lost_there } else { lost_back };
+                if lost == Some(number) { Vec::new() } else { vec![bytes.to_vec()] }
+            });
+            let sent = pump(Below::Udp, relay.at, &credentials, (20, 300));
+            let sent = sent.unwrap_or_else(|e| panic!("{lost_there:?} {lost_back:?}: {e}"));
+            assert_eq!(sent.outcome, Outcome::Done, "{lost_there:?} {lost_back:?}");
+            house.end();
+            relay.end();
+        }
+    }
+}
+
+#[test]
+fn a_path_that_takes_no_long_datagrams_is_found_out() {
+    let house = House::new(keys(), 20).open();
+    let relay =
+        Relay::new(
+            house.at,
+            |_, _, bytes| {
+                if bytes.len() > 1420 { Vec::new() } else { vec![bytes.to_vec()] }
+            },
+        );
+    let sent = pump(Below::Udp, relay.at, &keys(), (20, 100_000)).unwrap();
+    assert_eq!(sent.outcome, Outcome::Done);
+    assert_eq!(sent.partner.packet_max, 1400 - 32);
+    house.end();
+    relay.end();
+}
+
+#[test]
+fn several_sessions_at_once_and_no_more_than_allowed() {
+    let mut house = House::new(keys(), 500);
+    (house.sessions, house.limits) = (3, Limits { sessions: 3, ..Limits::default() });
+    let house = house.open();
+    let at = house.at;
+    let threads: Vec<_> = (0..3)
+        .map(|_| std::thread::spawn(move || pump(Below::Udp, at, &keys(), (500, 900))))
+        .collect();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap().unwrap().outcome, Outcome::Done);
+    }
+    assert_eq!(house.end().1.len(), 3);
+    let mut house = House::new(keys(), 500);
+    house.limits = Limits { sessions: 0, ..Limits::default() };
+    let house = house.open();
+    let refused = pump(Below::Udp, house.at, &keys(), (500, 900)).unwrap();
+    assert!(matches!(refused.outcome, Outcome::Failed(_)));
+    // It stays until somebody has been served, which here is nobody: the thread ends with the test.
+}
+
+#[test]
+fn a_flood_of_strangers_is_small_change() {
+    let mut house = House::new(keys(), 50);
+    house.sessions = 1;
+    let house = house.open();
+    // The whole of 127/8 is ours: ten thousand addresses that nobody answers from.
+    let mut init = b"WN\x01\x01".to_vec();
+    init.resize(1200, 0);
+    (init[8], init[9]) = (1, 1);
+    // A Noise message of XX: an ephemeral key and the payload.
+    init[10..12].copy_from_slice(&34_u16.to_be_bytes());
+    for index in 0..10_000_u32 {
+        let [_, a, b, c] = (index + 2).to_be_bytes();
+        let socket = UdpSocket::bind((std::net::Ipv4Addr::new(127, a, b, c), 0)).unwrap();
+        init[4..8].copy_from_slice(&index.to_be_bytes());
+        init[28..60].fill(index as u8);
+        init[60..62].copy_from_slice(&1200_u16.to_be_bytes());
+        socket.send_to(&init, house.at).unwrap();
+        if index % 50 == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    // Somebody who means it gets in all the same.
+    let sent = pump(Below::Udp, house.at, &keys(), (50, 500)).unwrap();
+    assert_eq!(sent.outcome, Outcome::Done);
+    let (knocks, finished) = house.end();
+    assert_eq!(finished.len(), 1);
+    assert!(knocks.most_waiting <= 64, "{knocks:?}");
+    assert!(knocks.bytes_of_unproved > 5_000_000, "the flood came: {knocks:?}");
+    assert!(knocks.bytes_to_unproved < knocks.bytes_of_unproved / 4, "{knocks:?}");
+}
+
+#[test]
+fn noise_from_anywhere_harms_nobody() {
+    let house = House::new(keys(), 200).open();
+    let at = house.at;
+    let noise = std::thread::spawn(move || {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut seed = 5_u64;
+        for round in 0..20_000_usize {
+            let mut bytes: Vec<u8> = (0..round % 200)
+                .map(|_| {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (seed >> 33) as u8
+                })
+                .collect();
+            if round % 2 == 0 && bytes.len() > 4 {
+                bytes[..4].copy_from_slice(&[b'W', b'N', (round % 8) as u8, 1]);
+                bytes.resize(600, 7);
+            }
+            let _ = socket.send_to(&bytes, at);
+        }
+    });
+    let sent = pump(Below::Udp, at, &keys(), (200, 1000)).unwrap();
+    assert_eq!(sent.outcome, Outcome::Done);
+    noise.join().unwrap();
+    house.end();
+}
+
+#[test]
+fn a_partner_that_sends_too_fast_is_held_to_its_rate() {
+    let mut house = House::new(keys(), 2000);
+    house.limits.bytes_per_s = Some(2_000_000);
+    let house = house.open();
+    let began = Instant::now();
+    let sent = pump(Below::Udp, house.at, &keys(), (2000, 1000)).unwrap();
+    assert_eq!(sent.outcome, Outcome::Done);
+    // Two megabytes, of which a quarter of a second's worth may come at once.
+    assert!(began.elapsed() > Duration::from_millis(600), "{:?}", began.elapsed());
+    house.end();
+}
+
+#[test]
+fn keys_are_made_once_kept_private_and_compared() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let folder = KeyFolder::new(dir.path().join("deep/wetstring"));
+    let (one, two) = (folder.identity().unwrap(), folder.identity().unwrap());
+    assert_eq!(one.public, two.public);
+    let path = dir.path().join("deep/wetstring/host.key");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(folder.identity().unwrap_err().contains("0600"));
+    let (host, key, other) = ("udp://box:1", identity().public, identity().public);
+    assert_eq!(folder.check_host(host, &key), Ok(Known::New));
+    assert_eq!(folder.check_host(host, &key), Ok(Known::Same));
+    let say = folder.check_host(host, &other).unwrap_err();
+    assert!(say.contains(&key.fingerprint()) && say.contains(&other.fingerprint()), "{say}");
+    assert_eq!(folder.forget(host), Ok(1));
+    assert_eq!(folder.check_host(host, &other), Ok(Known::New));
+    assert_eq!(folder.may_enter(&key), Ok(false));
+    assert_eq!(folder.authorize(&key, "a \n friend"), Ok(true));
+    assert_eq!(folder.authorize(&key, ""), Ok(false));
+    assert_eq!(folder.authorized(), Ok(vec![(key, "a  friend".to_owned())]));
+    assert_eq!(folder.may_enter(&key), Ok(true));
+    assert_eq!(folder.revoke(&key), Ok(true));
+    assert_eq!(folder.may_enter(&key), Ok(false));
+    assert_eq!(key.to_string().parse(), Ok(key));
+    for wrong in ["", "wst1-", "wst1-zz", &key.to_string()[..60]] {
+        assert!(wrong.parse::<wetstring_drive::datagram::PublicKey>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn secrets_are_long_and_private() {
+    use std::os::unix::fs::PermissionsExt;
+    assert!(Secret::new(b"short").unwrap_err().contains("at least 16 bytes, got 5"));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("secret");
+    std::fs::write(&path, "a secret of enough bytes\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(Secret::read(&path).unwrap_err().contains("only its owner"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(Secret::read(&path).is_ok());
+}
