@@ -118,14 +118,14 @@ impl<'a, 'o> Turning<'a, 'o> {
                 };
                 moved |= partner.turn(&mut turn, every);
             }
-            let left = self.dismiss();
-            let interrupted = self.signals_seen > 0;
-            let goes_on = match (&mut reception, left) {
-                (Some(_), _) if interrupted => !self.partners.is_empty(),
-                (Some(reception), true) => reception.goes_on(self.partners.len()),
-                (Some(_), false) => true,
-                (None, _) => !self.partners.is_empty(),
-            };
+            let gone = self.dismiss();
+            let mut goes_on = !self.partners.is_empty();
+            if let Some(reception) = &mut reception
+                && self.signals_seen == 0
+            {
+                // Each is asked about: several may have ended at one time.
+                goes_on = (0..gone).fold(true, |_, _| reception.goes_on(self.partners.len()));
+            }
             if !goes_on {
                 return Ok(());
             }
@@ -351,20 +351,20 @@ impl<'a, 'o> Turning<'a, 'o> {
         true
     }
 
-    /// Lets those go who are over; whether there were any.
-    fn dismiss(&mut self) -> bool {
-        let (mut at, mut any) = (0, false);
+    /// Lets those go who are over; how many those were.
+    fn dismiss(&mut self) -> usize {
+        let (mut at, mut count) = (0, 0);
         while at < self.partners.len() {
             let outcome = self.partners[at].outcome(self.now, self.options.limits.idle);
             if let Some(outcome) = outcome {
                 let gone = self.partners.swap_remove(at);
                 self.settle(gone, outcome);
-                any = true;
+                count += 1;
             } else {
                 at += 1;
             }
         }
-        any
+        count
     }
 
     fn settle(&mut self, gone: Association<'a>, outcome: wetstring_proto::Outcome) {
