@@ -39,7 +39,7 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, 
         crate::explain::present(voice, &account, true);
     }
     let exit = match outcome.ending {
-        RunEnding::Done => Exit::Done,
+        RunEnding::Done | RunEnding::Measured => Exit::Done,
         RunEnding::Failed(_, failure) => Exit::of(failure),
         RunEnding::Stopped(_) => Exit::Timeout,
         RunEnding::Wrong => Exit::Integrity,
