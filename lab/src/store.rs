@@ -240,6 +240,15 @@ pub struct Received {
     pub verified: bool,
 }
 
+/// A file of which parts are here.
+#[derive(Clone, Debug)]
+struct Pieces {
+    name: Vec<u8>,
+    bytes: Vec<u8>,
+    /// (from, to) of each part.
+    held: Vec<(u64, u64)>,
+}
+
 /// A receiver's store: keeps what comes.
 #[derive(Clone, Debug, Default)]
 pub struct MemorySink {
@@ -251,6 +260,12 @@ pub struct MemorySink {
     refused: Vec<Vec<u8>>,
     space: Option<u64>,
     broken_order: bool,
+    /// Takes writes in any order.
+    scattered: bool,
+    /// Parts of files that are here with holes between them.
+    pieces: Vec<Pieces>,
+    /// What the current file has.
+    held: Vec<(u64, u64)>,
 }
 
 impl MemorySink {
@@ -270,6 +285,22 @@ impl MemorySink {
     #[must_use]
     pub fn with_partial(mut self, name: &str, bytes: &[u8]) -> Self {
         self.partial.push((name.as_bytes().to_vec(), bytes.to_vec()));
+        self
+    }
+
+    /// Takes writes in any order ([`Request::Held`]).
+    #[must_use]
+    pub fn scattered(mut self) -> Self {
+        self.scattered = true;
+        self
+    }
+
+    /// Has these parts of a file already, and takes writes in any order.
+    #[must_use]
+    pub fn with_pieces(mut self, name: &str, bytes: &[u8], pieces: &[(u64, u64)]) -> Self {
+        let (name, bytes) = (name.as_bytes().to_vec(), bytes.to_vec());
+        self.pieces.push(Pieces { name, bytes, held: pieces.to_vec() });
+        self.scattered = true;
         self
     }
 
@@ -332,8 +363,13 @@ impl MemorySink {
         let part = here
             .filter(|_| self.policy == Policy::Resume && !again)
             .map(|(_, bytes)| bytes.clone());
-        let bytes = part.unwrap_or_default();
+        let mut bytes = part.unwrap_or_default();
         let offset = bytes.len() as u64;
+        self.held = vec![(0, offset)];
+        let pieces = self.pieces.iter().find(|pieces| pieces.name == info.name);
+        if let Some(pieces) = pieces.filter(|_| info.resume && !again) {
+            (bytes, self.held) = (pieces.bytes.clone(), pieces.held.clone());
+        }
         self.received.push(Received {
             name: info.name.to_vec(),
             bytes,
@@ -353,7 +389,18 @@ impl MemorySink {
             self.broken_order = true;
             return Reply::Failed(StoreError::NotFound);
         };
-        if offset != file.bytes.len() as u64 {
+        if self.scattered {
+            let end = offset + bytes.len() as u64;
+            self.broken_order |= self.held.iter().any(|(from, to)| offset < *to && *from < end);
+            self.held.push((offset, end));
+            self.held.sort_unstable();
+            // Pieces that touch are one.
+            self.held.dedup_by(|next, last| {
+                let touch = next.0 <= last.1;
+                last.1 = if touch { last.1.max(next.1) } else { last.1 };
+                touch
+            });
+        } else if offset != file.bytes.len() as u64 {
             self.broken_order = true;
             return Reply::Failed(StoreError::Io);
         }
@@ -363,7 +410,9 @@ impl MemorySink {
                 None => return Reply::Failed(StoreError::NoSpace),
             }
         }
-        file.bytes.extend_from_slice(bytes);
+        let (from, to) = (offset as usize, offset as usize + bytes.len());
+        file.bytes.resize(file.bytes.len().max(to), 0);
+        file.bytes[from..to].copy_from_slice(bytes);
         Reply::Done
     }
 }
@@ -373,6 +422,11 @@ impl Store for MemorySink {
         match request {
             Request::Offer { info } => self.offer(info),
             Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Held { from } if self.scattered && self.open => {
+                let next = self.held.iter().find(|held| held.1 > from).copied();
+                let (start, to) = next.unwrap_or((from, from));
+                Reply::Held { from: start.max(from), to }
+            }
             Request::Digest { kind, len } => match self.received.last() {
                 Some(file) => digest(kind, &file.bytes, len),
                 None => Reply::Failed(StoreError::NotFound),

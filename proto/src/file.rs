@@ -143,12 +143,21 @@ pub enum Request<'a> {
         /// What the sender said of it.
         info: FileInfo<'a>,
     },
-    /// A receiver wants bytes stored at `offset`: [`Reply::Done`]. Offsets never go back.
+    /// A receiver wants bytes stored at `offset`: [`Reply::Done`]. Offsets never go back, unless
+    /// the store has said with [`Reply::Held`] that they may.
     Write {
         /// Position in the file.
         offset: u64,
         /// The bytes.
         bytes: &'a [u8],
+    },
+    /// A receiver asks for the next bytes at or behind `from` that are here already of the file it
+    /// was offered: [`Reply::Held`]. A store that answers so takes writes in any order, each byte once,
+    /// and remembers which bytes it has if the file is closed before it is whole. One that takes
+    /// them in order only fails with [`StoreError::Unsupported`], which does no harm.
+    Held {
+        /// Position in the file.
+        from: u64,
     },
     /// A digest over the first `len` bytes of the current file: [`Reply::Digest`].
     Digest {
@@ -194,6 +203,13 @@ pub enum Reply<'a> {
     /// To `Offer`: that depends on the sender's CRC-32 of the whole file. Offer it again with
     /// [`FileInfo::check`], or without [`FileInfo::wish`] if the sender does not tell.
     TellCheck,
+    /// To `Held`: these bytes are here; none further if both are equal.
+    Held {
+        /// Position of the first.
+        from: u64,
+        /// Position behind the last.
+        to: u64,
+    },
     /// To `Run`: its exit status; 0 is success.
     Ran(u32),
     /// To `Digest`: its bytes, big endian, in the first bytes of the array.

@@ -12,7 +12,7 @@
 //!
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
-//! settings; [`kermit`], [`xymodem`] and [`zmodem`] are protocols.
+//! settings; [`kermit`], [`netblt`], [`xymodem`] and [`zmodem`] are protocols.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ pub mod file;
 pub mod kermit;
 pub mod line;
 pub mod memory;
+pub mod netblt;
 pub mod settings;
 pub mod stats;
 pub mod time;

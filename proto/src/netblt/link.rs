@@ -1,0 +1,429 @@
+//! What sender and receiver have in common: the connection's ports and timers, short packets, how it
+//! ends and what to tell the person.
+
+use super::config::Config;
+use super::packet::{Body, Packet, Ports};
+use crate::engine::{Blame, Cx, Event, Failure, FailureKind, Outcome, Status};
+use crate::file::{FileInfo, Refusal};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::{Load, TraceEvent, Wait, Waits};
+
+/// Things to tell the person, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Note {
+    Negotiated,
+    Started { offset: u64 },
+    Done { size: u64, verified: bool },
+    Refused { why: Option<Refusal>, by_peer: bool },
+    Cancelled { by_peer: bool },
+    Message,
+}
+
+const NOTES: usize = 8;
+
+/// A short text in fixed memory; what does not fit is cut off.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    bytes: [u8; 96],
+    len: usize,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self { bytes: [0; 96], len: 0 }
+    }
+}
+
+impl Text {
+    pub(crate) fn set(&mut self, bytes: &[u8]) {
+        self.len = 0;
+        self.put(bytes);
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let take = bytes.len().min(self.bytes.len() - self.len);
+        self.bytes[self.len..self.len + take].copy_from_slice(&bytes[..take]);
+        self.len += take;
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        core::str::from_utf8(self.as_bytes()).unwrap_or("")
+    }
+}
+
+impl core::fmt::Write for Text {
+    fn write_str(&mut self, s: &str) -> core::fmt::Result {
+        self.put(s.as_bytes());
+        Ok(())
+    }
+}
+
+/// A short packet that waits to leave. Those that come first leave first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Short {
+    Abort,
+    Refused,
+    Response,
+    Open,
+    Quit,
+    QuitAck,
+    Done,
+    NullAck,
+    KeepAlive,
+}
+
+/// The order in which they leave.
+pub(crate) const SHORTS: [Short; 9] = [
+    Short::Abort,
+    Short::Refused,
+    Short::Response,
+    Short::Open,
+    Short::Quit,
+    Short::QuitAck,
+    Short::Done,
+    Short::NullAck,
+    Short::KeepAlive,
+];
+
+/// How far an engine is with ending.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// Not ending.
+    No,
+    /// The outcome is fixed; the store must be told and the last word must leave.
+    Words(Outcome),
+    /// Everything is said; the other end may have missed it, and is answered until then.
+    Linger { outcome: Outcome, until: Instant },
+    /// Finished.
+    Over(Outcome),
+}
+
+/// The values of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Agreed {
+    pub(crate) buffer: u32,
+    pub(crate) packet: u16,
+    pub(crate) outstanding: u16,
+    pub(crate) checksum: bool,
+    /// Packets and milliseconds.
+    pub(crate) burst: (u16, u16),
+}
+
+impl Agreed {
+    /// Packets of a whole buffer.
+    pub(crate) fn packets(&self) -> u32 {
+        self.buffer.div_ceil(u32::from(self.packet.max(1)))
+    }
+}
+
+/// The common part of both engines.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) config: Config,
+    pub(crate) stats: Stats,
+    notes: [Note; NOTES],
+    first_note: usize,
+    note_count: usize,
+    pub(crate) message: Text,
+    pub(crate) agreement: Text,
+    pub(crate) ending: Ending,
+    /// Ports of the connection.
+    pub(crate) ports: Ports,
+    /// Its unique ID.
+    pub(crate) id: u32,
+    /// Connections that have been opened, so that each gets its own port and ID.
+    pub(crate) opened: u16,
+    pub(crate) agreed: Agreed,
+    /// Short packets that wait, one bit for each.
+    shorts: u16,
+    /// Where REFUSED and QUITACK go.
+    pub(crate) reply_ports: Ports,
+    /// Why it is REFUSED.
+    pub(crate) refusal: Text,
+    /// Reason of the next QUIT or ABORT.
+    pub(crate) reason: Text,
+    /// Bytes of the packet that is lent, and its type in the trace.
+    pub(crate) lent: usize,
+    pub(crate) lent_letter: char,
+    /// When the other end was heard last, and when something last went on.
+    pub(crate) heard: Option<Instant>,
+    pub(crate) progress: Instant,
+    /// When something was sent last.
+    pub(crate) spoke: Instant,
+    /// Seconds of silence after which the other end takes us for dead.
+    pub(crate) peer_death_s: u16,
+    /// The timer of OPEN and QUIT, and how often it may still run out.
+    pub(crate) again_at: Option<Instant>,
+    pub(crate) tries: u8,
+    pub(crate) waits: Waits,
+}
+
+impl Link {
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            stats: Stats::default(),
+            notes: [Note::Message; NOTES],
+            first_note: 0,
+            note_count: 0,
+            message: Text::default(),
+            agreement: Text::default(),
+            ending: Ending::No,
+            ports: Ports::default(),
+            id: 0,
+            opened: 0,
+            agreed: Agreed::default(),
+            shorts: 0,
+            reply_ports: Ports::default(),
+            refusal: Text::default(),
+            reason: Text::default(),
+            lent: 0,
+            lent_letter: ' ',
+            heard: None,
+            progress: Instant::ZERO,
+            spoke: Instant::ZERO,
+            peer_death_s: 0,
+            again_at: None,
+            tries: 0,
+            waits: Waits::default(),
+            config,
+        }
+    }
+
+    // ---- the person ----
+
+    /// Something to tell; a host that never looks loses the newest.
+    pub(crate) fn note(&mut self, note: Note) {
+        if self.note_count < NOTES {
+            self.notes[(self.first_note + self.note_count) % NOTES] = note;
+            self.note_count += 1;
+        }
+    }
+
+    pub(crate) fn has_notes(&self) -> bool {
+        self.note_count > 0
+    }
+
+    /// Tells a text.
+    pub(crate) fn tell(&mut self, text: &[u8]) {
+        self.message.set(text);
+        self.note(Note::Message);
+    }
+
+    /// The next event; `info` describes the current file.
+    pub(crate) fn event<'a>(&'a mut self, info: FileInfo<'a>) -> Option<Event<'a>> {
+        if self.note_count == 0 {
+            return None;
+        }
+        let note = self.notes[self.first_note];
+        self.first_note = (self.first_note + 1) % NOTES;
+        self.note_count -= 1;
+        Some(match note {
+            Note::Negotiated => Event::Negotiated(self.agreement.as_str()),
+            Note::Started { offset } => Event::FileStarted { info, offset },
+            Note::Done { size, verified } => Event::FileDone { size, verified },
+            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
+            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Note::Message => Event::Message(self.message.as_bytes()),
+        })
+    }
+
+    // ---- short packets ----
+
+    pub(crate) fn say(&mut self, short: Short) {
+        self.shorts |= 1 << short as u16;
+    }
+
+    pub(crate) fn unsay(&mut self, short: Short) {
+        self.shorts &= !(1 << short as u16);
+    }
+
+    pub(crate) fn says(&self, short: Short) -> bool {
+        self.shorts & 1 << short as u16 != 0
+    }
+
+    /// The short packet that leaves next, if one waits.
+    pub(crate) fn next_short(&self) -> Option<Short> {
+        SHORTS.into_iter().find(|short| self.says(*short))
+    }
+
+    /// Refuses or ends something that is not this connection.
+    pub(crate) fn reply(&mut self, short: Short, to: Ports, reason: &[u8]) {
+        self.reply_ports = Ports { local: to.foreign, foreign: to.local };
+        self.refusal.set(reason);
+        self.say(short);
+    }
+
+    /// Writes a packet to be lent.
+    pub(crate) fn put(&mut self, out: &mut [u8], packet: &Packet<'_>) {
+        self.lent = packet.put(out).unwrap_or(0);
+        self.lent_letter = packet.letter();
+    }
+
+    /// The port took the packet that was lent.
+    pub(crate) fn left(&mut self, cx: &mut Cx<'_>, number: u64, load: Load, again: bool) {
+        self.stats.wire_out_bytes += self.lent as u64;
+        self.stats.packets_out += 1;
+        self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(self.lent as u64);
+        if cx.trace.enabled() {
+            let (kind, len) = (self.lent_letter, self.lent);
+            let load = Load { at: self.stats.wire_out_bytes - len as u64, ..load };
+            let again = u32::from(again);
+            cx.trace.record(cx.now, &TraceEvent::Sent { kind, number, len, again, load });
+        }
+        self.spoke = cx.now;
+        self.lent = 0;
+    }
+
+    // ---- input ----
+
+    /// Reads a datagram, counts and traces it.
+    pub(crate) fn read<'p>(&mut self, cx: &mut Cx<'_>, bytes: &'p [u8]) -> Option<Packet<'p>> {
+        self.stats.wire_in_bytes += bytes.len() as u64;
+        match Packet::parse(bytes) {
+            Ok(packet) => {
+                self.stats.packets_in += 1;
+                if cx.trace.enabled() {
+                    let number = match packet.body {
+                        Body::Data(data) => u64::from(data.buffer) << 16 | u64::from(data.packet),
+                        _ => 0,
+                    };
+                    let data = match packet.body {
+                        Body::Data(data) => data.bytes.len(),
+                        _ => 0,
+                    };
+                    let (kind, len) = (packet.letter(), bytes.len());
+                    let at = self.stats.wire_in_bytes;
+                    cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data, at });
+                }
+                Some(packet)
+            }
+            Err(bad) => {
+                self.damaged(cx, bad.as_str(), bytes.len());
+                None
+            }
+        }
+    }
+
+    /// A packet that cannot be used.
+    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+        self.stats.damaged += 1;
+        if cx.trace.enabled() {
+            cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        }
+    }
+
+    /// Whether a packet belongs to the connection.
+    pub(crate) fn is_ours(&self, ports: Ports) -> bool {
+        self.is_open() && ports.local == self.ports.foreign && ports.foreign == self.ports.local
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.ports != Ports::default()
+    }
+
+    // ---- timers ----
+
+    pub(crate) fn open_timeout(&self) -> Duration {
+        Duration::from_millis(u64::from(self.config.open_timeout_ms.max(10)))
+    }
+
+    fn death(&self) -> Duration {
+        Duration::from_secs(u64::from(self.config.death_s.max(1)))
+    }
+
+    /// When the silence has been long enough, or nothing has gone on for much longer.
+    pub(crate) fn death_at(&self) -> Option<Instant> {
+        let heard = self.heard?;
+        Some((heard + self.death()).min(self.progress + self.death() * 4))
+    }
+
+    /// When the other end must hear from us.
+    pub(crate) fn keepalive_at(&self) -> Option<Instant> {
+        let quarter = Duration::from_millis(u64::from(self.peer_death_s) * 250);
+        (self.heard.is_some() && self.is_open() && self.peer_death_s > 0)
+            .then(|| self.spoke + quarter)
+    }
+
+    /// Begins to repeat an OPEN or a QUIT.
+    pub(crate) fn repeat(&mut self, now: Instant, short: Short, every: Duration) {
+        self.say(short);
+        self.again_at = Some(now + every);
+        self.tries = self.config.open_tries.max(1);
+    }
+
+    /// The next port and unique ID of an active end.
+    pub(crate) fn next_connection(&mut self) {
+        // Zero is no port.
+        let local = self.config.local_port.wrapping_add(self.opened).max(1);
+        self.id = self.config.id.wrapping_add(u32::from(self.opened));
+        self.ports = Ports { local, foreign: self.config.foreign_port };
+        self.opened = self.opened.wrapping_add(1);
+        self.heard = None;
+    }
+
+    // ---- the end ----
+
+    /// Fixes the outcome, if it is not yet.
+    pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) -> bool {
+        if self.ending != Ending::No {
+            return false;
+        }
+        if let (Outcome::Failed(failure), true) = (outcome, cx.trace.enabled()) {
+            let to = match failure.blame {
+                Blame::Peer => "failed-peer",
+                Blame::Line => "failed-line",
+                Blame::Store => "failed-store",
+                Blame::Local => "failed-local",
+            };
+            cx.trace.record(cx.now, &TraceEvent::State { from: "running", to });
+        }
+        self.again_at = None;
+        self.ending = Ending::Words(outcome);
+        true
+    }
+
+    /// Fails, and tells the other end why if that makes sense.
+    pub(crate) fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, say: &[u8]) {
+        if !self.end(cx, Outcome::Failed(Failure { blame, kind })) {
+            return;
+        }
+        self.shorts = 0;
+        if self.is_open() && blame != Blame::Peer && kind != FailureKind::Silence {
+            self.reason.set(say);
+            self.say(Short::Abort);
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.ending, Ending::Over(_))
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.ending == Ending::No
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match self.ending {
+            Ending::No | Ending::Words(Outcome::Failed(_)) => Status::Running,
+            Ending::Words(outcome) | Ending::Linger { outcome, .. } => Status::Lingering(outcome),
+            Ending::Over(outcome) => Status::Over(outcome),
+        }
+    }
+
+    /// Notes what is waited for.
+    pub(crate) fn waiting(&mut self, cx: &mut Cx<'_>, wait: Wait) {
+        self.waits = self.waits.note(cx, || wait);
+    }
+
+    /// Traces a value that changed.
+    pub(crate) fn value(cx: &mut Cx<'_>, name: &'static str, value: u64) {
+        if cx.trace.enabled() {
+            cx.trace.record(cx.now, &TraceEvent::Value { name, value });
+        }
+    }
+}

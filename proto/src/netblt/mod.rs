@@ -1,0 +1,47 @@
+//! NETBLT (RFC 998, March 1987, with the changes of RFC 1030, November 1987): bulk data in large
+//! buffers over long and fast datagram networks, at a rate and not by a window.
+//!
+//! ```text
+//! active                      passive
+//! OPEN  ------------------>            sizes, burst values, client string
+//!       <------------------  RESPONSE  the same or more restrictive
+//! sender                      receiver
+//!       <------------------  CONTROL   GO(1) GO(2)
+//! DATA DATA LDATA  ------->            buffer 1, in bursts by the clock
+//! DATA DATA ...    ------->            buffer 2
+//!       <------------------  CONTROL   OK(1) GO(3): everything unacknowledged is said again
+//!       <------------------  CONTROL   RESEND(2: 7, 9)
+//! ...                                  the last OK: the file is whole, compared and in its place
+//!       <------------------  DONE
+//! ```
+//!
+//! Either end may open. The timers are the receiver's; the sender keeps a rate, which the receiver
+//! measures and offers in its OK messages. A file is a connection; a batch is one after the other,
+//! each with its own port and unique ID. Reading order: [`packet`] and [`control`] are the bytes,
+//! [`checksum`] theirs, [`Config`] what a person may choose, [`Sender`] and [`Receiver`] the two
+//! engines; docs/netblt.md has the client string, docs/decisions/050 to 053 what RFC 998 leaves open.
+//!
+//! Not here: addresses and security, which are the port's; fragments, which are never made.
+
+mod bits;
+pub mod checksum;
+pub mod config;
+pub mod control;
+mod info;
+mod link;
+mod messages;
+pub mod packet;
+mod ranges;
+mod rate;
+mod receiver;
+mod receiving;
+mod sender;
+mod sending;
+mod sequence;
+mod sink;
+mod source;
+mod window;
+
+pub use config::{Config, Rate, Role};
+pub use receiver::{Measured, Receiver};
+pub use sender::Sender;

@@ -1,0 +1,157 @@
+//! Which parts of a file move: those that the receiver does not have. A connection carries them one
+//! behind the other, so a position in the connection's stream is another than one in the file.
+
+/// Most parts; a file in more pieces is moved again where they are smallest.
+pub(crate) const MOST: usize = 32;
+
+/// Parts of a file that are to move, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ranges {
+    /// (from, to) in the file.
+    parts: [(u64, u64); MOST],
+    count: usize,
+}
+
+impl Default for Ranges {
+    fn default() -> Self {
+        Self { parts: [(0, 0); MOST], count: 0 }
+    }
+}
+
+impl Ranges {
+    /// All of a file; of unknown length it has no end.
+    pub(crate) fn whole(size: Option<u64>) -> Self {
+        let mut ranges = Self::default();
+        ranges.put(0, size.unwrap_or(u64::MAX));
+        ranges
+    }
+
+    /// Adds a part behind the others; false if there is no room, or it is not behind them.
+    pub(crate) fn put(&mut self, from: u64, to: u64) -> bool {
+        let end = self.parts[..self.count].last().map_or(0, |last| last.1);
+        if from >= to {
+            return true;
+        }
+        if from < end || self.count == MOST {
+            return false;
+        }
+        self.parts[self.count] = (from, to);
+        self.count += 1;
+        true
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.parts[..self.count].iter().copied()
+    }
+
+    /// Bytes in all parts; `None` if there is no end.
+    pub(crate) fn len(&self) -> Option<u64> {
+        let endless = self.iter().any(|(_, to)| to == u64::MAX);
+        (!endless).then(|| self.iter().map(|(from, to)| to - from).sum())
+    }
+
+    /// What of a file of this size does not move because the receiver has it.
+    pub(crate) fn kept(&self, size: u64) -> u64 {
+        size.saturating_sub(self.len().unwrap_or(size))
+    }
+
+    /// The position in the file of this one in the stream, and how many bytes of the same part
+    /// follow; `None` behind the last.
+    pub(crate) fn locate(&self, mut at: u64) -> Option<(u64, u64)> {
+        for (from, to) in self.iter() {
+            if at < to - from {
+                return Some((from + at, to - from - at));
+            }
+            at -= to - from;
+        }
+        None
+    }
+}
+
+/// The parts that the receiver has, on the way to those it does not have. A piece too small to
+/// be worth a place is left out, and moves again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Having {
+    /// (from, to); unused ones are empty.
+    parts: [(u64, u64); MOST - 1],
+    count: usize,
+}
+
+impl Default for Having {
+    fn default() -> Self {
+        Self { parts: [(0, 0); MOST - 1], count: 0 }
+    }
+}
+
+impl Having {
+    /// The receiver has this too; parts come in order. When there is no room the smallest goes.
+    pub(crate) fn put(&mut self, from: u64, to: u64) {
+        if from >= to {
+            return;
+        }
+        if self.count == self.parts.len() {
+            let sizes = self.parts.iter().enumerate().map(|(at, part)| (part.1 - part.0, at));
+            let Some((len, at)) = sizes.min() else { return };
+            if len >= to - from {
+                return;
+            }
+            self.parts.copy_within(at + 1.., at);
+            self.count -= 1;
+        }
+        self.parts[self.count] = (from, to);
+        self.count += 1;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.parts[..self.count].iter().copied()
+    }
+
+    /// What is missing of a file of this size; `None` if the parts make no sense with it.
+    pub(crate) fn missing(&self, size: Option<u64>) -> Option<Ranges> {
+        let mut ranges = Ranges::default();
+        let mut at = 0;
+        for (from, to) in self.iter() {
+            if from < at || to <= from || size.is_some_and(|size| to > size) {
+                return None;
+            }
+            ranges.put(at, from);
+            at = to;
+        }
+        ranges.put(at, size.unwrap_or(u64::MAX));
+        Some(ranges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_located() {
+        let mut have = Having::default();
+        have.put(0, 10);
+        have.put(20, 25);
+        let missing = have.missing(Some(30)).unwrap();
+        assert_eq!(missing.len(), Some(15));
+        assert_eq!(missing.kept(30), 15);
+        assert_eq!(missing.locate(0), Some((10, 10)));
+        assert_eq!(missing.locate(12), Some((27, 3)));
+        assert_eq!(missing.locate(15), None);
+        assert_eq!(have.missing(Some(24)), None);
+        assert_eq!(Ranges::whole(None).locate(7), Some((7, u64::MAX - 7)));
+    }
+
+    #[test]
+    fn the_smallest_part_gives_way() {
+        let mut have = Having::default();
+        for at in 0..40 {
+            have.put(at * 100, at * 100 + 10 + at);
+        }
+        assert!(have.iter().all(|(from, to)| to - from >= 19));
+        assert_eq!(have.iter().count(), MOST - 1);
+    }
+}

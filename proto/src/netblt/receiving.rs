@@ -1,0 +1,621 @@
+//! The state machine of the receiver (RFC 998 "receiving NETBLT"): opening, timers, ending. The
+//! buffers are in `receiving/data`, the control messages in `receiving/control`, the files in
+//! `receiving/files`.
+
+mod control;
+mod data;
+mod files;
+
+use super::config::{Config, Role};
+use super::info::{Said, Writing};
+use super::link::{Ending, Link, Note, Short};
+use super::messages::Messages;
+use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, put_terms_before};
+use super::ranges::Having;
+use super::rate::Path;
+use super::receiver::{Measured, Mem};
+use super::sink::Sink;
+use super::window::Shape;
+use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
+use crate::file::{FileInfo, FileKind, Left};
+use crate::time::{Duration, Instant};
+use crate::trace::{Load, TraceEvent, Wait};
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Offer,
+    Held { from: u64 },
+    Write,
+    Digest,
+    Close { complete: bool, verified: bool },
+}
+
+/// Where the receiver stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// Passive: an OPEN is awaited.
+    Waiting,
+    /// Active: OPEN was sent.
+    Opening,
+    /// The store is asked whether it takes the file.
+    Offering,
+    /// A connection carries data.
+    Moving,
+    /// Everything is here: it is written, compared and closed.
+    Checking,
+    /// The last OK waits for its acknowledgement.
+    Leaving,
+    /// QUIT was sent.
+    Quitting,
+}
+
+impl Stage {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Opening => "opening",
+            Self::Offering => "offering",
+            Self::Moving => "moving",
+            Self::Checking => "checking",
+            Self::Leaving => "leaving",
+            Self::Quitting => "quitting",
+        }
+    }
+}
+
+/// The current file as the sender describes it; its name stands in the memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct File {
+    name_len: usize,
+    size: Option<u64>,
+    modified: Option<i64>,
+    mode: Option<u32>,
+    kind: FileKind,
+    left: Option<Left>,
+    /// The sender lets what is here stay.
+    resume: bool,
+    /// A digest follows the file.
+    digest: bool,
+}
+
+/// What OPEN or RESPONSE said, kept until the store has answered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Offered {
+    id: u32,
+    ports: Ports,
+    buffer: u32,
+    packet: u16,
+    burst: (u16, u16),
+    outstanding: u16,
+    death_s: u16,
+    checksum: bool,
+}
+
+/// After QUIT, what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Then {
+    /// Another connection for the same file.
+    SameFile,
+    /// The next file.
+    NextFile,
+    /// The end.
+    End,
+}
+
+/// The whole state of a receiver.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    pub(super) sink: Sink,
+    pub(super) ask: Ask,
+    stage: Stage,
+    file: File,
+    offer: Offered,
+    /// A file is open in the store.
+    open: bool,
+    /// What the store has of it.
+    have: Having,
+    /// The sender knows it.
+    told: bool,
+    /// What was here was of no use: from the beginning.
+    anew: bool,
+    /// Connections for the same file.
+    attempts: u8,
+    stop: bool,
+    ours: bool,
+    then: Then,
+    path: Path,
+    messages: Messages,
+    shape: Shape,
+    /// Number of buffer 0 of this connection on the wire.
+    base: u32,
+    /// All buffers below this index are whole.
+    low: u64,
+    /// Those below this one were granted, and those below that one know it.
+    granted: u64,
+    known: u64,
+    /// Packets below this place have come, or are overdue.
+    passed: u64,
+    /// A buffer is overdue at this time at the earliest.
+    overdue: Option<Instant>,
+    /// If nothing comes until then, what should have come next is overdue.
+    front: Option<Instant>,
+    /// Average time from packet to packet, in nanoseconds, and when the last came.
+    spacing: u64,
+    arrived: Option<Instant>,
+    /// How late packets come that were overtaken, in nanoseconds.
+    late: u64,
+    /// Burst values that are offered, and the message that brings them.
+    burst: (u16, u16),
+    bringing: Option<u16>,
+    /// When CONTROL was sent last, and when it is sent again.
+    control_left: Option<Instant>,
+    control_again: Option<Instant>,
+    backoff: u32,
+    /// The packet that is lent is a CONTROL.
+    lent_control: bool,
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        let first = config.first_burst();
+        Self {
+            path: Path::new(first, config.ceiling_mpps()),
+            shape: config.shape(),
+            stage: if config.role == Role::Active { Stage::Opening } else { Stage::Waiting },
+            link: Link::new(config),
+            sink: Sink::default(),
+            ask: Ask::Nothing,
+            file: File::default(),
+            offer: Offered::default(),
+            open: false,
+            have: Having::default(),
+            told: false,
+            anew: false,
+            attempts: 0,
+            stop: false,
+            ours: false,
+            then: Then::NextFile,
+            messages: Messages::default(),
+            base: 1,
+            low: 0,
+            granted: 0,
+            known: 0,
+            passed: 0,
+            overdue: None,
+            front: None,
+            spacing: 0,
+            arrived: None,
+            late: 0,
+            burst: first,
+            bringing: None,
+            control_left: None,
+            control_again: None,
+            backoff: 0,
+            lent_control: false,
+        }
+    }
+
+    pub(super) fn measured(&self) -> Measured {
+        Measured {
+            burst: self.burst,
+            round_trip: self.path.round_trip(),
+            control_timer: self.control_timer(),
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, stage: Stage) {
+        if cx.trace.enabled() && stage != self.stage {
+            let (from, to) = (self.stage.as_str(), stage.as_str());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.stage = stage;
+    }
+
+    // ---- input ----
+
+    /// Takes a datagram; false if the store has to do something first.
+    pub(super) fn take(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> bool {
+        if self.sink.is_pending() && self.must_wait(mem, bytes) {
+            return false;
+        }
+        let Some(packet) = self.link.read(cx, bytes) else { return true };
+        let ports = packet.ports;
+        if let Body::Open(terms) = packet.body {
+            self.opened(cx, mem, ports, &terms);
+            return true;
+        }
+        if !self.link.is_ours(ports) {
+            return true;
+        }
+        self.link.heard = Some(cx.now);
+        match packet.body {
+            Body::Response(terms) => self.answered(cx, mem, &terms),
+            Body::Refused(why) => self.refused(cx, why),
+            Body::Data(data) => {
+                self.acknowledged(cx, mem, data.high);
+                self.data(cx, mem, &data);
+            }
+            Body::NullAck { high, .. } => self.acknowledged(cx, mem, high),
+            Body::Quit(why) => {
+                self.link.reply(Short::QuitAck, ports, b"");
+                self.quit(cx, why);
+            }
+            Body::QuitAck if self.stage == Stage::Quitting => self.quit_answered(cx),
+            Body::Abort(why) => {
+                self.link.tell(why);
+                self.link.fail(cx, Blame::Peer, FailureKind::PeerError, b"");
+            }
+            _ => {}
+        }
+        true
+    }
+
+    // ---- opening ----
+
+    /// What this end puts into OPEN, and answers at most.
+    fn terms(&self) -> Terms<'static> {
+        let config = &self.link.config;
+        let (burst_size, burst_interval_ms) = config.first_burst();
+        Terms {
+            id: self.link.id,
+            buffer_size: config.buffer(),
+            transfer_size: 0,
+            packet_size: config.packet_size(),
+            burst_size,
+            burst_interval_ms,
+            death_s: config.death_s.max(1),
+            write: config.role == Role::Passive,
+            checksum: config.checksum,
+            outstanding: config.outstanding.max(1),
+            client: b"",
+        }
+    }
+
+    /// Opens the next connection (active).
+    fn open_next(&mut self, cx: &mut Cx<'_>) {
+        self.link.next_connection();
+        let every = self.repeat_after();
+        self.link.repeat(cx.now, Short::Open, every);
+        self.enter(cx, Stage::Opening);
+    }
+
+    /// A sender opens for WRITE.
+    fn opened(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, ports: Ports, terms: &Terms<'_>) {
+        if self.link.config.role == Role::Active {
+            return;
+        }
+        let turned = Ports { local: ports.foreign, foreign: ports.local };
+        if self.link.is_open() && turned == self.link.ports && self.offer.ports == turned {
+            match (self.stage, terms.id == self.offer.id) {
+                (_, false) => self.link.say(Short::Abort),
+                (Stage::Moving | Stage::Checking | Stage::Leaving, true) => {
+                    self.link.say(Short::Response);
+                }
+                _ => {}
+            }
+            return;
+        }
+        let said = Said::parse(terms.client);
+        if !terms.write {
+            return self.link.reply(Short::Refused, ports, b"expected WRITE, got READ");
+        }
+        if self.offer.ports == turned && self.offer.id == terms.id && !self.link.is_open() {
+            // Our REFUSED was lost.
+            return self.link.say(Short::Refused);
+        }
+        match (self.stage, self.link.ending) {
+            (Stage::Waiting | Stage::Leaving, Ending::No) => {}
+            (_, Ending::Linger { .. }) if said.end => {
+                return self.link.reply(Short::Refused, ports, b"wst1 end");
+            }
+            _ => return self.link.reply(Short::Refused, ports, b"busy with another file"),
+        }
+        if self.stage == Stage::Leaving {
+            // It goes on: so it has our last OK.
+            self.leave(cx);
+        }
+        self.offer = Offered { id: terms.id, ports: turned, ..Offered::default() };
+        self.link.progress = cx.now;
+        self.link.heard = Some(cx.now);
+        self.ours = said.ours;
+        if said.end {
+            self.link.reply(Short::Refused, ports, b"wst1 end");
+            return self.end_of_batch(cx);
+        }
+        let sizes = terms.buffer_size != 0 && terms.packet_size != 0;
+        if !sizes || terms.burst_size == 0 || terms.outstanding == 0 {
+            return self.link.reply(Short::Refused, ports, b"expected sizes above zero");
+        }
+        self.link.ports = turned;
+        self.link.id = terms.id;
+        self.describe(cx, mem, terms, &said);
+    }
+
+    /// A sender answers our OPEN (active).
+    fn answered(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, terms: &Terms<'_>) {
+        if terms.id != self.link.id {
+            self.link.say(Short::Abort);
+            return;
+        }
+        if self.stage != Stage::Opening {
+            return;
+        }
+        let ours = self.terms();
+        let more = terms.buffer_size > ours.buffer_size || terms.packet_size > ours.packet_size;
+        let none = terms.buffer_size == 0 || terms.packet_size == 0 || terms.burst_size == 0;
+        if more || none || terms.outstanding == 0 {
+            let say = b"expected sizes above zero and no larger than those of OPEN";
+            return self.link.fail(cx, Blame::Peer, FailureKind::Violation, say);
+        }
+        self.link.again_at = None;
+        let said = Said::parse(terms.client);
+        self.ours = said.ours;
+        self.describe(cx, mem, terms, &said);
+    }
+
+    // ---- output ----
+
+    /// Builds the packet that leaves next, if one does.
+    pub(super) fn fill(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.lent > 0 || self.link.is_over() {
+            return;
+        }
+        self.lent_control = false;
+        if let Some(short) = self.link.next_short() {
+            self.put_short(mem, short);
+        } else if self.link.is_running() {
+            self.fill_control(cx, mem);
+        }
+    }
+
+    fn put_short(&mut self, mem: &mut Mem<'_>, short: Short) {
+        self.link.unsay(short);
+        let (ports, reply) = (self.link.ports, self.link.reply_ports);
+        let link = &self.link;
+        let packet = match short {
+            Short::Open => return self.put_open(mem, kind::OPEN),
+            Short::Response => return self.put_open(mem, kind::RESPONSE),
+            Short::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
+            Short::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
+            Short::Refused => Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) },
+            Short::QuitAck => Packet { ports: reply, body: Body::QuitAck },
+            Short::Done => Packet { ports: reply, body: Body::Done },
+            Short::NullAck | Short::KeepAlive => Packet { ports, body: Body::KeepAlive },
+        };
+        let (len, letter) = (packet.put(mem.out).unwrap_or(0), packet.letter());
+        (self.link.lent, self.link.lent_letter) = (len, letter);
+    }
+
+    fn put_open(&mut self, mem: &mut Mem<'_>, kind: u8) {
+        let mut terms = self.terms();
+        if kind == kind::RESPONSE {
+            let agreed = self.link.agreed;
+            terms.buffer_size = agreed.buffer;
+            terms.packet_size = agreed.packet;
+            terms.outstanding = agreed.outstanding;
+            terms.checksum = agreed.checksum;
+            (terms.burst_size, terms.burst_interval_ms) = agreed.burst;
+        }
+        let room = mem.out.len() - 4;
+        let mut len = 0;
+        if self.link.config.files {
+            let mut writing = Writing::new(&mut mem.out[OPEN_HEADER..room]);
+            if self.link.config.digest {
+                writing.word(format_args!("x"));
+            }
+            if kind == kind::RESPONSE || self.told {
+                writing.have(&self.have);
+            }
+            len = writing.finish();
+        }
+        self.link.lent = put_terms_before(mem.out, kind, self.link.ports, &terms, len).unwrap_or(0);
+        self.link.lent_letter = if kind == kind::OPEN { 'O' } else { 'R' };
+    }
+
+    /// The port took the packet that was lent.
+    pub(super) fn left(&mut self, cx: &mut Cx<'_>) {
+        let number = u64::from(self.messages.next_sequence());
+        self.link.left(cx, number, Load::default(), false);
+    }
+
+    // ---- timers ----
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let link = &self.link;
+        match link.ending {
+            Ending::Over(_) => return None,
+            Ending::Linger { until, .. } => return Some(until),
+            Ending::Words(_) | Ending::No => {}
+        }
+        let moving = matches!(self.stage, Stage::Moving).then_some(());
+        let overdue = moving.and(self.overdue);
+        let front = moving.and(self.front);
+        let control = self.control_at();
+        let times = [link.death_at(), link.keepalive_at(), link.again_at, overdue, front, control];
+        times.into_iter().flatten().min()
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let now = cx.now;
+        if let Ending::Linger { outcome, until } = self.link.ending {
+            if now >= until {
+                self.link.ending = Ending::Over(outcome);
+            }
+            return;
+        }
+        if !self.link.is_running() {
+            return;
+        }
+        if self.link.death_at().is_some_and(|at| now >= at) {
+            return self.died(cx);
+        }
+        if self.link.again_at.is_some_and(|at| now >= at) {
+            self.again(cx);
+        }
+        if self.link.keepalive_at().is_some_and(|at| now >= at) {
+            self.link.say(Short::KeepAlive);
+            self.link.spoke = now;
+        }
+        if self.stage == Stage::Moving {
+            if self.overdue.is_some_and(|at| now >= at) {
+                self.ask_overdue(cx, mem);
+            }
+            if self.front.is_some_and(|at| now >= at) {
+                self.ask_front(cx, mem);
+            }
+        }
+        if self.control_again.is_some_and(|at| now >= at) {
+            self.control_timed_out(cx);
+        }
+    }
+
+    fn timeout(&mut self, cx: &mut Cx<'_>, waiting_for: &'static str, number: u64) {
+        self.link.stats.timeouts += 1;
+        if cx.trace.enabled() {
+            cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
+        }
+    }
+
+    /// OPEN or QUIT was not answered.
+    fn again(&mut self, cx: &mut Cx<'_>) {
+        let short = if self.stage == Stage::Quitting { Short::Quit } else { Short::Open };
+        self.link.tries = self.link.tries.saturating_sub(1);
+        self.timeout(cx, if short == Short::Quit { "quitack" } else { "response" }, 0);
+        if self.link.tries > 0 {
+            self.link.say(short);
+            self.link.stats.retransmissions += 1;
+            self.link.again_at = Some(cx.now + self.repeat_after());
+            return;
+        }
+        self.link.again_at = None;
+        if self.stage == Stage::Quitting {
+            self.quit_answered(cx);
+        } else {
+            self.died(cx);
+        }
+    }
+
+    /// The other end says nothing any more.
+    fn died(&mut self, cx: &mut Cx<'_>) {
+        self.timeout(cx, "death", u64::from(self.link.id));
+        let last = self.file.left.is_none_or(|left| left.files <= 1);
+        let idle = matches!(self.stage, Stage::Waiting | Stage::Opening | Stage::Leaving);
+        if idle && !self.open && self.link.stats.files_done > 0 && last {
+            // Only its goodbye is missing.
+            self.link.end(cx, Outcome::Done);
+        } else {
+            self.link.fail(cx, Blame::Line, FailureKind::Silence, b"silence");
+        }
+    }
+
+    fn repeat_after(&self) -> Duration {
+        let timeout = self.link.open_timeout();
+        match self.path.round_trip() {
+            Some(_) => timeout.min(self.control_timer() * 3 + timeout / 10),
+            None => timeout,
+        }
+    }
+
+    // ---- the person ----
+
+    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
+        let info = self.offered(name);
+        self.link.event(info)
+    }
+
+    /// What the store is told of the file.
+    pub(super) fn offered<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+        let file = &self.file;
+        let resume = file.resume && file.digest && !self.anew;
+        FileInfo {
+            name: &name[..file.name_len],
+            size: file.size,
+            modified: file.modified,
+            mode: file.mode,
+            kind: file.kind,
+            resume,
+            // The digest of the whole file is the comparison.
+            compared: resume,
+            left: file.left,
+            ..FileInfo::default()
+        }
+    }
+
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, command: Command) {
+        if !self.link.is_running() {
+            return;
+        }
+        match command {
+            Command::Abort => {
+                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
+            }
+            Command::CancelFile | Command::CancelBatch => {
+                self.stop |= command == Command::CancelBatch;
+                if self.stage == Stage::Moving {
+                    self.link.note(Note::Cancelled { by_peer: false });
+                    self.link.stats.files_skipped += 1;
+                    let say: &[u8] = if self.stop { b"wst1 cancel-batch" } else { b"wst1 cancel" };
+                    let then = if self.stop { Then::End } else { Then::NextFile };
+                    self.say_quit(cx, say, then);
+                }
+            }
+        }
+    }
+
+    /// Whether `transmit` would lend something, as far as is known without making it.
+    pub(super) fn may_send(&self) -> bool {
+        self.link.next_short().is_some() || self.messages.unsent > 0
+    }
+
+    /// What is left to do after anything has happened.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if let Ending::Words(outcome) = self.link.ending {
+            self.finish_words(cx, outcome);
+        } else if self.link.is_running() {
+            let fresh = self.stage == Stage::Opening && self.link.again_at.is_none();
+            if fresh && self.ask == Ask::Nothing && self.link.opened == 0 {
+                self.open_next(cx);
+            }
+            if self.ask == Ask::Nothing && self.sink.is_pending() && self.open {
+                self.ask = Ask::Write;
+            }
+            if self.stage == Stage::Moving {
+                self.grant(mem);
+            } else if self.stage == Stage::Checking {
+                self.check(mem.data);
+            }
+        }
+        let wait = match self.stage {
+            _ if self.ask != Ask::Nothing => Wait::Store,
+            Stage::Opening | Stage::Leaving | Stage::Quitting => Wait::Answer,
+            _ => Wait::Partner,
+        };
+        self.link.waiting(cx, wait);
+    }
+
+    /// The outcome is fixed: the store is told, and the last word leaves.
+    fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
+        if self.ask != Ask::Nothing {
+            return;
+        }
+        let stored = !matches!(outcome, Outcome::Failed(Failure { blame: Blame::Store, .. }));
+        if self.open && stored && self.sink.is_pending() {
+            // What has come can be continued.
+            self.ask = Ask::Write;
+        } else if core::mem::take(&mut self.open) {
+            self.ask = Ask::Close { complete: false, verified: false };
+        } else if self.link.next_short().is_none() && self.link.lent == 0 {
+            self.link.ending = match outcome {
+                // What the other end may not have heard is said again.
+                Outcome::Done if self.link.config.role == Role::Passive => {
+                    let until = cx.now + self.repeat_after() * 3;
+                    Ending::Linger { outcome, until }
+                }
+                _ => Ending::Over(outcome),
+            };
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The receiver's control messages: when they are said, said again, and acknowledged (RFC 998
+//! "control message", RFC 1030 section 7).
+
+use super::{Core, Stage};
+use crate::engine::Cx;
+use crate::netblt::control::{GO_LEN, OK_LEN, Offer, put_go, put_ok, put_resend, resend_len};
+use crate::netblt::messages::{About, Entry};
+use crate::netblt::packet::{Body, HEADER, Packet};
+use crate::netblt::receiver::Mem;
+use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
+use crate::time::{Duration, Instant};
+
+/// The control timer before a round trip is known.
+const FIRST_TIMER: Duration = Duration::from_secs(1);
+/// Messages that come so soon after one another leave in one packet.
+const GATHER: Duration = Duration::from_millis(4);
+
+impl Core {
+    /// How long a CONTROL packet may wait for its acknowledgement.
+    pub(super) fn control_timer(&self) -> Duration {
+        let Some(rtt) = self.path.round_trip() else { return FIRST_TIMER };
+        let interval = Duration::from_millis(u64::from(self.burst.1));
+        let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
+        timer.min(Duration::from_secs(60))
+    }
+
+    /// When CONTROL leaves next, if it does.
+    pub(super) fn control_at(&self) -> Option<Instant> {
+        if self.messages.len() == 0 {
+            return None;
+        }
+        if self.messages.unsent == 0 {
+            return self.control_again;
+        }
+        let gather = self.path.round_trip().map_or(Duration::ZERO, |rtt| (rtt / 16).min(GATHER));
+        let soonest = self.control_left.map_or(Instant::ZERO, |left| left + gather);
+        Some(self.control_again.map_or(soonest, |again| again.min(soonest)))
+    }
+
+    /// Builds a CONTROL packet, if one is due.
+    pub(super) fn fill_control(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let again = self.control_again.is_some_and(|at| cx.now >= at);
+        let due = self.messages.unsent > 0 && self.control_at().is_some_and(|at| cx.now >= at);
+        if !due && !again {
+            return;
+        }
+        let mut at = HEADER;
+        let first_unsent = self.messages.len() - self.messages.unsent;
+        let timer = self.control_timer();
+        let mut position = 0;
+        // What should have been acknowledged by now goes first, in up to half of the packet.
+        let half = mem.out.len() / 2;
+        while position < first_unsent {
+            let Some(entry) = self.messages.entry(mem.messages, position) else { break };
+            let whole = again && first_unsent < 64;
+            if !(whole || cx.now >= entry.last + timer)
+                || !self.put_message(mem, &entry, &mut at, half)
+            {
+                break;
+            }
+            self.messages.mark_sent(mem.messages, position, cx.now);
+            position += 1;
+        }
+        // Then the new ones, and before them as many of the old as there is room for.
+        let from = self.redundant(mem, position, first_unsent, at);
+        for position in from..self.messages.len() {
+            let Some(entry) = self.messages.entry(mem.messages, position) else { break };
+            let end = mem.out.len();
+            if !self.put_message(mem, &entry, &mut at, end) {
+                break;
+            }
+            self.messages.mark_sent(mem.messages, position, cx.now);
+        }
+        if at == HEADER {
+            return;
+        }
+        // The messages stand in their place already.
+        let (head, _) = mem.out.split_at_mut(at);
+        self.link.lent =
+            crate::netblt::packet::put_control_before(head, self.link.ports).unwrap_or(0);
+        self.link.lent_letter =
+            Packet { ports: self.link.ports, body: Body::Control(b"") }.letter();
+        self.lent_control = true;
+        self.control_left = Some(cx.now);
+        self.control_again = Some(cx.now + timer * (1 << self.backoff.min(4)));
+    }
+
+    /// The position of the first message to repeat before the new ones.
+    fn redundant(
+        &mut self,
+        mem: &mut Mem<'_>,
+        low: usize,
+        first_unsent: usize,
+        used: usize,
+    ) -> usize {
+        let mut room = mem.out.len().saturating_sub(used);
+        for position in first_unsent..self.messages.len() {
+            let Some(entry) = self.messages.entry(mem.messages, position) else { break };
+            room = room.saturating_sub(self.message_len(mem, &entry));
+        }
+        let mut from = first_unsent;
+        while from > low {
+            let Some(entry) = self.messages.entry(mem.messages, from - 1) else { break };
+            let len = self.message_len(mem, &entry);
+            if len > room {
+                break;
+            }
+            room -= len;
+            from -= 1;
+        }
+        from
+    }
+
+    /// What is known of the buffer of a message.
+    fn record(&self, mem: &mut Mem<'_>, index: u64) -> Record {
+        if index < self.low || index >= self.low + self.shape.slots as u64 {
+            return Record { flags: WHOLE | SAID_OK, ..Record::default() };
+        }
+        Gets::new(self.shape, mem.slots).record(index)
+    }
+
+    fn message_len(&self, mem: &mut Mem<'_>, entry: &Entry) -> usize {
+        match entry.about {
+            About::Go => GO_LEN,
+            About::Ok => OK_LEN,
+            About::Resend => {
+                let record = self.record(mem, entry.index);
+                resend_len(record.count.saturating_sub(record.got) as usize).max(OK_LEN)
+            }
+        }
+    }
+
+    /// Writes a message behind the others; false if there is no room below `end`.
+    fn put_message(&self, mem: &mut Mem<'_>, entry: &Entry, at: &mut usize, end: usize) -> bool {
+        let buffer = self.base.wrapping_add(entry.index as u32);
+        let offer = Offer {
+            burst_size: self.burst.0,
+            burst_interval_ms: self.burst.1,
+            control_timer_ms: self.control_timer().as_millis().min(0xFFFF) as u16,
+        };
+        let record = self.record(mem, entry.index);
+        let end = end.min(mem.out.len());
+        let room = &mut mem.out[(*at).min(end)..end];
+        let len = match entry.about {
+            About::Go => put_go(room, entry.sequence, buffer),
+            About::Ok => put_ok(room, entry.sequence, buffer, offer),
+            // The buffer has become whole meanwhile, and the number must not be missing.
+            About::Resend if record.flags & SAID_OK != 0 => {
+                put_ok(room, entry.sequence, buffer, offer)
+            }
+            About::Resend if record.flags & WHOLE != 0 => put_go(room, entry.sequence, buffer),
+            About::Resend => {
+                let mut gets = Gets::new(self.shape, mem.slots);
+                let mut from = 0;
+                let missing = core::iter::from_fn(|| {
+                    let packet = gets.missing(entry.index, from, record.count)?;
+                    from = packet + 1;
+                    Some(packet as u16)
+                });
+                put_resend(room, entry.sequence, buffer, missing).map(|(len, _)| len)
+            }
+        };
+        *at += len.unwrap_or(0);
+        len.is_some()
+    }
+
+    /// The sender has all messages up to this number.
+    pub(super) fn acknowledged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, high: u16) {
+        let covered = self.messages.covered(high);
+        let mut newest = None;
+        for _ in 0..covered {
+            let Some(entry) = self.messages.pop(mem.messages) else { break };
+            newest = Some(entry.first);
+            match entry.about {
+                About::Go => self.go_known(cx, entry.index),
+                About::Resend => self.resend_known(cx, mem, entry.index),
+                About::Ok => {}
+            }
+            if self.bringing == Some(entry.sequence) {
+                self.bringing = None;
+                self.path.in_force();
+            }
+        }
+        if let Some(first) = newest {
+            self.link.progress = cx.now;
+            self.backoff = 0;
+            self.path.answered(cx.now, cx.now.since(first));
+            let left = self.control_left.unwrap_or(cx.now);
+            self.control_again =
+                (self.messages.len() > 0).then(|| (left + self.control_timer()).max(cx.now));
+        }
+        if self.stage == Stage::Leaving && self.messages.len() == 0 {
+            self.leave(cx);
+        }
+    }
+
+    /// The control timer ran out.
+    pub(super) fn control_timed_out(&mut self, cx: &mut Cx<'_>) {
+        if self.messages.len() == 0 {
+            self.control_again = None;
+        } else if self.messages.unsent < self.messages.len() && self.link.lent == 0 {
+            self.timeout(cx, "acknowledgement", u64::from(self.messages.next_sequence()));
+            self.backoff = (self.backoff + 1).min(4);
+        }
+    }
+
+    /// The sender knows that it may send this buffer.
+    fn go_known(&mut self, cx: &Cx<'_>, index: u64) {
+        if index >= self.known {
+            self.known = index + 1;
+            self.set_front(cx.now);
+        }
+    }
+
+    /// The sender knows what to send again: from now on that is expected.
+    fn resend_known(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>, index: u64) {
+        if index < self.low || index >= self.granted {
+            return;
+        }
+        let wait = self.margin();
+        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut record = gets.record(index);
+        record.flags &= !ASKING;
+        if record.flags & WHOLE == 0 {
+            let missing = u64::from(record.count.saturating_sub(record.got));
+            let at = cx.now + wait + Duration::from_nanos(missing * self.spacing);
+            record.deadline_ns = at.as_nanos().max(1);
+            self.overdue = Some(self.overdue.map_or(at, |overdue| overdue.min(at)));
+        }
+        gets.keep(index, &record);
+    }
+}

@@ -1,0 +1,368 @@
+//! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): what comes, what is
+//! overdue, what may come next.
+
+use super::{Core, Stage};
+use crate::engine::Cx;
+use crate::netblt::messages::About;
+use crate::netblt::packet::{Body, Data, Packet, data_checksum};
+use crate::netblt::rate::rate_of;
+use crate::netblt::receiver::Mem;
+use crate::netblt::sink::Verdict;
+use crate::netblt::window::{ASKING, COUNTED, Gets, Record, SAID_OK, WHOLE};
+use crate::time::{Duration, Instant};
+use crate::trace::trace_duplicate;
+
+/// Timers are no finer.
+const TICK: Duration = Duration::from_millis(1);
+/// Lateness beyond this is a loss whatever came before.
+const LATEST: u64 = 4_000_000_000;
+
+impl Core {
+    /// The index of a buffer, if it is outstanding.
+    fn index_of(&self, buffer: u32) -> Option<u64> {
+        let from_low = buffer.wrapping_sub(self.base).wrapping_sub(self.low as u32);
+        let index = self.low + u64::from(from_low);
+        (index < self.granted && u64::from(from_low) < self.shape.slots as u64).then_some(index)
+    }
+
+    /// Buffers of the connection, once known.
+    pub(super) fn buffers(&self) -> Option<u64> {
+        let total = self.sink.total?;
+        Some(total.div_ceil(u64::from(self.link.agreed.buffer)).max(1))
+    }
+
+    /// Packets of a buffer, as far as is known, and whether that is certain.
+    fn count(&self, index: u64) -> (u32, bool) {
+        let agreed = &self.link.agreed;
+        let start = index * u64::from(agreed.buffer);
+        let len = self.sink.total.map_or(u64::MAX, |total| total.saturating_sub(start));
+        let len = len.min(u64::from(agreed.buffer)) as u32;
+        (len.div_ceil(u32::from(agreed.packet)).max(1), self.sink.total.is_some())
+    }
+
+    /// Whether a datagram has to wait until the store has taken what waits for it.
+    pub(super) fn must_wait(&self, mem: &Mem<'_>, bytes: &[u8]) -> bool {
+        if self.stage != Stage::Moving || self.sink.in_order {
+            return false;
+        }
+        let Ok(Packet { body: Body::Data(data), .. }) = Packet::parse(bytes) else { return false };
+        self.sink.verdict(mem.data.len(), 0, data.bytes.len()) == Verdict::Later
+    }
+
+    /// A packet of data.
+    pub(super) fn data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &Data<'_>) {
+        if self.stage != Stage::Moving {
+            self.link.stats.duplicates += 1;
+            return;
+        }
+        let agreed = self.link.agreed;
+        if agreed.checksum && data_checksum(data.bytes) != data.checksum {
+            return self.link.damaged(cx, "data checksum", data.bytes.len());
+        }
+        let Some(index) = self.index_of(data.buffer) else {
+            return self.duplicate(cx, data);
+        };
+        let packet = u32::from(data.packet);
+        let record = Gets::new(self.shape, mem.slots).record(index);
+        let at = index * u64::from(agreed.buffer) + u64::from(packet) * u64::from(agreed.packet);
+        let Some(bytes) = self.fitting(index, at, &record, data) else {
+            return self.link.damaged(cx, "length", data.bytes.len());
+        };
+        if Gets::new(self.shape, mem.slots).has(index, packet) {
+            self.path.arrived(cx.now, None, 0);
+            self.came_twice(&record);
+            return self.duplicate(cx, data);
+        }
+        match self.sink.verdict(mem.data.len(), at, bytes.len()) {
+            Verdict::Take => self.sink.put(mem.data, at, bytes),
+            Verdict::Later | Verdict::Drop => return,
+        }
+        self.link.progress = cx.now;
+        self.link.stats.file_bytes += bytes.len() as u64;
+        self.link.stats.current_file_bytes += bytes.len() as u64;
+        self.link.stats.encoded_bytes += bytes.len() as u64;
+        if data.last_of_buffer && data.last_buffer && self.sink.total.is_none() {
+            self.sink.total = Some(at + bytes.len() as u64);
+        }
+        self.store(cx, mem, index, packet, record, data.last_of_buffer);
+    }
+
+    /// The data of a packet, if its length is what it must be.
+    fn fitting<'d>(
+        &self,
+        index: u64,
+        at: u64,
+        record: &Record,
+        data: &Data<'d>,
+    ) -> Option<&'d [u8]> {
+        let agreed = &self.link.agreed;
+        let packet = u32::from(data.packet);
+        if packet >= record.count {
+            return None;
+        }
+        let start = index * u64::from(agreed.buffer);
+        let most = (start + u64::from(agreed.buffer) - at).min(u64::from(agreed.packet));
+        if let Some(total) = self.sink.total {
+            let want = most.min(total.saturating_sub(at)) as usize;
+            // Some senders may count the padding (docs/decisions/050).
+            let padding = data.bytes.len().checked_sub(want)?;
+            return (padding < 4).then(|| &data.bytes[..want]);
+        }
+        let ends = data.last_of_buffer && data.last_buffer;
+        let len = data.bytes.len() as u64;
+        // Behind its end nothing must have come.
+        let good = if ends { len <= most && record.top <= packet + 1 } else { len == most };
+        good.then_some(data.bytes)
+    }
+
+    /// A packet that came before.
+    fn duplicate(&mut self, cx: &mut Cx<'_>, data: &Data<'_>) {
+        self.link.stats.duplicates += 1;
+        trace_duplicate(cx, u64::from(data.buffer) << 16 | u64::from(data.packet));
+    }
+
+    /// It was asked for, and only late: the next time there is more patience.
+    fn came_twice(&mut self, record: &Record) {
+        if record.asked > 0 {
+            self.late = (self.late + self.late / 4 + 1_000_000).min(LATEST);
+        }
+    }
+
+    /// Notes a packet that is here for the first time.
+    fn store(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        index: u64,
+        packet: u32,
+        mut record: Record,
+        last: bool,
+    ) {
+        let place = index * u64::from(self.link.agreed.packets()) + u64::from(packet);
+        if place < self.passed && record.asked == 0 && record.deadline_ns > 0 {
+            // It was overtaken by those behind it: by how much tells how long to wait for others.
+            let since = record.deadline_ns.saturating_sub(self.margin().as_nanos() as u64);
+            let late = cx.now.as_nanos().saturating_sub(since).min(LATEST);
+            self.late = self.late.max(late + late / 2);
+        }
+        let fresh = place + 1;
+        let went = fresh.saturating_sub(self.passed);
+        self.path.arrived(
+            cx.now,
+            (place >= self.passed || record.asked == 0).then_some(place),
+            went,
+        );
+        self.space(cx);
+        let mut gets = Gets::new(self.shape, mem.slots);
+        gets.put(index, packet);
+        record.got += 1;
+        record.top = record.top.max(packet + 1);
+        if last {
+            (record.count, record.flags) = (packet + 1, record.flags | COUNTED);
+        }
+        gets.keep(index, &record);
+        if fresh > self.passed {
+            self.pass(cx, mem, fresh);
+        }
+        if record.got == record.count && record.flags & COUNTED != 0 {
+            self.whole(cx, mem, index);
+        }
+        self.set_front(cx.now);
+    }
+
+    /// Averages the time from packet to packet.
+    fn space(&mut self, cx: &Cx<'_>) {
+        if let Some(before) = self.arrived {
+            let gap = cx.now.since(before).as_nanos() as u64;
+            // A long silence is no spacing.
+            self.spacing = (self.spacing * 31 + gap.min(1_000_000_000)) / 32;
+        }
+        self.arrived = Some(cx.now);
+    }
+
+    /// How long to wait for packets that others have overtaken.
+    pub(super) fn margin(&self) -> Duration {
+        let interval = Duration::from_millis(u64::from(self.burst.1));
+        let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
+        Duration::from_nanos(self.late) + interval + (rtt / 16).max(TICK) + TICK
+    }
+
+    /// Everything below this place has come or was overtaken.
+    fn pass(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>, place: u64) {
+        let packets = u64::from(self.link.agreed.packets());
+        let (from, to) = (self.passed / packets, place / packets);
+        self.passed = place;
+        let at = cx.now + self.margin();
+        let mut gets = Gets::new(self.shape, mem.slots);
+        for index in from.max(self.low)..to.min(self.granted) {
+            let mut record = gets.record(index);
+            if record.flags & (WHOLE | ASKING) == 0 && record.deadline_ns == 0 {
+                record.deadline_ns = at.as_nanos().max(1);
+                gets.keep(index, &record);
+                self.overdue = Some(self.overdue.map_or(at, |overdue| overdue.min(at)));
+            }
+        }
+        // What tells how late packets are is forgotten slowly.
+        self.late -= self.late / 4096;
+    }
+
+    /// What should come next is overdue at this time.
+    pub(super) fn set_front(&mut self, now: Instant) {
+        let packets = u64::from(self.link.agreed.packets().max(1));
+        let index = self.passed / packets;
+        if index >= self.known.min(self.granted) {
+            self.front = None;
+            return;
+        }
+        let left = packets - self.passed % packets;
+        let slow = 1_000_000_000_000 / rate_of(self.burst).max(1);
+        let spacing = self.spacing.max(slow);
+        let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
+        let wait = Duration::from_nanos(left * spacing) + self.margin() * 2 + rtt / 4;
+        self.front = Some(now + wait);
+    }
+
+    /// Asks for what is overdue.
+    pub(super) fn ask_overdue(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let packets = u64::from(self.link.agreed.packets());
+        let end = self.passed.div_ceil(packets).min(self.granted);
+        let mut next: Option<u64> = None;
+        for index in self.low..end {
+            let record = Gets::new(self.shape, mem.slots).record(index);
+            if record.flags & (WHOLE | ASKING) != 0 || record.deadline_ns == 0 {
+                continue;
+            }
+            let due = record.deadline_ns <= cx.now.as_nanos();
+            if due && self.resend(cx, mem, index) {
+                continue;
+            }
+            // Where there is no room for the message it is tried again soon.
+            let at = if due { (cx.now + TICK * 4).as_nanos() } else { record.deadline_ns };
+            next = Some(next.map_or(at, |next| next.min(at)));
+        }
+        // Not more often than the clock ticks.
+        self.overdue = next.map(|at| Instant(at).max(cx.now + TICK));
+    }
+
+    /// Asks for what should have come next.
+    pub(super) fn ask_front(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let packets = u64::from(self.link.agreed.packets());
+        let index = self.passed / packets;
+        self.front = None;
+        if index >= self.granted {
+            return;
+        }
+        self.timeout(cx, "data", index);
+        let record = Gets::new(self.shape, mem.slots).record(index);
+        if record.flags & (WHOLE | ASKING) == 0 {
+            self.resend(cx, mem, index);
+        }
+        self.passed = (index + 1) * packets;
+        self.set_front(cx.now);
+    }
+
+    /// Asks for the missing packets of a buffer; false if there is no room for the message.
+    fn resend(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: u64) -> bool {
+        if !self.messages.push(mem.messages, About::Resend, index) {
+            return false;
+        }
+        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut record = gets.record(index);
+        record.deadline_ns = 0;
+        record.asked = record.asked.saturating_add(1);
+        record.flags |= ASKING;
+        gets.keep(index, &record);
+        self.link.stats.naks_out += 1;
+        if record.asked > 1 {
+            self.timeout(cx, "resend", index);
+        }
+        true
+    }
+
+    /// A buffer is whole.
+    fn whole(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: u64) {
+        let is_last = self.buffers().is_some_and(|buffers| index + 1 == buffers);
+        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut record = gets.record(index);
+        record.deadline_ns = 0;
+        record.flags = record.flags & !ASKING | WHOLE;
+        if !is_last {
+            // The last OK says that the file is in its place.
+            record.flags |= SAID_OK;
+        }
+        gets.keep(index, &record);
+        while self.low < self.granted && gets.record(self.low).flags & WHOLE != 0 {
+            self.low += 1;
+        }
+        if self.sink.in_order {
+            self.advance_in_order();
+        }
+        if !is_last {
+            self.offer_rate();
+            self.messages.push(mem.messages, About::Ok, index);
+        }
+        if self.buffers().is_some_and(|buffers| self.low >= buffers) {
+            self.front = None;
+            self.overdue = None;
+            self.enter(cx, Stage::Checking);
+        }
+    }
+
+    /// In order: how far the data is here without a hole.
+    fn advance_in_order(&mut self) {
+        let agreed = self.link.agreed;
+        let mut ready = self.low * u64::from(agreed.buffer);
+        if let Some(total) = self.sink.total {
+            ready = ready.min(total);
+        }
+        self.sink.advance(ready);
+    }
+
+    /// Looks whether other burst values are to be offered; the next OK brings them.
+    fn offer_rate(&mut self) {
+        if !self.link.config.is_automatic() {
+            return;
+        }
+        let offer = self.path.first_offer().or_else(|| self.path.judge());
+        if let Some(burst) = offer {
+            self.burst = burst;
+            self.bringing = Some(self.messages.next_sequence());
+        }
+    }
+
+    /// Grants buffers, as many as the path holds.
+    pub(super) fn grant(&mut self, mem: &mut Mem<'_>) {
+        let agreed = self.link.agreed;
+        let packets = u64::from(agreed.packets());
+        let mut end = self.low + u64::from(agreed.outstanding).min(self.shape.slots as u64);
+        if let Some(buffers) = self.buffers() {
+            end = end.min(buffers);
+        }
+        if self.link.config.is_automatic() {
+            end = end.min(self.passed / packets + self.ahead(packets));
+        }
+        end = end.min(self.sink.limit(mem.data.len()) / u64::from(agreed.buffer));
+        while self.granted < end {
+            // Each that is outstanding will need an OK.
+            let owed = (self.granted - self.low) as usize + 8;
+            if self.messages.room(mem.messages) <= owed {
+                break;
+            }
+            let (count, counted) = self.count(self.granted);
+            Gets::new(self.shape, mem.slots).begin(self.granted, count, counted);
+            self.messages.push(mem.messages, About::Go, self.granted);
+            self.granted += 1;
+        }
+    }
+
+    /// Buffers to grant beyond where the sender is, so that it never waits.
+    fn ahead(&self, packets: u64) -> u64 {
+        if !self.path.is_known() {
+            return 1;
+        }
+        let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
+        let time = rtt * 2 + self.path.variance() * 2 + Duration::from_millis(40);
+        let flying = u128::from(self.path.expected()) * time.as_nanos() / 1_000_000_000_000;
+        u64::try_from(flying).unwrap_or(u64::MAX) / packets + 3
+    }
+}

@@ -1,0 +1,396 @@
+//! The receiver's files: what the sender says of them, what the store says, and how a connection
+//! ends.
+
+use super::{Ask, Core, File, Offered, Stage, Then};
+use crate::engine::{Blame, Cx, FailureKind, Outcome};
+use crate::file::{Refusal, Reply};
+use crate::netblt::config::Role;
+use crate::netblt::info::{Said, refusal_word};
+use crate::netblt::link::{Note, Short};
+use crate::netblt::messages::About;
+use crate::netblt::packet::{Ports, Terms};
+use crate::netblt::ranges::{Having, Ranges};
+use crate::netblt::rate::rate_of;
+use crate::netblt::receiver::Mem;
+use crate::netblt::source::{TRAILER, XXH3};
+use crate::netblt::window::Shape;
+
+/// Connections that are tried for one file: what is here is told, was of no use, all anew.
+const ATTEMPTS: u8 = 4;
+/// What a file without a name is called.
+const NAMELESS: &[u8] = b"netblt";
+
+impl Core {
+    /// OPEN or RESPONSE describes a file: the store is asked, unless it has the file open.
+    pub(super) fn describe(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        terms: &Terms<'_>,
+        said: &Said<'_>,
+    ) {
+        self.offer = Offered {
+            id: terms.id,
+            ports: self.link.ports,
+            buffer: terms.buffer_size,
+            packet: terms.packet_size,
+            burst: (terms.burst_size, terms.burst_interval_ms),
+            outstanding: terms.outstanding,
+            death_s: terms.death_s,
+            checksum: terms.checksum,
+        };
+        let before = self.file;
+        let mut name_len = said.put_name(mem.name);
+        if name_len == 0 {
+            name_len = NAMELESS.len();
+            mem.name[..name_len].copy_from_slice(NAMELESS);
+        }
+        self.file = File {
+            name_len,
+            size: said.size,
+            modified: said.modified,
+            mode: said.mode,
+            kind: said.kind,
+            left: said.left,
+            resume: said.resume && self.link.config.resume,
+            digest: said.ours && said.digest && self.link.config.files && self.link.config.digest,
+        };
+        self.link.progress = cx.now;
+        let same = self.open && before.name_len == name_len && before.size == said.size;
+        if same && self.told {
+            // The sender leaves out what is here.
+            return self.begin(cx, mem);
+        }
+        if self.open {
+            // The same file again, from its beginning; for the store that is no second one.
+            self.anew = true;
+        }
+        self.have = Having::default();
+        self.told = false;
+        self.ask = Ask::Offer;
+        self.enter(cx, Stage::Offering);
+    }
+
+    /// The store's answer.
+    pub(in crate::netblt) fn reply(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        reply: Reply<'_>,
+    ) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Offer, Reply::Accept { offset }) => {
+                self.open = true;
+                self.have.put(0, offset);
+                self.sink.in_order = true;
+                self.ask = Ask::Held { from: offset };
+            }
+            (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, why),
+            (Ask::Held { from }, Reply::Held { from: start, to }) => {
+                self.sink.in_order = false;
+                if start >= from && to > start {
+                    if self.offered(mem.name).resume {
+                        self.have.put(start, to);
+                    }
+                    self.ask = Ask::Held { from: to };
+                } else {
+                    self.accepted(cx, mem);
+                }
+            }
+            // A store that takes bytes in order only.
+            (Ask::Held { .. }, Reply::Failed(_)) => self.accepted(cx, mem),
+            (Ask::Write, Reply::Done) => self.sink.taken(),
+            (Ask::Digest, Reply::Digest(digest)) => {
+                let (_, theirs) = self.sink.trailer(mem.data);
+                self.compared(cx, theirs == digest[..16]);
+            }
+            (Ask::Digest, Reply::Failed(_)) => {
+                self.ask = Ask::Close { complete: true, verified: false };
+            }
+            (Ask::Close { complete, verified }, reply) => {
+                self.open = false;
+                match reply {
+                    Reply::Failed(error) => {
+                        let say = b"the receiver's store failed";
+                        self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
+                    }
+                    _ => self.closed(cx, mem, complete, verified),
+                }
+            }
+            (_, Reply::Failed(error)) => {
+                let say = b"the receiver's store failed";
+                self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
+            }
+            (Ask::Offer, Reply::TellCheck) => self.refuse(cx, Refusal::Exists),
+            // An answer to another request; ours stands.
+            (ask, _) => self.ask = ask,
+        }
+    }
+
+    fn refuse(&mut self, cx: &mut Cx<'_>, why: Refusal) {
+        if !self.link.is_running() {
+            return;
+        }
+        self.link.stats.files_skipped += 1;
+        self.link.note(Note::Refused { why: Some(why), by_peer: false });
+        let mut say = *b"wst1 no=            ";
+        let word = refusal_word(why).as_bytes();
+        say[8..8 + word.len()].copy_from_slice(word);
+        let say = &say[..8 + word.len()];
+        if self.link.config.role == Role::Active {
+            return self.say_quit(cx, say, Then::NextFile);
+        }
+        let ports = Ports { local: self.link.ports.foreign, foreign: self.link.ports.local };
+        self.link.reply(Short::Refused, ports, say);
+        self.link.ports = Ports::default();
+        self.anew = false;
+        self.enter(cx, Stage::Waiting);
+    }
+
+    /// The store takes the file, and has said what it has of it.
+    fn accepted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if !self.link.is_running() {
+            return;
+        }
+        if self.have.is_empty() || self.link.config.role == Role::Passive {
+            return self.begin(cx, mem);
+        }
+        // The sender has to know before it answers.
+        self.told = true;
+        self.say_quit(cx, b"wst1 again", Then::SameFile);
+    }
+
+    /// A connection begins.
+    pub(super) fn begin(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let ours = self.terms();
+        let offer = self.offer;
+        let passive = self.link.config.role == Role::Passive;
+        let agreed = &mut self.link.agreed;
+        agreed.packet = offer.packet.min(ours.packet_size);
+        // The ring holds so many packets; a passive end may lower the buffer.
+        let most = u64::from(self.link.config.shape().packets) * u64::from(agreed.packet);
+        let lowered = u64::from(offer.buffer.min(ours.buffer_size)).min(most) as u32;
+        agreed.buffer = if passive { lowered } else { offer.buffer };
+        agreed.checksum = if passive { offer.checksum || ours.checksum } else { offer.checksum };
+        let first = ours.burst_size.min(offer.burst.0);
+        let burst = (first, ours.burst_interval_ms.max(offer.burst.1));
+        agreed.burst = if passive { self.link.config.capped(burst) } else { offer.burst };
+        let wanted = usize::from(offer.outstanding.min(ours.outstanding));
+        let shape = Shape::fit(agreed.packets(), wanted, mem.slots.len(), Shape::receiver_len);
+        if shape.slots == 0 || agreed.packets() > 0xFFFF {
+            let say = b"cannot work with these sizes";
+            return self.link.fail(cx, Blame::Peer, FailureKind::Violation, say);
+        }
+        agreed.outstanding = shape.slots as u16;
+        self.shape = shape;
+        self.link.peer_death_s = offer.death_s;
+        // Numbers go on from connection to connection, so that a packet that was long under way
+        // is none of this one.
+        self.base = self.base.wrapping_add(self.granted as u32);
+        (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
+        (self.overdue, self.front, self.arrived) = (None, None, None);
+        (self.control_left, self.control_again, self.backoff) = (None, None, 0);
+        self.messages.begin();
+        self.begin_rate();
+        let size = self.file.size;
+        let missing = self.have.missing(size).unwrap_or(Ranges::whole(size));
+        let in_order = self.sink.in_order;
+        self.sink.begin(&missing, self.file.digest, in_order);
+        let offset = size.map_or(0, |size| missing.kept(size));
+        self.link.stats.current_file_bytes = offset;
+        self.note_terms(offset);
+        if passive {
+            self.link.say(Short::Response);
+        }
+        self.enter(cx, Stage::Moving);
+    }
+
+    /// What is known of the path from the connection before stays.
+    fn begin_rate(&mut self) {
+        let burst = self.link.agreed.burst;
+        self.path.again(burst);
+        self.bringing = None;
+        self.burst = burst;
+        if self.link.config.is_automatic() && self.path.is_known() {
+            self.burst = crate::netblt::rate::burst_values(self.path.offered());
+            // The first OK brings it.
+            self.bringing = Some(2);
+        }
+        self.spacing = 1_000_000_000_000 / rate_of(burst).max(1);
+    }
+
+    fn note_terms(&mut self, offset: u64) {
+        use core::fmt::Write;
+        let agreed = self.link.agreed;
+        self.link.agreement.set(b"");
+        let _ = write!(
+            self.link.agreement,
+            "packets of {}, buffers of {}, {} outstanding, {} every {} ms",
+            agreed.packet, agreed.buffer, agreed.outstanding, agreed.burst.0, agreed.burst.1
+        );
+        self.link.note(Note::Negotiated);
+        self.link.note(Note::Started { offset });
+    }
+
+    /// Everything is here: when the store has it, the digests are compared.
+    pub(super) fn check(&mut self, memory: &[u8]) {
+        if self.ask != Ask::Nothing || self.sink.is_pending() || !self.open {
+            return;
+        }
+        let kind = if self.file.digest { self.sink.trailer(memory).0 } else { 0 };
+        self.ask =
+            if kind == XXH3 { Ask::Digest } else { Ask::Close { complete: true, verified: false } };
+    }
+
+    fn compared(&mut self, cx: &mut Cx<'_>, same: bool) {
+        if same {
+            self.ask = Ask::Close { complete: true, verified: true };
+        } else if !self.have.is_empty() && self.attempts < ATTEMPTS {
+            // What was here is of another file: all of it is wanted.
+            self.attempts += 1;
+            self.anew = true;
+            self.told = false;
+            self.have = Having::default();
+            self.say_quit(cx, b"wst1 again", Then::SameFile);
+        } else {
+            let say = b"the digests of the whole file differ";
+            self.link.fail(cx, Blame::Line, FailureKind::DigestDiffers, say);
+        }
+    }
+
+    /// The store has closed the file.
+    fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool, verified: bool) {
+        if !self.link.is_running() {
+            return;
+        }
+        if !complete {
+            return self.next_file(cx);
+        }
+        let trailer = if self.file.digest { TRAILER as u64 } else { 0 };
+        let stats = &mut self.link.stats;
+        stats.file_bytes = stats.file_bytes.saturating_sub(trailer);
+        stats.current_file_bytes = stats.current_file_bytes.saturating_sub(trailer);
+        stats.files_done += 1;
+        let size = self.sink.file_len();
+        self.link.note(Note::Done { size, verified });
+        let last = self.buffers().unwrap_or(1) - 1;
+        self.messages.push(mem.messages, About::Ok, last);
+        self.link.progress = cx.now;
+        (self.anew, self.told, self.attempts) = (false, false, 0);
+        self.enter(cx, Stage::Leaving);
+    }
+
+    /// The sender has our last OK: the connection is over.
+    pub(super) fn leave(&mut self, cx: &mut Cx<'_>) {
+        let ports = self.link.ports;
+        self.link.reply_ports = ports;
+        self.link.say(Short::Done);
+        if self.ours || self.link.config.role == Role::Active {
+            return self.next_file(cx);
+        }
+        // A sender that is not of our kind says nothing of further files.
+        self.end_of_batch(cx);
+    }
+
+    /// Ready for the next connection.
+    fn next_file(&mut self, cx: &mut Cx<'_>) {
+        self.control_again = None;
+        self.messages.begin();
+        (self.anew, self.told, self.attempts) = (false, false, 0);
+        self.have = Having::default();
+        self.link.progress = cx.now;
+        if self.stop {
+            return self.end_of_batch(cx);
+        }
+        if self.link.config.role == Role::Active {
+            return self.open_next(cx);
+        }
+        self.link.ports = Ports::default();
+        self.enter(cx, Stage::Waiting);
+    }
+
+    pub(super) fn end_of_batch(&mut self, cx: &mut Cx<'_>) {
+        self.control_again = None;
+        self.messages.begin();
+        self.link.end(cx, Outcome::Done);
+    }
+
+    // ---- the sender ends it ----
+
+    /// The sender refuses our OPEN (active).
+    pub(super) fn refused(&mut self, cx: &mut Cx<'_>, why: &[u8]) {
+        if self.stage != Stage::Opening {
+            return;
+        }
+        self.link.again_at = None;
+        let said = Said::parse(why);
+        let more = self.link.stats.files_done + self.link.stats.files_skipped > 0;
+        if (said.ours && said.end) || more {
+            return self.end_of_batch(cx);
+        }
+        self.link.tell(why);
+        self.link.fail(cx, Blame::Peer, FailureKind::PeerError, b"");
+    }
+
+    /// The sender ends the connection.
+    pub(super) fn quit(&mut self, cx: &mut Cx<'_>, why: &[u8]) {
+        if !matches!(self.stage, Stage::Moving | Stage::Offering | Stage::Checking) {
+            return;
+        }
+        let said = Said::parse(why);
+        if said.ours && (said.cancel || said.cancel_batch) {
+            self.link.stats.files_skipped += 1;
+            self.link.note(Note::Cancelled { by_peer: true });
+            return self.drop_file(cx);
+        }
+        self.link.tell(why);
+        self.link.fail(cx, Blame::Peer, FailureKind::PeerError, b"");
+    }
+
+    /// The file is not wanted any more.
+    fn drop_file(&mut self, cx: &mut Cx<'_>) {
+        self.messages.begin();
+        self.control_again = None;
+        self.enter(cx, Stage::Checking);
+        if self.open {
+            self.ask = Ask::Close { complete: false, verified: false };
+        } else {
+            self.ask = Ask::Nothing;
+            self.next_file(cx);
+        }
+    }
+
+    // ---- we end it ----
+
+    /// Ends the connection in good order.
+    pub(super) fn say_quit(&mut self, cx: &mut Cx<'_>, say: &[u8], then: Then) {
+        self.messages.begin();
+        self.control_again = None;
+        (self.front, self.overdue) = (None, None);
+        self.then = then;
+        self.link.reason.set(say);
+        let every = self.repeat_after();
+        self.link.repeat(cx.now, Short::Quit, every);
+        self.enter(cx, Stage::Quitting);
+    }
+
+    /// Our QUIT was answered, or will not be.
+    pub(super) fn quit_answered(&mut self, cx: &mut Cx<'_>) {
+        self.link.again_at = None;
+        match self.then {
+            Then::SameFile => {
+                if self.link.config.role == Role::Active {
+                    return self.open_next(cx);
+                }
+                self.link.ports = Ports::default();
+                self.enter(cx, Stage::Waiting);
+            }
+            Then::NextFile | Then::End => {
+                self.stop |= self.then == Then::End;
+                self.drop_file(cx);
+            }
+        }
+    }
+}

@@ -1,0 +1,592 @@
+//! The state machine of the sender (RFC 998 "sending NETBLT"): opening, acknowledging, ending. What
+//! is sent of a connection's data is in `sending/data`, the files are in `sending/files`.
+
+mod data;
+mod files;
+
+use super::config::{Config, Role};
+use super::info::Said;
+use super::link::{Ending, Link, Note, Short};
+use super::packet::{Body, Packet, Ports, Terms, kind, put_terms_before};
+use super::sender::Mem;
+use super::sequence::Seen;
+use super::source::{Source, Want};
+use super::window::{Sends, Shape};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome};
+use crate::file::{FileInfo, FileKind, Left};
+use crate::time::{Duration, Instant};
+use crate::trace::{Load, TraceEvent, Wait};
+
+/// What the store is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    Nothing,
+    Next,
+    Source(Want),
+    Close { complete: bool, verified: bool },
+}
+
+/// Where the sender stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// The store is asked for a file.
+    Next,
+    /// A file is there; passive: an OPEN is awaited.
+    Waiting,
+    /// OPEN was sent.
+    Opening,
+    /// A connection carries data.
+    Moving,
+    /// A connection is over; the store closes the file.
+    Closing,
+    /// QUIT was sent.
+    Quitting,
+    /// There are no more files: the other end is told, or tells us.
+    Ending,
+}
+
+impl Stage {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Next => "next",
+            Self::Waiting => "waiting",
+            Self::Opening => "opening",
+            Self::Moving => "moving",
+            Self::Closing => "closing",
+            Self::Quitting => "quitting",
+            Self::Ending => "ending",
+        }
+    }
+}
+
+/// The current file; its name stands in the memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct File {
+    pub(super) name_len: usize,
+    pub(super) size: Option<u64>,
+    pub(super) modified: Option<i64>,
+    pub(super) mode: Option<u32>,
+    pub(super) kind: FileKind,
+    pub(super) resume: bool,
+    pub(super) left: Option<Left>,
+}
+
+impl File {
+    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+        FileInfo {
+            name: &name[..self.name_len],
+            size: self.size,
+            modified: self.modified,
+            mode: self.mode,
+            kind: self.kind,
+            resume: self.resume,
+            left: self.left,
+            ..FileInfo::default()
+        }
+    }
+}
+
+/// A connection that is over and whose last acknowledgement may have been lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Past {
+    pub(super) ports: Ports,
+    high: u16,
+    /// It is to be repeated.
+    say: bool,
+}
+
+/// The whole state of a sender.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) link: Link,
+    pub(super) source: Source,
+    pub(super) ask: Ask,
+    stage: Stage,
+    file: File,
+    /// A file is open in the store.
+    open: bool,
+    /// No further file is wanted.
+    stop: bool,
+    /// The other end understands our strings.
+    ours: bool,
+    past: Past,
+    seen: Seen,
+    shape: Shape,
+    /// Number of the first buffer on the wire, once known.
+    base: Option<u32>,
+    /// All buffers below this index have come whole.
+    low: u64,
+    /// No packet of a buffer below this index is to be sent.
+    scan: u64,
+    /// Packets below this place have been sent once.
+    fresh: u64,
+    /// Burst values in use.
+    pub(super) burst: (u16, u16),
+    /// Sequence number of the message they came with.
+    offer: u16,
+    burst_left: u16,
+    /// When the next burst may start.
+    burst_at: Instant,
+    /// The receiver's control timer.
+    control_timer: Duration,
+    /// A CONTROL packet has to be acknowledged.
+    owes: bool,
+    /// The packet that is lent: index, packet, bytes.
+    lent: Option<(u64, u32, usize)>,
+    /// The packet that goes next, its data and the store being willing.
+    ready: bool,
+}
+
+impl Core {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            burst: config.first_burst(),
+            shape: config.shape(),
+            link: Link::new(config),
+            source: Source::default(),
+            ask: Ask::Next,
+            stage: Stage::Next,
+            file: File::default(),
+            open: false,
+            stop: false,
+            ours: false,
+            past: Past::default(),
+            seen: Seen::default(),
+            base: None,
+            low: 0,
+            scan: 0,
+            fresh: 0,
+            offer: 0,
+            burst_left: 0,
+            burst_at: Instant::ZERO,
+            control_timer: Duration::from_secs(1),
+            owes: false,
+            lent: None,
+            ready: false,
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, stage: Stage) {
+        if cx.trace.enabled() && stage != self.stage {
+            let (from, to) = (self.stage.as_str(), stage.as_str());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.stage = stage;
+    }
+
+    // ---- input ----
+
+    /// Takes a datagram.
+    pub(super) fn take(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) {
+        let Some(packet) = self.link.read(cx, bytes) else { return };
+        let ports = packet.ports;
+        if let Body::Open(terms) = packet.body {
+            return self.opened(cx, mem, ports, &terms);
+        }
+        if !self.link.is_ours(ports) {
+            return self.take_past(packet);
+        }
+        self.link.heard = Some(cx.now);
+        match packet.body {
+            Body::Response(terms) => self.answered(cx, mem, &terms),
+            Body::Refused(why) => self.refused(cx, why),
+            Body::Control(messages) => self.control(cx, mem, messages),
+            Body::Quit(why) => {
+                self.link.reply(Short::QuitAck, ports, b"");
+                self.quit(cx, why);
+            }
+            Body::QuitAck if self.stage == Stage::Quitting => self.over(cx),
+            Body::Abort(why) => {
+                self.link.tell(why);
+                self.link.fail(cx, Blame::Peer, FailureKind::PeerError, b"");
+            }
+            // DONE only hastens what dallying would end.
+            Body::Done => {
+                if let Ending::Linger { outcome, .. } = self.link.ending {
+                    self.link.ending = Ending::Over(outcome);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What belongs to the connection before.
+    fn take_past(&mut self, packet: Packet<'_>) {
+        let ports = packet.ports;
+        if ports.local != self.past.ports.foreign || ports.foreign != self.past.ports.local {
+            return;
+        }
+        match packet.body {
+            Body::Control(_) => self.past.say = true,
+            Body::Quit(_) => self.link.reply(Short::QuitAck, ports, b""),
+            _ => {}
+        }
+    }
+
+    // ---- opening ----
+
+    /// What this end puts into OPEN, and answers at most.
+    fn terms(&self) -> Terms<'static> {
+        let config = &self.link.config;
+        let (burst_size, burst_interval_ms) = config.first_burst();
+        Terms {
+            id: self.link.id,
+            buffer_size: config.buffer(),
+            transfer_size: self.file.size.map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX)),
+            packet_size: config.packet_size(),
+            burst_size,
+            burst_interval_ms,
+            death_s: config.death_s.max(1),
+            write: config.role == Role::Active,
+            checksum: config.checksum,
+            outstanding: config.outstanding.max(1),
+            client: b"",
+        }
+    }
+
+    /// A receiver opens for READ.
+    fn opened(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, ports: Ports, terms: &Terms<'_>) {
+        if self.link.config.role == Role::Active {
+            return;
+        }
+        let same = ports.local == self.link.ports.foreign && self.link.is_open();
+        if same && self.stage == Stage::Moving {
+            // Our RESPONSE was lost, or somebody opens a second connection on the same ports.
+            self.link.say(if terms.id == self.link.id { Short::Response } else { Short::Abort });
+            return;
+        }
+        let said = Said::parse(terms.client);
+        if terms.write {
+            return self.link.reply(Short::Refused, ports, b"expected READ, got WRITE");
+        }
+        match (self.stage, self.link.ending) {
+            (Stage::Ending, _) => {
+                let why: &[u8] = if said.ours { b"wst1 end" } else { b"no more files" };
+                self.link.reply(Short::Refused, ports, why);
+                return;
+            }
+            (Stage::Waiting, Ending::No) => {}
+            // The store has not answered yet, or a connection is under way: the other end asks again.
+            _ => return,
+        }
+        let lowest = terms.buffer_size.min(u32::from(terms.packet_size)).min(1);
+        if lowest == 0 || terms.burst_size == 0 || terms.outstanding == 0 {
+            return self.link.reply(Short::Refused, ports, b"expected sizes above zero");
+        }
+        self.link.ports = Ports { local: ports.foreign, foreign: ports.local };
+        self.link.id = terms.id;
+        self.link.opened = self.link.opened.wrapping_add(1);
+        self.link.heard = Some(cx.now);
+        self.ours = said.ours;
+        if !self.begin(cx, mem, terms, &said) {
+            self.link.ports = Ports::default();
+            return self.link.reply(Short::Refused, ports, b"cannot work with these sizes");
+        }
+        self.link.say(Short::Response);
+    }
+
+    /// The receiver answers our OPEN.
+    fn answered(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, terms: &Terms<'_>) {
+        if terms.id != self.link.id {
+            // Of another connection (RFC 998): it is told that there is none.
+            self.link.say(Short::Abort);
+            return;
+        }
+        if self.stage != Stage::Opening {
+            return;
+        }
+        let said = Said::parse(terms.client);
+        self.ours = said.ours;
+        let ours = self.terms();
+        let more = terms.buffer_size > ours.buffer_size || terms.packet_size > ours.packet_size;
+        if more || !self.begin(cx, mem, terms, &said) {
+            let say = b"expected sizes no larger than those of OPEN";
+            self.link.fail(cx, Blame::Peer, FailureKind::Violation, say);
+        }
+    }
+
+    /// A connection begins with the more restrictive of these terms and ours. False if it cannot.
+    fn begin(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        theirs: &Terms<'_>,
+        said: &Said<'_>,
+    ) -> bool {
+        let ours = self.terms();
+        let agreed = &mut self.link.agreed;
+        agreed.packet = theirs.packet_size.min(ours.packet_size);
+        let most = u32::from(agreed.packet).saturating_mul(0xFFFF);
+        agreed.buffer = theirs.buffer_size.min(ours.buffer_size).min(most);
+        agreed.outstanding = theirs.outstanding.min(ours.outstanding);
+        // RESPONSE decides (docs/decisions/050): what the receiver says here, or what we answer.
+        agreed.checksum = theirs.checksum;
+        let offered = (
+            theirs.burst_size.min(ours.burst_size),
+            theirs.burst_interval_ms.max(ours.burst_interval_ms),
+        );
+        if agreed.packet == 0 || agreed.buffer == 0 || theirs.burst_size == 0 {
+            return false;
+        }
+        agreed.burst = self.link.config.capped(offered);
+        let wanted = usize::from(agreed.outstanding);
+        let shape = Shape::fit(agreed.packets(), wanted, mem.slots.len(), Shape::sender_len);
+        if shape.slots == 0 {
+            return false;
+        }
+        (self.shape, self.burst) = (shape, agreed.burst);
+        self.link.agreed.outstanding = shape.slots as u16;
+        self.link.peer_death_s = theirs.death_s;
+        self.link.progress = cx.now;
+        self.link.again_at = None;
+        Sends::new(shape, mem.slots).clear();
+        self.seen.begin(mem.seen);
+        (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
+        (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
+        (self.owes, self.ready) = (false, false);
+        self.begin_file(said);
+        self.note_terms();
+        self.enter(cx, Stage::Moving);
+        true
+    }
+
+    /// Tells the person what was agreed.
+    fn note_terms(&mut self) {
+        use core::fmt::Write;
+        let agreed = self.link.agreed;
+        self.link.agreement.set(b"");
+        let _ = write!(
+            self.link.agreement,
+            "packets of {}, buffers of {}, {} outstanding, {} every {} ms",
+            agreed.packet, agreed.buffer, agreed.outstanding, agreed.burst.0, agreed.burst.1
+        );
+        self.link.note(Note::Negotiated);
+        let offset = self.file.size.map_or(0, |size| self.source.ranges.kept(size));
+        self.link.stats.current_file_bytes = offset;
+        self.link.note(Note::Started { offset });
+    }
+
+    // ---- output ----
+
+    /// Builds the packet that leaves next, if one does.
+    pub(super) fn fill(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.lent > 0 || self.link.is_over() {
+            return;
+        }
+        self.lent = None;
+        if core::mem::take(&mut self.past.say) {
+            let (high, (burst_size, burst_interval_ms)) = (self.past.high, self.burst);
+            let body = Body::NullAck { high, burst_size, burst_interval_ms };
+            return self.link.put(mem.out, &Packet { ports: self.past.ports, body });
+        }
+        if let Some(short) = self.link.next_short() {
+            return self.put_short(mem, short);
+        }
+        if self.stage == Stage::Moving && self.link.is_running() {
+            self.fill_data(cx, mem);
+        }
+    }
+
+    /// Writes a short packet.
+    fn put_short(&mut self, mem: &mut Mem<'_>, short: Short) {
+        self.link.unsay(short);
+        let (ports, reply) = (self.link.ports, self.link.reply_ports);
+        let (burst_size, burst_interval_ms) = self.burst;
+        let link = &self.link;
+        let packet = match short {
+            Short::Open => return self.put_open(mem, kind::OPEN),
+            Short::Response => return self.put_open(mem, kind::RESPONSE),
+            Short::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
+            Short::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
+            Short::Refused => Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) },
+            Short::QuitAck => Packet { ports: reply, body: Body::QuitAck },
+            Short::Done => Packet { ports, body: Body::Done },
+            Short::NullAck => {
+                let high = self.seen.high;
+                self.owes = false;
+                Packet { ports, body: Body::NullAck { high, burst_size, burst_interval_ms } }
+            }
+            Short::KeepAlive => Packet { ports, body: Body::KeepAlive },
+        };
+        let (len, letter) = (packet.put(mem.out).unwrap_or(0), packet.letter());
+        (self.link.lent, self.link.lent_letter) = (len, letter);
+    }
+
+    /// Writes OPEN or RESPONSE.
+    fn put_open(&mut self, mem: &mut Mem<'_>, kind: u8) {
+        let mut terms = self.terms();
+        if kind == kind::RESPONSE {
+            let agreed = self.link.agreed;
+            terms.buffer_size = agreed.buffer;
+            terms.packet_size = agreed.packet;
+            terms.outstanding = agreed.outstanding;
+            terms.checksum = agreed.checksum;
+            (terms.burst_size, terms.burst_interval_ms) = agreed.burst;
+        }
+        let len = self.client(mem.name, &mut mem.out[super::packet::OPEN_HEADER..]);
+        self.link.lent = put_terms_before(mem.out, kind, self.link.ports, &terms, len).unwrap_or(0);
+        self.link.lent_letter = if kind == kind::OPEN { 'O' } else { 'R' };
+    }
+
+    /// The port took the packet that was lent.
+    pub(super) fn left(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        match self.lent.take() {
+            Some((index, packet, bytes)) => self.left_data(cx, mem, index, packet, bytes),
+            None => self.link.left(cx, u64::from(self.seen.high), Load::default(), false),
+        }
+    }
+
+    // ---- timers ----
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let link = &self.link;
+        match link.ending {
+            Ending::Over(_) => return None,
+            Ending::Linger { until, .. } => {
+                return Some(link.again_at.map_or(until, |again| again.min(until)));
+            }
+            Ending::Words(_) | Ending::No => {}
+        }
+        let moving = self.stage == Stage::Moving && self.ready;
+        let burst = (moving && self.burst_left == 0).then_some(self.burst_at);
+        let times = [link.death_at(), link.keepalive_at(), link.again_at, burst];
+        times.into_iter().flatten().min()
+    }
+
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let now = cx.now;
+        if let Ending::Linger { outcome, until } = self.link.ending {
+            if now >= until {
+                self.link.ending = Ending::Over(outcome);
+                return;
+            }
+        } else if self.link.is_running() && self.link.death_at().is_some_and(|at| now >= at) {
+            self.timeout(cx, "death");
+            return self.link.fail(cx, Blame::Line, FailureKind::Silence, b"silence");
+        }
+        if self.link.again_at.is_some_and(|at| now >= at) {
+            self.again(cx);
+        }
+        if self.link.is_running() && self.link.keepalive_at().is_some_and(|at| now >= at) {
+            self.link.say(Short::KeepAlive);
+            self.link.spoke = now;
+        }
+        if self.stage == Stage::Moving && self.burst_left == 0 && now >= self.burst_at {
+            self.look(mem);
+        }
+    }
+
+    fn timeout(&mut self, cx: &mut Cx<'_>, waiting_for: &'static str) {
+        self.link.stats.timeouts += 1;
+        if cx.trace.enabled() {
+            let number = u64::from(self.link.id);
+            cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
+        }
+    }
+
+    /// OPEN or QUIT was not answered.
+    fn again(&mut self, cx: &mut Cx<'_>) {
+        let short = if self.stage == Stage::Quitting { Short::Quit } else { Short::Open };
+        self.link.tries = self.link.tries.saturating_sub(1);
+        self.timeout(cx, if short == Short::Quit { "quitack" } else { "response" });
+        if self.link.tries > 0 {
+            self.link.say(short);
+            self.link.stats.retransmissions += 1;
+            self.link.again_at = Some(cx.now + self.repeat_after());
+            return;
+        }
+        self.link.again_at = None;
+        match self.stage {
+            // It has every file already.
+            Stage::Ending => {
+                if let Ending::Linger { outcome, .. } = self.link.ending {
+                    self.link.ending = Ending::Over(outcome);
+                }
+            }
+            Stage::Quitting => self.over(cx),
+            _ => self.link.fail(cx, Blame::Line, FailureKind::Silence, b""),
+        }
+    }
+
+    /// How long an answer may take.
+    pub(super) fn repeat_after(&self) -> Duration {
+        let timeout = self.link.open_timeout();
+        // Once a receiver has told its timer, the path is known.
+        if self.offer == 0 { timeout } else { timeout.min(self.control_timer * 3 + timeout / 10) }
+    }
+
+    // ---- the person ----
+
+    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
+        let info = self.file.info(name);
+        self.link.event(info)
+    }
+
+    pub(super) fn command(&mut self, cx: &mut Cx<'_>, command: Command) {
+        if !self.link.is_running() {
+            return;
+        }
+        match command {
+            Command::Abort => {
+                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
+            }
+            Command::CancelFile | Command::CancelBatch => {
+                self.stop |= command == Command::CancelBatch;
+                if self.open && self.stage != Stage::Quitting && self.stage != Stage::Closing {
+                    self.link.note(Note::Cancelled { by_peer: false });
+                    self.link.stats.files_skipped += 1;
+                    self.give_up(cx);
+                }
+            }
+        }
+    }
+
+    /// Ends the connection of the current file in good order, if there is one.
+    fn give_up(&mut self, cx: &mut Cx<'_>) {
+        if self.stage != Stage::Moving && self.stage != Stage::Opening {
+            return self.close(cx, false, false);
+        }
+        self.link.reason.set(if self.stop { b"wst1 cancel-batch" } else { b"wst1 cancel" });
+        let every = self.repeat_after();
+        self.link.unsay(Short::Open);
+        self.link.repeat(cx.now, Short::Quit, every);
+        self.enter(cx, Stage::Quitting);
+    }
+
+    /// Whether `transmit` would lend something, as far as is known without making it.
+    pub(super) fn may_send(&self) -> bool {
+        self.link.next_short().is_some()
+            || self.past.say
+            || (self.stage == Stage::Moving && (self.owes || self.ready))
+    }
+
+    /// What is left to do after anything has happened.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if let Ending::Words(outcome) = self.link.ending {
+            self.finish_words(outcome);
+        } else if self.stage == Stage::Moving && self.link.is_running() {
+            self.look(mem);
+            self.ask_source(mem);
+        }
+        let wait = match self.stage {
+            _ if self.ask != Ask::Nothing => Wait::Store,
+            Stage::Moving if self.ready => Wait::Nothing,
+            Stage::Moving => Wait::Window,
+            Stage::Waiting => Wait::Partner,
+            _ => Wait::Answer,
+        };
+        self.link.waiting(cx, wait);
+    }
+
+    /// Everything has failed: the store is told, and the last word leaves.
+    fn finish_words(&mut self, outcome: Outcome) {
+        if self.ask != Ask::Nothing {
+            return;
+        }
+        if core::mem::take(&mut self.open) {
+            self.ask = Ask::Close { complete: false, verified: false };
+        } else if self.link.next_short().is_none() && self.link.lent == 0 {
+            self.link.ending = Ending::Over(outcome);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! What the sender does while a connection carries data: control messages in, bursts out.
+
+use super::{Ask, Core, Stage};
+use crate::engine::Cx;
+use crate::netblt::config::Rate;
+use crate::netblt::control::{Message, Missing, messages};
+use crate::netblt::link::{Link, Short};
+use crate::netblt::packet::{DATA_HEADER, Data, data_checksum, put_data_header};
+use crate::netblt::sender::Mem;
+use crate::netblt::sequence::ahead;
+use crate::netblt::window::Sends;
+use crate::time::Duration;
+use crate::trace::{Again, Load};
+
+/// Data that leaves so soon carries the acknowledgement; else a NULL-ACK does.
+const SOON: Duration = Duration::from_millis(2);
+/// A burst that starts late does not move those after it, up to so much.
+const LATE: Duration = Duration::from_millis(8);
+
+impl Core {
+    // ---- control messages ----
+
+    /// Takes a CONTROL packet.
+    pub(super) fn control(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) {
+        if self.stage != Stage::Moving {
+            self.past.say |= self.past.ports == self.link.ports;
+            return;
+        }
+        self.owes = true;
+        for (sequence, message) in messages(bytes) {
+            if self.base.is_none() {
+                // The first message names the first buffer; the others come again.
+                if sequence != 1 {
+                    continue;
+                }
+                let (Message::Go { buffer }
+                | Message::Ok { buffer, .. }
+                | Message::Resend { buffer, .. }) = message;
+                self.base = Some(buffer);
+            }
+            if !self.seen.came(mem.seen, sequence) {
+                continue;
+            }
+            self.link.progress = cx.now;
+            match message {
+                Message::Go { buffer } => self.go(mem, buffer),
+                Message::Resend { buffer, packets } => self.resend(mem, buffer, packets),
+                Message::Ok { buffer, burst_size, burst_interval_ms, control_timer_ms } => {
+                    let offer = (burst_size, burst_interval_ms);
+                    self.offered(cx, sequence, offer, control_timer_ms);
+                    self.came_whole(mem, buffer);
+                }
+            }
+        }
+        self.look(mem);
+        if self.buffers().is_some_and(|buffers| self.low >= buffers) {
+            // Everything has come: that is said at once, as no data will.
+            self.link.say(Short::NullAck);
+            self.whole(cx);
+        }
+    }
+
+    /// The index of a buffer, if it may be outstanding now.
+    fn index_of(&self, buffer: u32) -> Option<u64> {
+        // Numbers have 32 bits and go on from wherever they began.
+        let from_low = buffer.wrapping_sub(self.base?).wrapping_sub(self.low as u32);
+        let index = self.low + u64::from(from_low);
+        let known = self.buffers().is_none_or(|buffers| index < buffers);
+        (u64::from(from_low) < self.shape.slots as u64 && known).then_some(index)
+    }
+
+    /// Buffers of the connection, once known.
+    pub(super) fn buffers(&self) -> Option<u64> {
+        let total = self.source.total()?;
+        // Nothing at all is one empty packet.
+        Some(total.div_ceil(u64::from(self.link.agreed.buffer)).max(1))
+    }
+
+    /// Packets of a buffer, as far as is known.
+    fn count(&self, index: u64) -> u32 {
+        let agreed = &self.link.agreed;
+        let start = index * u64::from(agreed.buffer);
+        let len = self.source.total().map_or(u64::MAX, |total| total.saturating_sub(start));
+        let len = len.min(u64::from(agreed.buffer)) as u32;
+        len.div_ceil(u32::from(agreed.packet)).max(1)
+    }
+
+    fn go(&mut self, mem: &mut Mem<'_>, buffer: u32) {
+        let Some(index) = self.index_of(buffer) else { return };
+        let count = self.count(index);
+        let mut sends = Sends::new(self.shape, mem.slots);
+        if !sends.is_done(index) && sends.grant(index, count) {
+            self.scan = self.scan.min(index);
+        }
+    }
+
+    fn resend(&mut self, mem: &mut Mem<'_>, buffer: u32, packets: Missing<'_>) {
+        let Some(index) = self.index_of(buffer) else { return };
+        if packets.is_empty() {
+            return;
+        }
+        self.link.stats.naks_in += 1;
+        let count = self.count(index);
+        let mut sends = Sends::new(self.shape, mem.slots);
+        if sends.is_done(index) {
+            return;
+        }
+        self.scan = self.scan.min(index);
+        if !sends.is_granted(index) {
+            // Its GO was lost on a receiver that does not repeat it.
+            sends.grant(index, count);
+            return;
+        }
+        for packet in packets.iter() {
+            // A receiver that does not know where the last buffer ends asks beyond; the LDATA
+            // tells it.
+            sends.want(index, u32::from(packet).min(count - 1));
+        }
+    }
+
+    fn came_whole(&mut self, mem: &mut Mem<'_>, buffer: u32) {
+        let Some(index) = self.index_of(buffer) else { return };
+        let mut sends = Sends::new(self.shape, mem.slots);
+        sends.finish(index);
+        while sends.is_done(self.low) {
+            sends.release(self.low);
+            self.low += 1;
+        }
+        self.scan = self.scan.max(self.low);
+    }
+
+    /// The receiver offers burst values: they are taken as far as our own limits allow.
+    fn offered(&mut self, cx: &mut Cx<'_>, sequence: u16, offer: (u16, u16), timer_ms: u16) {
+        if offer.0 == 0 || offer.1 == 0 || (self.offer != 0 && ahead(sequence, self.offer) < 0) {
+            return;
+        }
+        // Zero would be none at all; it comes once in 65,536.
+        self.offer = sequence.max(1);
+        self.control_timer = Duration::from_millis(u64::from(timer_ms.max(1)));
+        let burst = self.link.config.capped(offer);
+        if burst != offer {
+            self.link.say(Short::NullAck);
+        }
+        if burst != self.burst {
+            Link::value(cx, "burst", u64::from(burst.0));
+            Link::value(cx, "interval", u64::from(burst.1));
+            // A burst under way is not made longer; a shorter interval begins at once.
+            self.burst_left = self.burst_left.min(burst.0);
+            self.burst_at = self.burst_at.min(cx.now + Duration::from_millis(u64::from(burst.1)));
+            self.burst = burst;
+        }
+    }
+
+    // ---- data ----
+
+    /// Looks whether there is a packet to send.
+    pub(super) fn look(&mut self, mem: &mut Mem<'_>) {
+        self.ready = self.pick(mem).is_some();
+    }
+
+    /// The packet that goes next: index, packet, position in the stream and length. `None` if there
+    /// is none, or its bytes cannot be here before the store has been asked.
+    fn pick(&mut self, mem: &mut Mem<'_>) -> Option<(u64, u32, u64, usize)> {
+        let agreed = self.link.agreed;
+        let mut sends = Sends::new(self.shape, mem.slots);
+        loop {
+            let Some((index, packet)) = sends.first(self.low, self.scan) else {
+                self.scan = self.low + self.shape.slots as u64;
+                return None;
+            };
+            self.scan = index;
+            let start = index * u64::from(agreed.buffer);
+            let in_buffer = u64::from(packet) * u64::from(agreed.packet);
+            let most = (u64::from(agreed.buffer) - in_buffer).min(u64::from(agreed.packet));
+            let Some(total) = self.source.total() else {
+                // Whether it is the last buffer must be known before its first packet leaves.
+                let known = self.source.high() > start + u64::from(agreed.buffer);
+                return known.then_some((index, packet, start + in_buffer, most as usize));
+            };
+            let at = start + in_buffer;
+            if at >= total && !(at == 0 && total == 0) {
+                sends.sent(index, packet);
+                continue;
+            }
+            return Some((index, packet, at, most.min(total - at) as usize));
+        }
+    }
+
+    /// From this position on the source must keep what it has.
+    pub(in crate::netblt) fn keep(&self) -> u64 {
+        let buffer = u64::from(self.link.agreed.buffer);
+        if self.file.size.is_none() {
+            // A pipe gives its bytes once.
+            return self.low * buffer;
+        }
+        let packets = u64::from(self.link.agreed.packets().max(1));
+        let packet = u64::from(self.link.agreed.packet);
+        self.fresh / packets * buffer + self.fresh % packets * packet
+    }
+
+    /// Asks the store for what is wanted.
+    pub(super) fn ask_source(&mut self, mem: &Mem<'_>) {
+        if self.ask == Ask::Nothing
+            && let Some(want) = self.source.want(mem.data.len(), self.keep())
+        {
+            self.ask = Ask::Source(want);
+        }
+    }
+
+    /// Builds the next packet of data, if one may leave now; or a NULL-ACK.
+    pub(super) fn fill_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let picked = self.pick(mem);
+        self.ready = picked.is_some();
+        let due = self.burst_left > 0 || cx.now >= self.burst_at;
+        if let (Some((index, packet, at, len)), true) = (picked, due) {
+            let data = DATA_HEADER..DATA_HEADER + len;
+            if self.source.take(mem.data, mem.patch, at, &mut mem.out[data.clone()]) {
+                if self.burst_left == 0 {
+                    self.start_burst(cx);
+                }
+                let agreed = self.link.agreed;
+                let checksum = if agreed.checksum { data_checksum(&mem.out[data]) } else { 0 };
+                let head = Data {
+                    buffer: self.base.unwrap_or(0).wrapping_add(index as u32),
+                    high: self.seen.high,
+                    packet: packet as u16,
+                    last_of_buffer: packet + 1 == self.count(index),
+                    last_buffer: self.buffers().is_some_and(|buffers| index + 1 == buffers),
+                    checksum,
+                    bytes: b"",
+                };
+                self.link.lent = put_data_header(mem.out, self.link.ports, &head, len).unwrap_or(0);
+                self.link.lent_letter = if head.last_of_buffer { 'L' } else { 'D' };
+                self.lent = Some((index, packet, len));
+                return;
+            }
+            // Its bytes have to come from the store first.
+            self.ask_source(mem);
+        }
+        let soon = picked.is_some() && (due || self.burst_at <= cx.now + SOON);
+        if self.owes && !soon {
+            self.link.say(Short::NullAck);
+            self.put_short(mem, Short::NullAck);
+        }
+    }
+
+    /// A burst starts: the next one may start an interval later.
+    fn start_burst(&mut self, cx: &Cx<'_>) {
+        let interval = Duration::from_millis(u64::from(self.burst.1));
+        let late = cx.now.since(self.burst_at);
+        // A person's burst interval is kept to the letter; a measured rate is kept on average.
+        let fixed = matches!(self.link.config.rate, Rate::Fixed { .. });
+        let from = if fixed || late > LATE { cx.now } else { self.burst_at };
+        self.burst_at = from + interval;
+        self.burst_left = self.burst.0;
+    }
+
+    /// A packet of data left.
+    pub(super) fn left_data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        index: u64,
+        packet: u32,
+        bytes: usize,
+    ) {
+        let place = index * u64::from(self.link.agreed.packets()) + u64::from(packet);
+        let again = place < self.fresh;
+        let file = bytes.min(usize::from(self.link.agreed.packet));
+        let load = Load {
+            data: bytes,
+            file,
+            old: if again { file } else { 0 },
+            why: again.then_some(Again::Nak),
+            ..Load::default()
+        };
+        if again {
+            self.link.stats.retransmissions += 1;
+            self.link.stats.repeated_bytes += self.link.lent as u64;
+        } else {
+            self.link.stats.encoded_bytes += bytes as u64;
+            self.link.stats.file_bytes += bytes as u64;
+            self.link.stats.current_file_bytes += bytes as u64;
+            self.fresh = place + 1;
+        }
+        let number =
+            u64::from(self.base.unwrap_or(0).wrapping_add(index as u32)) << 16 | u64::from(packet);
+        self.link.left(cx, number, load, again);
+        self.owes = false;
+        self.burst_left = self.burst_left.saturating_sub(1);
+        if index >= self.low {
+            Sends::new(self.shape, mem.slots).sent(index, packet);
+        }
+    }
+}
