@@ -106,3 +106,20 @@ fn the_same_scenario_gives_the_same_trace() {
         assert!(trace.count() > 100, "{line}: a trace was recorded");
     }
 }
+
+/// The receiver does not ask for a packet that cannot have come yet, however long the way. (The
+/// sender's first two may be sent twice: nobody has measured anything then.)
+#[test]
+fn a_long_way_packet_by_packet_is_no_reason_to_ask_again() {
+    for delay in ["1s", "1500ms", "2s"] {
+        for rate in ["1200", "9600", "115200"] {
+            let line = format!("{rate},delay={delay}");
+            let settings = [("window", "1"), ("send-length", "94")];
+            let run = run(&line, 3000, &settings, &mut Recorder::off());
+            assert!(run.report.is_done(), "{line}");
+            let [sender, receiver] = run.report.sides.each_ref().map(|side| side.stats);
+            assert_eq!((receiver.timeouts, receiver.naks_out), (0, 0), "{line}: {receiver:?}");
+            assert!(sender.retransmissions <= 2, "{line}: {sender:?}");
+        }
+    }
+}

@@ -61,6 +61,8 @@ pub(crate) struct Acked {
     pub(crate) len: usize,
     /// Round trip, if the packet was sent only once.
     pub(crate) rtt: Option<Duration>,
+    /// Times it was sent; each copy may be answered.
+    pub(crate) copies: u32,
 }
 
 impl Flight {
@@ -167,7 +169,7 @@ impl Flight {
             Some(left) if slot.copies == 1 => Some(now - left),
             _ => None,
         };
-        let acked = Acked { kind: slot.kind, len: slot.len(), rtt };
+        let acked = Acked { kind: slot.kind, len: slot.len(), rtt, copies: slot.copies };
         while self.low < self.next && self.slot(self.low).acked {
             self.low += 1;
         }

@@ -102,8 +102,10 @@ pub(super) struct Core {
     /// The last acknowledgement that was not of data: its number and data field. If it is lost, the
     /// same must be said again.
     answered: (u64, Text<40>),
-    /// Smoothed time between data packets.
+    /// Smoothed silence before a packet.
     interval: Duration,
+    /// The silence before the packet that is coming in.
+    silence: Option<Duration>,
     started: bool,
 }
 
@@ -129,6 +131,7 @@ impl Core {
             heard: Instant::ZERO,
             answered: (u64::MAX, Text::new()),
             interval: Duration::ZERO,
+            silence: None,
             started: false,
             link,
         }
@@ -249,6 +252,8 @@ impl Core {
         }
         if used > 0 && self.link.reader.mid_packet() {
             self.heard = cx.now;
+            // The first of its bytes ends the silence.
+            self.silence.get_or_insert(cx.now - self.link.spoke);
         }
         mem.frame = frame;
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
@@ -304,6 +309,7 @@ impl Core {
             return self.fail(cx, mem, Blame::Line, FailureKind::NotReliable, say);
         }
         self.heard = cx.now;
+        self.silence = None;
         let next = self.arrivals.next;
         if self.arrivals.window() == 1 || self.state != Receiving::Data {
             if self.link.may_nak(cx.now) {
@@ -336,12 +342,13 @@ impl Core {
             }
             _ => {}
         }
-        self.note_interval(cx.now);
+        let place = self.arrivals.place(packet.seq);
+        self.note_interval(cx.now, matches!(place, Place::Next | Place::Ahead(_)));
         self.link.spoke = cx.now;
         if !(packet.kind == kind::DATA && agreed.streaming) {
             self.link.turn_begins(cx.now);
         }
-        match self.arrivals.place(packet.seq) {
+        match place {
             Place::Next => self.in_turn(cx, mem, &packet),
             Place::Ahead(number) if self.state == Receiving::Data && !agreed.streaming => {
                 self.ahead(cx, mem, &packet, number);
@@ -357,10 +364,19 @@ impl Core {
         }
     }
 
-    fn note_interval(&mut self, now: Instant) {
-        let gap = now - self.heard;
-        self.interval = (self.interval * 7 + gap) / 8;
+    /// A good packet came. What counts is the silence before those that are new: copies follow on
+    /// our own questions.
+    fn note_interval(&mut self, now: Instant, is_new: bool) {
+        let gap = self.silence.take().unwrap_or(now - self.link.spoke);
         self.heard = now;
+        if is_new {
+            self.interval = if self.state == Receiving::Data {
+                (self.interval * 7 + gap) / 8
+            } else {
+                // Of the few before the data the longest is nearest to a round trip.
+                self.interval.max(gap)
+            };
+        }
         if self.state == Receiving::Data {
             // Longer than the usual gap, and than any scheduling pause; the sender has a timer too.
             let packet = line_time(self.link.config.line.rate_bps, 200);

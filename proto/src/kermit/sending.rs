@@ -88,6 +88,8 @@ pub(super) struct Core {
     cancel: Cancel,
     /// Timeouts in a row without a good packet: what a silent partner is told by.
     silent: u32,
+    /// Answers to other copies of the packet that was acknowledged last that may still come.
+    echoes: u32,
 }
 
 /// The memory of the slot a number lives in.
@@ -117,6 +119,7 @@ impl Core {
             open: None,
             cancel: Cancel::No,
             silent: 0,
+            echoes: 0,
             link,
         }
     }
@@ -504,8 +507,15 @@ impl Core {
             } else if self.link.agreed.window == 1
                 && u64::from(packet.seq) == (self.flight.low + 63) % 64
             {
-                // In stop-and-wait the acknowledgement of the packet before is a NAK of this one.
-                self.resend(cx, self.flight.low, Again::Nak);
+                // In stop-and-wait the acknowledgement of the packet before is a NAK of this one, but
+                // not the answers to its other copies: a packet sent twice for each of those would
+                // be answered twice again, and so on to the end.
+                if self.echoes > 0 {
+                    self.echoes -= 1;
+                    self.link.stats.duplicates += 1;
+                } else {
+                    self.resend(cx, self.flight.low, Again::Nak);
+                }
             }
             return;
         };
@@ -517,6 +527,7 @@ impl Core {
             self.link.stats.duplicates += 1;
             return;
         };
+        self.echoes = acked.copies.saturating_sub(1);
         if let Some(rtt) = acked.rtt {
             self.timing.sample(rtt);
         }
