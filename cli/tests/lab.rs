@@ -35,6 +35,18 @@ fn a_scenario_runs_twice_with_one_trace() {
 }
 
 #[test]
+fn a_scenario_of_the_laboratory_needs_no_file() {
+    let ran = run(wst(["lab", "run", "clean", "--set", "protocol=zmodem"]));
+    ran.expect(0);
+    assert!(ran.stdout.contains("zmodem over 115200"), "{}", ran.stdout);
+    let ran = run(wst(["lab", "run", "clear"]));
+    ran.expect(2);
+    let wanted =
+        "expected a scenario (clean, mainframe, sz-1993, wet-string) or a TOML file, got clear";
+    assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
+}
+
+#[test]
 fn a_result_is_an_event_and_settings_override() {
     let desk = Desk::new(30);
     let scenario = desk.path("noisy.toml");

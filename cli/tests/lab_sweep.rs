@@ -73,6 +73,7 @@ fn shards_merge_to_the_whole() {
         "{}",
         ran.stderr
     );
+    assert!(!std::path::Path::new(&joined).exists(), "what was refused leaves nothing");
     merge(&parts).expect(0);
     assert_eq!(read(&joined), read(&whole));
     // A shard of another sweep.
@@ -134,6 +135,20 @@ fn results_of_something_else_are_not_touched() {
     ran.expect(2);
     assert!(ran.stderr.contains("expected the columns sweep, point, window"), "{}", ran.stderr);
     assert_eq!(read(&other), "name,age\nAda,36\n");
+    // A value that cannot be one of the column's is nobody's result.
+    let mine = desk.path("mine.csv");
+    run(wst(["lab", "sweep", &sweep, "-o", &mine])).expect(0);
+    let whole = read(&mine);
+    let broken = whole.replacen(",true,", ",perhaps,", 1);
+    std::fs::write(&mine, &broken).unwrap();
+    let ran = run(wst(["lab", "sweep", &sweep, "-o", &mine]));
+    ran.expect(2);
+    assert!(
+        ran.stderr.contains("result 1: done: expected true or false, got perhaps"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(read(&mine), broken);
     let ran = run(wst(["lab", "sweep", &sweep, "-o", "results.txt"]));
     ran.expect(2);
     assert!(ran.stderr.contains("expected a file of .csv or .ndjson"), "{}", ran.stderr);

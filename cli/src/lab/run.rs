@@ -54,11 +54,25 @@ struct Input {
     head: Vec<String>,
 }
 
+/// The text of a scenario that comes with the laboratory, or of a file.
+fn text_of(path: &Path) -> Result<String, Ending> {
+    if let Some(text) = path.to_str().and_then(wetstring_lab::scenario::named) {
+        return Ok(text.to_owned());
+    }
+    if !path.exists() && path.extension().is_none_or(|end| end != "toml") {
+        let names: Vec<&str> = wetstring_lab::scenario::names().collect();
+        let (names, got) = (names.join(", "), path.display());
+        let say = format!("expected a scenario ({names}) or a TOML file, got {got}");
+        return Err(Ending::early(Exit::Usage, say));
+    }
+    std::fs::read_to_string(path)
+        .map_err(|error| store(path, "could not read the scenario", &error))
+}
+
 /// Reads the scenario of the command line, with what overrides it.
 fn read(verb: &Run) -> Result<Input, Ending> {
     let path = &verb.scenario;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| store(path, "could not read the scenario", &error))?;
+    let text = text_of(path)?;
     let mut sets = verb.sets.clone();
     sets.extend(verb.seed.map(|seed| format!("seed={seed}")));
     let load = beside(path);

@@ -71,10 +71,11 @@ pub(super) fn run(voice: &Voice, verb: &SweepVerb) -> Result<Ending, Ending> {
         ([], Some((index, of))) => vec![format!("{}.{index}-of-{of}.csv", sweep.name()).into()],
         (given, _) => given.to_vec(),
     };
-    let mut outputs = Outputs::open(voice, &sweep, &paths)?;
     if !verb.merge.is_empty() {
-        return join(&sweep, &verb.merge, &mut outputs);
+        let rows = joined(&sweep, &verb.merge)?;
+        return join(&sweep, rows, &mut Outputs::open(voice, &sweep, &paths)?);
     }
+    let mut outputs = Outputs::open(voice, &sweep, &paths)?;
     let (index, of) = verb.shard.unwrap_or((1, 1));
     let points: Vec<usize> = sweep.shard(index, of).collect();
     make(voice, sweep, &points, load, &mut outputs)
@@ -161,13 +162,17 @@ fn make(
     Ok(outputs.ending(points))
 }
 
-/// Joins the results of all shards.
-fn join(sweep: &Sweep, files: &[PathBuf], outputs: &mut Outputs<'_>) -> Result<Ending, Ending> {
+/// The results of all shards, every point once.
+fn joined(sweep: &Sweep, files: &[PathBuf]) -> Result<Vec<Row>, Ending> {
     let mut parts = Vec::new();
     for path in files {
         parts.push((path.display().to_string(), read(sweep, path)?.0));
     }
-    let rows = merge(sweep, &parts).map_err(|bad| Ending::early(Exit::Skipped, bad.to_string()))?;
+    merge(sweep, &parts).map_err(|bad| Ending::early(Exit::Skipped, bad.to_string()))
+}
+
+/// Writes them.
+fn join(sweep: &Sweep, rows: Vec<Row>, outputs: &mut Outputs<'_>) -> Result<Ending, Ending> {
     let points: Vec<usize> = (0..sweep.count()).collect();
     outputs.expect(&points);
     for row in rows {

@@ -2,7 +2,7 @@
 
 use super::{command, plot};
 use crate::explain::{Account, Part};
-use crate::scenario::{Scenario, no_files};
+use crate::scenario::{Scenario, named, no_files};
 use crate::trace::Recorder;
 use maud::{Markup, html};
 
@@ -28,17 +28,9 @@ pub struct BudgetJob {
     scenario: Scenario,
 }
 
-/// The scenarios of the report, by their files.
-const FILES: [(&str, &str); 4] = [
-    ("clean", include_str!("../../scenarios/clean.toml")),
-    ("mainframe", include_str!("../../scenarios/mainframe.toml")),
-    ("sz-1993", include_str!("../../scenarios/sz-1993.toml")),
-    ("wet-string", include_str!("../../scenarios/wet-string.toml")),
-];
-
 const WET: &str = "The wet string: 9600 bit/s, 250 ms each way, 8 bytes hit every 2 s";
 
-/// Group, name, file of the scenario, and what is set on top of it.
+/// Group, name, the scenario's name, and what is set on top of it.
 type Transfer = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 const TRANSFERS: [Transfer; 10] = [
@@ -73,12 +65,11 @@ impl BudgetJob {
     /// If a scenario that comes with the laboratory is not one; a test makes them all.
     pub fn all() -> Vec<Self> {
         let job = |(group, name, file, sets): &Transfer| {
-            let (_, text) = FILES.iter().find(|(of, _)| of == file).expect("a file of the list");
-            let path = format!("lab/scenarios/{file}.toml");
+            let text = named(file).expect("a scenario of the laboratory");
             let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-            let scenario = Scenario::parse_with(&path, text, &sets, &no_files)
+            let scenario = Scenario::parse_with(file, text, &sets, &no_files)
                 .unwrap_or_else(|bad| panic!("{bad}"));
-            let mut command = format!("wst lab run {path}");
+            let mut command = format!("wst lab run {file}");
             for set in &sets {
                 command.push_str(" --set ");
                 command.push_str(set);

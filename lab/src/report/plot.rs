@@ -260,7 +260,7 @@ fn framed<'a>(
         .margin(10)
         .margin_right(24)
         .x_label_area_size(76)
-        .y_label_area_size(110)
+        .y_label_area_size(150)
         .build_cartesian_2d(range, 0.0..top)?;
     chart
         .configure_mesh()
@@ -374,9 +374,15 @@ pub(super) fn ratios(label: &str, tables: &[Ratios]) -> Markup {
             area.draw(&Text::new(name.clone(), (0, top + 18), style))?;
             for (number, (ratio, reproduced)) in points.iter().enumerate() {
                 // Points of one value lie beneath each other.
-                let y = top + 42 + (number % 5) as i32 * 6;
-                let colour = if *reproduced { OURS } else { DIFFERS };
-                area.draw(&Circle::new((place(*ratio), y), 6, colour.mix(0.7).filled()))?;
+                let (x, y) = (place(*ratio), top + 42 + (number % 5) as i32 * 6);
+                let colour = if *reproduced { OURS } else { DIFFERS }.mix(0.7).filled();
+                // What lies beyond the strip points out of it.
+                if (0.25..=4.0).contains(ratio) {
+                    area.draw(&Circle::new((x, y), 6, colour))?;
+                } else {
+                    let tip = if *ratio > 4.0 { x + 14 } else { x - 14 };
+                    area.draw(&Polygon::new(vec![(x, y - 7), (tip, y), (x, y + 7)], colour))?;
+                }
             }
         }
         Ok(())

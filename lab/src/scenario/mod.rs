@@ -35,6 +35,7 @@
 //! the published tables work. Everything is checked before anything runs, and an error names the
 //! file, the line and the key.
 
+mod built_in;
 mod comparator;
 pub mod elements;
 mod ends;
@@ -44,6 +45,7 @@ mod ftp;
 mod layer;
 mod run;
 
+pub use built_in::{named, names};
 pub use comparator::Comparator;
 pub use elements::{BadElement, Stretch};
 pub use ends::Protocol;

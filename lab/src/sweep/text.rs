@@ -195,6 +195,17 @@ impl Records {
                     values[1]
                 )));
             };
+            for (column, value) in columns.iter().zip(values) {
+                let (expected, fits) = match column.kind {
+                    Kind::Text => ("a text", true),
+                    Kind::Number => ("a number", value.is_empty() || value.parse::<f64>().is_ok()),
+                    Kind::Flag => ("true or false", value.parse::<bool>().is_ok()),
+                };
+                if !fits {
+                    let name = &column.name;
+                    return Err(say(format!("{name}: expected {expected}, got {value}")));
+                }
+            }
             rows.push(Row { point, values: values.clone() });
         }
         Ok(rows)
