@@ -174,6 +174,13 @@ impl Store for PatternSink {
                 self.cover(offset, offset + bytes.len() as u64);
                 Reply::Done
             }
+            Request::Held { from } => {
+                let at_or_behind =
+                    |(start, end): (&u64, &u64)| (*end > from).then_some((*start, *end));
+                let (start, end) =
+                    self.ranges.iter().find_map(at_or_behind).unwrap_or((from, from));
+                Reply::Held { from: start.max(from), to: end }
+            }
             Request::Digest { kind, len } => self.pattern.digest(kind, len),
             Request::Close { complete, .. } => {
                 self.complete = complete;

@@ -28,6 +28,7 @@ fn texts_are_read_and_written() {
         "quic:window=1M,payload=1200,cc=bbr,seed=4 over path:rate=10M,delay=10ms",
         "nic:send=0s+4049ns,receive=0s+4116ns,rearm=100us,shared",
         "nic:send=1ms,receive=1ms+1500ps,wire=3M,flip",
+        "nic:send=1ms,receive=1ms,rearm=1ms,deaf=8ms,shared",
         "nic:send=1ms,receive=0s + ethernet:10M + nic:send=1ms,receive=0s,flip",
         "tcp:mss=1460,window=64K/8K,sendbuf=16K,nodelay,delack=200ms over ethernet:10M,load=30%",
         "tcp:mss=536,delack=off/50ms,cc=none,handshake,queue=9,seed=5 over path:rate=0 with \
@@ -102,7 +103,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("slotted:miss=100%", "slotted: miss: expected a chance below 100%, got `100%`"),
     (
         "nic:3c501",
-        "nic: 3c501: expected 3c500 or p1300 first, or one of send, receive, rearm, shared, wire, flip, got `3c501`",
+        "nic: 3c501: expected 3c500 or p1300 first, or one of send, receive, rearm, deaf, shared, wire, flip, got `3c501`",
     ),
     (
         "nic:send=5",

@@ -27,7 +27,7 @@ pub(crate) struct ReportVerb {
     /// Only these tables, by name or TOML file; unless given, every table
     #[arg(long = "table", value_name = "NAME")]
     pub(crate) tables: Vec<String>,
-    /// Only these sweeps, by name or TOML file; unless given, every sweep
+    /// Only these sweeps, by name or TOML file; unless given, every sweep but paths and paths-file
     #[arg(long = "sweep", value_name = "NAME")]
     pub(crate) sweeps: Vec<PathBuf>,
 }
@@ -37,7 +37,7 @@ pub(super) fn run(voice: &Voice, verb: &ReportVerb) -> Result<Ending, Ending> {
     let names: Vec<String> =
         if every { Table::names().map(str::to_owned).collect() } else { verb.tables.clone() };
     let paths: Vec<PathBuf> =
-        if every { Sweep::names().map(PathBuf::from).collect() } else { verb.sweeps.clone() };
+        if every { Sweep::quick_names().map(PathBuf::from).collect() } else { verb.sweeps.clone() };
     let tables = names.iter().map(|name| table::open(name)).collect::<Result<Vec<_>, _>>()?;
     let sweeps = paths
         .iter()

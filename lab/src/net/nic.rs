@@ -24,6 +24,7 @@
 //! | `send=COST` | from the begin of loading to the end of sending | 0 | 0s+4049ns | 0s+3933ns |
 //! | `receive=COST` | from the arrival of a packet until the host has read it | 0 | 0s+4116ns | 0s+3933ns |
 //! | `rearm=0s` | from then until the card is armed again | 0 | 100 us | 100 us |
+//! | `deaf=0s` | from the end of sending until the host has armed it again | 0 | 0 | 0 |
 //! | `shared` | one buffer for both directions | no | yes | no |
 //! | `wire=10M` | rate of the cable: for this long a packet that arrives has been coming in | 10M | 10M | 10M |
 //! | `flip` | the host is at end B | no | no | no |
@@ -44,6 +45,8 @@ pub struct NicModel {
     pub receive: Cost,
     /// From then until it is armed again.
     pub rearm: Duration,
+    /// From the end of sending until the host has armed it again; it may send meanwhile.
+    pub deaf: Duration,
     /// One buffer for both directions.
     pub shared: bool,
     /// Bit/s of the cable.
@@ -58,6 +61,7 @@ impl Default for NicModel {
             send: Cost::NONE,
             receive: Cost::NONE,
             rearm: Duration::ZERO,
+            deaf: Duration::ZERO,
             shared: false,
             wire_bps: 10_000_000,
             flip: false,
@@ -66,7 +70,7 @@ impl Default for NicModel {
 }
 
 const NAME: &str = "nic";
-const KEYS: &str = "3c500 or p1300 first, or one of send, receive, rearm, shared, wire, flip";
+const KEYS: &str = "3c500 or p1300 first, or one of send, receive, rearm, deaf, shared, wire, flip";
 
 impl FromStr for NicModel {
     type Err = BadNet;
@@ -109,6 +113,7 @@ impl NicModel {
             "send" => self.send = word.cost()?,
             "receive" => self.receive = word.cost()?,
             "rearm" => self.rearm = word.time()?,
+            "deaf" => self.deaf = word.time()?,
             "shared" => self.shared = word.flag()?,
             "wire" => self.wire_bps = word.rate()?,
             "flip" => self.flip = word.flag()?,
@@ -124,6 +129,9 @@ impl fmt::Display for NicModel {
         let usual = Self::default();
         if self.rearm != usual.rearm {
             write!(f, ",rearm={}", Shown(self.rearm))?;
+        }
+        if self.deaf != usual.deaf {
+            write!(f, ",deaf={}", Shown(self.deaf))?;
         }
         if self.shared {
             f.write_str(",shared")?;
@@ -201,10 +209,16 @@ impl Nic {
         let now = cx.now.as_nanos();
         let frame = self.wire.time_of(super::EthernetModel::frame_bits(bytes.len() as u64));
         let began = now.saturating_sub(frame);
-        let meets = |busy: (u64, u64)| busy.0 < now && began < busy.1;
+        // One that has never been busy is not deaf at the beginning, either.
+        let meets = |busy: (u64, u64)| busy.1 > 0 && busy.0 < now && began < busy.1;
         let index = self.count;
         self.count += 1;
-        if meets(self.receiving) || self.model.shared && meets(self.sending) {
+        let deaf = u64::try_from(self.model.deaf.as_nanos()).unwrap_or(u64::MAX);
+        let sending = match self.sending {
+            (_, 0) => (0, 0),
+            (from, to) => (from, to.saturating_add(deaf)),
+        };
+        if meets(self.receiving) || self.model.shared && meets(sending) {
             self.usage[self.host().other().index()].dropped_bytes += bytes.len() as u64;
             if cx.trace.enabled() {
                 cx.trace.record(cx.now, &TraceEvent::Value { name: "nic_deaf", value: index });

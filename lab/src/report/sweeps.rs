@@ -31,6 +31,8 @@ pub(super) fn section(sweep: &Sweep, rows: &[Row]) -> Markup {
                 (table.matrix(a.0, b.0))
             } @else if let [a] = ranges[..] {
                 @if a.1 { (table.figure(a.0, ("", false), true)) }
+            } @else {
+                (Grid::of(sweep, rows).page())
             }
         }
     }
@@ -138,6 +140,112 @@ impl Pivot {
             } }
         }
     }
+}
+
+/// A sweep of many ranges: a line and a column for each value of the last one.
+struct Grid<'a> {
+    ranges: Vec<(&'a str, bool)>,
+    words: &'static str,
+    /// Values of all ranges but the last, in their order.
+    paths: Vec<Vec<String>>,
+    last: Vec<String>,
+    shown: BTreeMap<(Vec<String>, String), String>,
+}
+
+impl<'a> Grid<'a> {
+    fn of(sweep: &'a Sweep, rows: &[Row]) -> Self {
+        let columns = sweep.columns();
+        let (name, words) = SHOWN[0];
+        let at = columns.iter().position(|column| column.name == name);
+        let (mut paths, mut last, mut shown) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for row in rows {
+            let mut path: Vec<String> =
+                sweep.values(row.point).into_iter().map(str::to_owned).collect();
+            let Some(value) = path.pop() else { continue };
+            if !paths.contains(&path) {
+                paths.push(path.clone());
+            }
+            if !last.contains(&value) {
+                last.push(value.clone());
+            }
+            let text = at.map_or_else(String::new, |at| row.values[at].clone());
+            shown.insert((path, value), text);
+        }
+        Self { ranges: sweep.ranges().collect(), words, paths, last, shown }
+    }
+
+    fn value(&self, path: &[String], last: &str) -> Option<&str> {
+        let found = self.shown.get(&(path.to_vec(), last.to_owned()))?;
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// A plot over the first range that is a number, for each combination of the others; then the
+    /// numbers.
+    fn page(&self) -> Markup {
+        let x = self.ranges.iter().position(|range| range.1);
+        let mut others: Vec<Vec<String>> = Vec::new();
+        for path in &self.paths {
+            let other = without(path, x);
+            if !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        html! {
+            @if let Some(x) = x {
+                div.pair { @for other in &others { (self.figure(x, other)) } }
+            }
+            div.wide { table.plain.matrix.stacked style={ "--columns:" (self.last.len()) } {
+                thead {
+                    tr {
+                        th { (self.ranges.iter().map(|range| range.0).collect::<Vec<_>>().join(", ")) }
+                        @for name in &self.last { th.n { (name) } }
+                    }
+                }
+                tbody {
+                    @for path in &self.paths {
+                        tr {
+                            th { (path.join(", ")) }
+                            @for name in &self.last {
+                                td.n { (self.value(path, name).map_or("-".to_owned(), short)) }
+                            }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+
+    fn figure(&self, x: usize, other: &[String]) -> Markup {
+        let on = |path: &&Vec<String>| without(path, Some(x)) == other;
+        let series: Vec<plot::Series> = self
+            .last
+            .iter()
+            .map(|name| {
+                let point = |path: &Vec<String>| {
+                    Some((path[x].parse().ok()?, self.value(path, name)?.parse().ok()?))
+                };
+                let points = self.paths.iter().filter(on).filter_map(point).collect();
+                plot::Series { name: name.clone(), points }
+            })
+            .collect();
+        let (name, what) = (self.ranges[x].0, other.join(", "));
+        let label = format!("{} against {name}: {what}", self.words);
+        html! {
+            figure {
+                figcaption { (what) ": against " (name) }
+                (plot::lines(&plot::Axes { label: &label, x: name, y: self.words, ordered: false }, &series))
+            }
+        }
+    }
+}
+
+/// The values without the one at this place.
+fn without(path: &[String], place: Option<usize>) -> Vec<String> {
+    path.iter()
+        .enumerate()
+        .filter(|(index, _)| Some(*index) != place)
+        .map(|(_, value)| value.clone())
+        .collect()
 }
 
 /// With at most one decimal.

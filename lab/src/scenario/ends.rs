@@ -1,9 +1,9 @@
 //! The two engines of a scenario, and their configurations by the names of the settings.
 
-use crate::element::{End, Unit};
+use crate::element::End;
 use wetstring_proto::settings::{BadSetting, Settings};
 use wetstring_proto::xymodem::Variant;
-use wetstring_proto::{Engine, LineFacts, kermit, xymodem, zmodem};
+use wetstring_proto::{Engine, LineFacts, kermit, netblt, xymodem, zmodem};
 
 /// A protocol that moves files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,11 +46,6 @@ impl Protocol {
         matches!(self, Self::Xymodem(variant) if !variant.is_batch())
     }
 
-    /// What it moves: bytes, or datagrams.
-    pub fn unit(self) -> Unit {
-        Unit::Bytes
-    }
-
     /// What stands in front of its settings' names.
     const fn prefix(self) -> &'static str {
         match self {
@@ -64,7 +59,8 @@ impl Protocol {
 /// The configurations of the two ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
-    protocol: Protocol,
+    /// What stands in front of the names of the settings.
+    prefix: &'static str,
     configs: [Config; 2],
     /// No engine runs, but this: there is nothing to set.
     idle: Option<&'static str>,
@@ -75,6 +71,22 @@ enum Config {
     Kermit(Box<kermit::Config>),
     Xymodem(xymodem::Config),
     Zmodem(Box<zmodem::Config>),
+    Netblt(Box<netblt::Config>),
+}
+
+/// The name of the protocol of datagrams.
+pub(super) const NETBLT: &str = "netblt";
+
+/// The sender opens for WRITE, and the receiver waits at the port that it calls. Ports and identity
+/// are the usual ones: in the laboratory nobody has to guess them.
+fn netblt_config(end: End) -> netblt::Config {
+    let usual = netblt::Config::default();
+    match end {
+        End::A => usual,
+        End::B => {
+            netblt::Config { role: netblt::Role::Passive, local_port: usual.foreign_port, ..usual }
+        }
+    }
 }
 
 impl Ends {
@@ -91,7 +103,13 @@ impl Ends {
                 Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
             }
         });
-        Self { protocol, configs, idle: None }
+        Self { prefix: protocol.prefix(), configs, idle: None }
+    }
+
+    /// The defaults of NETBLT, which knows nothing of a line.
+    pub(crate) fn netblt() -> Self {
+        let config = |end| Config::Netblt(Box::new(netblt_config(end)));
+        Self { prefix: NETBLT, configs: End::BOTH.map(config), idle: None }
     }
 
     /// Ends that nothing can be set of, for a comparator of this name.
@@ -104,11 +122,12 @@ impl Ends {
         if let Some(name) = self.idle {
             return Err(format!("unknown setting, expected host: {name} has no others"));
         }
-        let name = format!("{}.{key}", self.protocol.prefix());
+        let name = format!("{}.{key}", self.prefix);
         let config: &mut dyn SetByName = match &mut self.configs[end.index()] {
             Config::Kermit(config) => &mut **config,
             Config::Xymodem(config) => config,
             Config::Zmodem(config) => &mut **config,
+            Config::Netblt(config) => &mut **config,
         };
         config.set_by_name(&name, value).map_err(|bad| match bad {
             BadSetting::Unknown => {
@@ -137,6 +156,10 @@ impl Ends {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(zmodem::Sender::new(*config, memory).expect("memory as asked for"))
             }
+            Config::Netblt(config) => {
+                let memory = vec![0; config.sender_memory()];
+                Box::new(netblt::Sender::new(*config, memory).expect("memory as asked for"))
+            }
         }
     }
 
@@ -154,6 +177,10 @@ impl Ends {
             Config::Zmodem(config) => {
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(zmodem::Receiver::new(*config, memory).expect("memory as asked for"))
+            }
+            Config::Netblt(config) => {
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(netblt::Receiver::new(*config, memory).expect("memory as asked for"))
             }
         }
     }

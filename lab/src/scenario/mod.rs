@@ -59,7 +59,7 @@ use crate::host::HostModel;
 use crate::net::Network;
 use crate::store::{Content, MemoryFile};
 use crate::window::Window;
-use ends::Ends;
+use ends::{Ends, NETBLT};
 use std::sync::Arc;
 use wetstring_proto::Duration;
 use wetstring_proto::file::FileKind;
@@ -76,8 +76,8 @@ pub fn no_files(path: &str) -> Result<Vec<u8>, String> {
 #[derive(Clone, Debug)]
 pub struct Scenario {
     protocol: Protocol,
-    /// Its bytes go without an engine.
-    bare: Option<Bare>,
+    /// Something else than a protocol of bytes moves the file.
+    other: Option<Other>,
     /// When throughput is measured.
     window: Option<Window>,
     file: MemoryFile,
@@ -96,25 +96,42 @@ pub struct Scenario {
     has_chance: bool,
 }
 
-/// What moves bytes without an engine, see [`crate::tcp::Bulk`].
+/// What moves files besides the protocols of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Bare {
-    /// The data connection of FTP, over a line that carries bytes.
+enum Other {
+    /// NETBLT, over a network of packets.
+    Netblt,
+    /// The data connection of FTP, over a line that carries bytes, without an engine.
     Ftp,
-    /// A transport over a network of packets.
+    /// A transport over a network of packets, without an engine.
     Transport(Comparator),
 }
 
-impl Bare {
+impl Other {
     fn of(name: &str) -> Option<Self> {
-        if name == FTP { Some(Self::Ftp) } else { Comparator::of(name).map(Self::Transport) }
+        match name {
+            FTP => Some(Self::Ftp),
+            NETBLT => Some(Self::Netblt),
+            _ => Comparator::of(name).map(Self::Transport),
+        }
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Ftp => FTP,
+            Self::Netblt => NETBLT,
             Self::Transport(comparator) => comparator.name(),
         }
+    }
+
+    /// Whether bytes go without an engine, see [`crate::tcp::Bulk`].
+    fn is_bare(self) -> bool {
+        self != Self::Netblt
+    }
+
+    /// What has to lie between the two ends.
+    fn unit(self) -> Unit {
+        if self == Self::Netblt { Unit::Datagrams } else { Unit::Bytes }
     }
 }
 
@@ -151,7 +168,7 @@ impl Scenario {
     /// Makes a scenario from layers, of which the later ones win.
     pub fn resolve(layers: &[&Layer], load: Load<'_>) -> Result<Self, BadScenario> {
         let find = Finder(layers);
-        let (protocol, bare) = find.protocol()?;
+        let (protocol, other) = find.protocol()?;
         let seed = find.last(|part| part.seed.as_ref()).map_or(1, |(_, seed)| *seed.get_ref());
         let Some((line_layer, line)) = find.last(|part| part.line.as_ref()) else {
             let layer = layers.first().map_or("scenario", |layer| layer.name());
@@ -160,17 +177,18 @@ impl Scenario {
         let bad_line = |say: String| line_layer.bad(line, "line", say);
         let mut specs = line.get_ref().specs();
         let network = network_of(&specs);
-        if let (Some(Bare::Transport(comparator)), [spec]) = (bare, &mut specs[..]) {
+        if let (Some(Other::Transport(comparator)), [spec]) = (other, &mut specs[..]) {
             *spec = comparator.over(spec).map_err(bad_line)?;
         }
         let mut hosts = [None; 2];
         for layer in layers {
             layer.find_hosts(&mut hosts)?;
         }
-        let unit = if bare.is_none() { protocol.unit() } else { Unit::Bytes };
+        let unit = other.map_or(Unit::Bytes, Other::unit);
         let stretch = elements::stretch(&specs, seed, &hosts, unit)
             .map_err(|bad| bad_line(bad.to_string()))?;
-        let mut ends = match bare {
+        let mut ends = match other {
+            Some(Other::Netblt) => Ends::netblt(),
             Some(bare) => Ends::idle(bare.name(), stretch.ports),
             None => Ends::new(protocol, stretch.ports),
         };
@@ -181,12 +199,12 @@ impl Scenario {
         let limits = |pick: fn(&layer::Limits) -> Option<u64>| {
             find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
         };
-        let (file, pattern) = find.file(load, bare.is_some())?;
-        let packets = matches!(bare, Some(Bare::Transport(_))) || unit == Unit::Datagrams;
+        let (file, pattern) = find.file(load, other.is_some_and(Other::is_bare))?;
+        let packets = matches!(other, Some(Other::Transport(_) | Other::Netblt));
         let network = network.filter(|_| packets);
         Ok(Self {
             protocol,
-            bare,
+            other,
             window: find.window(network.as_ref())?,
             file,
             pattern,
@@ -220,10 +238,10 @@ impl Scenario {
 
     /// The name of what moves the file: a protocol's, or a comparator's.
     pub fn protocol_name(&self) -> &'static str {
-        self.bare.map_or(self.protocol.name(), Bare::name)
+        self.other.map_or(self.protocol.name(), Other::name)
     }
 
-    /// The protocol; of no meaning for comparators, which are run without engines.
+    /// The protocol of bytes; of no meaning for NETBLT and comparators.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
@@ -277,18 +295,22 @@ impl<'a> Finder<'a> {
         self.0.iter().rev().find_map(|layer| Some((*layer, pick(layer.partial())?)))
     }
 
-    /// The protocol and, if it is none of ours, what moves the bytes instead.
-    fn protocol(&self) -> Result<(Protocol, Option<Bare>), BadScenario> {
+    /// The protocol and, if it is none of bytes, what moves the file instead.
+    fn protocol(&self) -> Result<(Protocol, Option<Other>), BadScenario> {
         let Some((layer, value)) = self.last(|part| part.protocol.as_ref()) else {
             return Ok((Protocol::Kermit, None));
         };
-        // No engine moves its bytes, but the scenario has to name one.
-        if let Some(bare) = Bare::of(value.get_ref()) {
-            return Ok((Protocol::Kermit, Some(bare)));
+        // No protocol of bytes moves it, but the scenario has to name one.
+        if let Some(other) = Other::of(value.get_ref()) {
+            return Ok((Protocol::Kermit, Some(other)));
         }
         let protocol = Protocol::of(value.get_ref()).ok_or_else(|| {
             let (names, others) = (Protocol::NAMES.join(", "), Comparator::NAMES.join(", "));
-            layer.bad(value, "protocol", format!("expected one of {names}, {FTP}, {others}"))
+            layer.bad(
+                value,
+                "protocol",
+                format!("expected one of {names}, {NETBLT}, {FTP}, {others}"),
+            )
         })?;
         Ok((protocol, None))
     }

@@ -1,6 +1,6 @@
 //! A run of a scenario, and what became of it.
 
-use super::{Scenario, elements};
+use super::{Other, Scenario, elements};
 use crate::element::{End, Unit};
 use crate::pair::{Pair, PairReport, Stop};
 use crate::pattern::{PatternSink, PatternSource};
@@ -105,7 +105,7 @@ impl Scenario {
     pub fn run(&self, recorder: &mut Recorder) -> Outcome {
         let stretch = elements::stretch(&self.line, self.seed, &self.hosts, self.unit());
         let mut element = stretch.expect("elements that were checked when it was read").element;
-        if self.bare.is_some() {
+        if self.other.is_some_and(Other::is_bare) {
             return self.run_bare(element.as_mut(), recorder);
         }
         let mut pair = Pair::new(element.as_mut())
@@ -154,7 +154,7 @@ impl Scenario {
 
     /// What has to lie between the two ends.
     fn unit(&self) -> Unit {
-        if self.bare.is_some() { Unit::Bytes } else { self.protocol.unit() }
+        self.other.map_or(Unit::Bytes, Other::unit)
     }
 
     /// Bytes and time of the window, if there is one and the run went through it.
@@ -166,7 +166,7 @@ impl Scenario {
     fn is_same(&self, sink: &MemorySink) -> bool {
         let source = &self.file.bytes;
         let same = |received: &[u8]| match self.file.kind {
-            _ if self.protocol.pads() => {
+            _ if self.other.is_none() && self.protocol.pads() => {
                 // The last block is filled up, and a block has at most 1024 bytes.
                 received.starts_with(source) && received.len() - source.len() < 1024
             }

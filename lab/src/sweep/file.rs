@@ -13,6 +13,8 @@ pub(super) struct SweepFile {
     pub(super) title: Option<String>,
     /// Path of a scenario that is the lowest layer.
     pub(super) scenario: Option<Spanned<String>>,
+    /// A line with `{name}` where the values of ranges over `line` are put.
+    pub(super) line: Option<Spanned<String>>,
     /// What stands on top of it.
     pub(super) base: Option<Partial>,
     #[serde(default)]
@@ -67,12 +69,29 @@ pub(super) struct RangeValue {
 impl Range {
     /// `KEY=VALUE` for each of the keys, with the value of this index.
     pub(super) fn assignments(&self, index: usize) -> impl Iterator<Item = String> + '_ {
+        let set = self.set(index);
+        self.keys.iter().map(move |key| format!("{key}={set}"))
+    }
+}
+
+impl Range {
+    /// What the value of this index is set to.
+    pub(super) fn set(&self, index: usize) -> String {
         let value = &self.values[index].text;
-        let set = match &self.format {
+        match &self.format {
             Some(format) => format.replace("{}", value),
             None => value.clone(),
-        };
-        self.keys.iter().map(move |key| format!("{key}={set}"))
+        }
+    }
+
+    /// `{name}` of a line.
+    pub(super) fn place(&self) -> String {
+        format!("{{{}}}", self.name)
+    }
+
+    /// Whether its values are parts of this line.
+    pub(super) fn is_part_of(&self, line: Option<&str>) -> bool {
+        self.keys == ["line"] && line.is_some_and(|line| line.contains(&self.place()))
     }
 }
 
@@ -96,7 +115,9 @@ impl SweepFile {
                 let say = format!("expected a name that no other column has, got {}", new.name);
                 return Err(BadScenario::at(source, &name_at, "range.name", say));
             }
-            let is_taken = |key: &&String| ranges.iter().any(|old| old.keys.contains(key));
+            let line = self.line.as_ref().map(|line| line.get_ref().as_str());
+            let part = new.is_part_of(line);
+            let is_taken = |key: &&String| !part && ranges.iter().any(|old| old.keys.contains(key));
             if let Some(key) = new.keys.iter().find(is_taken) {
                 let say = format!("expected one range for {key}, got two");
                 return Err(BadScenario::at(source, &new.key_at, "range.key", say));

@@ -34,6 +34,9 @@
 //! | `factor` | instead of `step`: each value is the one before it times this |
 //! | `format` | a text with `{}` in it where the value is put |
 //!
+//! A line of many parts is a template: `line = "path:rate={rate},rtt={rtt}"` at the top, and ranges
+//! with `key = "line"` whose names stand in it.
+//!
 //! Files that the sweep or its scenario names are relative to the sweep's own file.
 //!
 //! A point is one combination; points are numbered from 0, the last range turning fastest. Shard I
@@ -59,7 +62,13 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("window-length", include_str!("../../sweeps/window-length.toml")),
     ("noise-length", include_str!("../../sweeps/noise-length.toml")),
     ("protocols-delay", include_str!("../../sweeps/protocols-delay.toml")),
+    ("paths", include_str!("../../sweeps/paths.toml")),
+    ("paths-file", include_str!("../../sweeps/paths-file.toml")),
+    ("paths-few", include_str!("../../sweeps/paths-few.toml")),
 ];
+
+/// Those that take long: 1400 points each, some of them gigabytes.
+const LONG: [&str; 2] = ["paths", "paths-file"];
 
 /// The most points that a sweep may have.
 const MOST_POINTS: usize = 10_000_000;
@@ -73,6 +82,8 @@ pub struct Sweep {
     text: String,
     layers: Vec<Layer>,
     ranges: Vec<Range>,
+    /// The line with the places of the ranges that are parts of it.
+    line: Option<String>,
     count: usize,
     digest: u64,
 }
@@ -81,6 +92,11 @@ impl Sweep {
     /// The names of the sweeps that come with the laboratory, in their order.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// Those of them that take seconds, not hours: what a report has unless it is told otherwise.
+    pub fn quick_names() -> impl Iterator<Item = &'static str> {
+        Self::names().filter(|name| !LONG.contains(name))
     }
 
     /// The sweep of this name; `None` if there is none.
@@ -122,9 +138,10 @@ impl Sweep {
         }
         layers.push(Layer::of(source, file.base.unwrap_or_default()));
         let title = file.title.unwrap_or_else(|| name.to_owned());
+        let line = file.line.map(toml::Spanned::into_inner);
         let (path, text) = (path.to_owned(), text.to_owned());
-        let mut sweep =
-            Self { name: name.to_owned(), title, path, text, layers, ranges, count, digest: 0 };
+        let name = name.to_owned();
+        let mut sweep = Self { name, title, path, text, layers, ranges, line, count, digest: 0 };
         sweep.check(&|path| {
             let bytes = load(path)?;
             hash.borrow_mut().update(&bytes);
@@ -164,11 +181,19 @@ impl Sweep {
         load: Load<'_>,
     ) -> Result<Scenario, BadScenario> {
         let mut layers = self.layers.clone();
+        let mut line = self.line.clone();
         for (range, index) in self.ranges.iter().zip(indices) {
+            if range.is_part_of(self.line.as_deref()) {
+                line = line.map(|line| line.replace(&range.place(), &range.set(*index)));
+                continue;
+            }
             for setting in range.assignments(*index) {
                 let layer = Layer::assignment(&setting);
                 layers.push(layer.map_err(|bad| self.placed(bad, indices))?);
             }
+        }
+        if let Some(line) = line {
+            layers.push(Layer::assignment(&format!("line={line}"))?);
         }
         let all: Vec<&Layer> = layers.iter().chain(on_top).collect();
         Scenario::resolve(&all, load).map_err(|bad| self.placed(bad, indices))

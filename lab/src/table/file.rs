@@ -134,6 +134,12 @@ pub(super) struct CellFile {
     eff: Option<Spanned<Number>>,
     line_bps: Option<Spanned<Number>>,
     line_eff: Option<Spanned<Number>>,
+    mbps: Option<Spanned<Number>>,
+    lost: Option<Spanned<Number>>,
+    rexmit: Option<Spanned<Number>>,
+    timeouts: Option<Spanned<Number>>,
+    /// Thousands of bytes of the transfer that counts are of; ours are scaled to it.
+    kbytes: Option<u64>,
     outcome: Option<Result>,
     class: Option<Class>,
     reason: Option<String>,
@@ -152,6 +158,11 @@ impl CellFile {
             eff: None,
             line_bps: None,
             line_eff: None,
+            mbps: None,
+            lost: None,
+            rexmit: None,
+            timeouts: None,
+            kbytes: None,
             outcome: None,
             class: None,
             reason: None,
@@ -174,6 +185,14 @@ pub(super) enum Measure {
     LineBps,
     /// The same as a percentage of the limit.
     LineEff,
+    /// File bits per second, in millions.
+    Mbps,
+    /// Packets from the sender that were lost.
+    Lost,
+    /// Packets that the sender sent again.
+    Rexmit,
+    /// Timers that ran out at the receiver.
+    Timeouts,
 }
 
 impl Measure {
@@ -184,6 +203,10 @@ impl Measure {
             Self::Eff => "eff",
             Self::LineBps => "line-bps",
             Self::LineEff => "line-eff",
+            Self::Mbps => "Mb/s",
+            Self::Lost => "lost",
+            Self::Rexmit => "rexmit",
+            Self::Timeouts => "timeouts",
         }
     }
 
@@ -193,6 +216,9 @@ impl Measure {
             Self::Cps => "cps",
             Self::Eff | Self::LineEff => "%",
             Self::LineBps => "bit/s",
+            Self::Mbps => "Mb/s",
+            Self::Lost | Self::Rexmit => "packets",
+            Self::Timeouts => "",
         }
     }
 }
@@ -202,6 +228,8 @@ impl Measure {
 pub(super) struct Published {
     /// Values in thousandths, and half a unit of the last printed digit.
     pub(super) values: Vec<(Measure, u64, u64)>,
+    /// The transfer that counts are of, in thousands of bytes.
+    pub(super) kbytes: Option<u64>,
     /// It failed, or could not be done.
     pub(super) outcome: Option<Result>,
     pub(super) class: Option<Class>,
@@ -220,15 +248,24 @@ impl Published {
             (Measure::Eff, &cell.eff),
             (Measure::LineBps, &cell.line_bps),
             (Measure::LineEff, &cell.line_eff),
+            (Measure::Mbps, &cell.mbps),
+            (Measure::Lost, &cell.lost),
+            (Measure::Rexmit, &cell.rexmit),
+            (Measure::Timeouts, &cell.timeouts),
         ];
         let mut values = Vec::new();
         for (measure, number) in given {
             let Some(number) = number else { continue };
             values.push(match *number.get_ref() {
                 Number::Whole(value) => (measure, value * 1000, 500),
-                // One decimal is all that any source prints.
                 Number::Decimal(value) if (0.0..1e12).contains(&value) => {
-                    (measure, (value * 1000.0).round() as u64, 50)
+                    let printed = source.1.get(number.span()).unwrap_or_default();
+                    let half = match printed.split_once('.').map_or(0, |(_, tail)| tail.len()) {
+                        0 | 1 => 50,
+                        2 => 5,
+                        _ => 0,
+                    };
+                    (measure, (value * 1000.0).round() as u64, half)
                 }
                 Number::Decimal(value) => {
                     let say = format!("expected a number that is not negative, got {value}");
@@ -238,6 +275,7 @@ impl Published {
         }
         Ok(Self {
             values,
+            kbytes: cell.kbytes,
             outcome: cell.outcome.filter(|outcome| *outcome != Result::Ok),
             class: cell.class,
             reason: cell.reason.clone(),

@@ -253,7 +253,11 @@ impl Judge<'_> {
     ) -> Cell {
         let mut cell = self.cell(measure.name(), measure.unit());
         let decimal = half_digit < 500;
-        cell.published = shown(published, decimal);
+        cell.published = match half_digit {
+            5 => format!("{}.{:02}", published / 1000, published % 1000 / 10),
+            0 => format!("{}.{:03}", published / 1000, published % 1000),
+            _ => shown(published, decimal),
+        };
         cell.defaults =
             defaults.map_or_else(String::new, |run| self.printed(measure, run, decimal));
         cell.efficiency = defaults.and_then(|run| self.efficiency(run));
@@ -297,7 +301,26 @@ impl Judge<'_> {
                 let millicps = (side.usage.bytes_in * 1_000_000).checked_div(millis)?;
                 (millicps * 100_000).checked_div(self.limit(run)?)?
             }
+            Measure::Mbps => run.millicps() * 8 / 1_000_000,
+            Measure::Lost => {
+                let side = &run.report.sides[0];
+                let (dropped, all) = (side.usage.dropped_bytes, side.usage.bytes_in);
+                let packets = (dropped * side.stats.packets_out * 1000).checked_div(all)?;
+                self.scaled(run, packets)?
+            }
+            Measure::Rexmit => {
+                self.scaled(run, run.report.sides[0].stats.retransmissions * 1000)?
+            }
+            Measure::Timeouts => self.scaled(run, run.report.sides[1].stats.timeouts * 1000)?,
         })
+    }
+
+    /// A count of ours, for a transfer of the published length.
+    fn scaled(&self, run: &Outcome, count: u64) -> Option<u64> {
+        let Some(kbytes) = self.transfer.published.kbytes else { return Some(count) };
+        let whole = u128::from(count) * u128::from(kbytes) * 1000;
+        let written = u128::from(run.report.sides[1].written);
+        u64::try_from(whole.checked_div(written)?).ok()
     }
 
     /// Ours as the source would print it.
@@ -310,6 +333,10 @@ impl Judge<'_> {
         }
         match (measure, self.limit(run)) {
             (Measure::Secs, _) => run.whole_secs().to_string(),
+            (Measure::Mbps, _) => {
+                let kbps = self.exact(measure, run).unwrap_or_default();
+                format!("{}.{:03}", kbps / 1000, kbps % 1000)
+            }
             (Measure::Cps, _) => run.printed_cps().to_string(),
             (Measure::Eff, Some(limit)) if !decimal => {
                 // The source divides the rate that it has printed.

@@ -38,8 +38,9 @@
 //! ]
 //! ```
 //!
-//! A cell has any of `secs`, `cps`, `eff`, `line-bps` (bits per second on the line) and `line-eff`
-//! (the same as a percentage), or an `outcome` of `fail` or `impossible`. Further keys are
+//! A cell has any of `secs`, `cps`, `eff`, `line-bps` (bits per second on the line), `line-eff` (the
+//! same as a percentage), `mbps` (millions of file bits per second) and the counts `lost`, `rexmit`
+//! and `timeouts` (of a transfer of so many `kbytes`), or an `outcome` of `fail` or `impossible`. Further keys are
 //! `scenario`, `class`, `reason` (for all of its values that differ) and `reasons` (for one of
 //! them). A table with `own = true` has no published values: every column of every row is run, and
 //! its efficiency is shown.
@@ -79,6 +80,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("streaming-5", include_str!("../../tables/streaming-5.toml")),
     ("streaming-6", include_str!("../../tables/streaming-6.toml")),
     ("streaming-7", include_str!("../../tables/streaming-7.toml")),
+    ("rfc1030-tokenring", include_str!("../../tables/rfc1030-tokenring.toml")),
+    ("rfc1030-ethernet", include_str!("../../tables/rfc1030-ethernet.toml")),
+    ("rfc1030-wideband", include_str!("../../tables/rfc1030-wideband.toml")),
     ("compare", include_str!("../../tables/compare.toml")),
 ];
 

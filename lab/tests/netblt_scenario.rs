@@ -1,0 +1,103 @@
+//! NETBLT in scenarios, tables and sweeps: over the networks of RFC 1030, and beside TCP and QUIC.
+
+use std::collections::BTreeMap;
+use wetstring_lab::Recorder;
+use wetstring_lab::scenario::{Ending, Outcome, Scenario, no_files};
+use wetstring_lab::sweep::Sweep;
+use wetstring_lab::table::{Report, Table};
+use wetstring_lab::trace::twice;
+
+fn parse(text: &str) -> Scenario {
+    Scenario::parse("x.toml", text, &no_files).unwrap_or_else(|bad| panic!("{bad}"))
+}
+
+fn run(text: &str) -> Outcome {
+    parse(text).run(&mut Recorder::off())
+}
+
+const LOSSY: &str = "protocol = 'netblt'\nline = 'udp over path:10M,rtt=69ms,queue=rtt,loss=1%,lossrun=4,\
+                     reorder=2%@rtt/4,dup=1%'\n";
+
+#[test]
+fn a_file_arrives_whole_and_a_run_is_the_same_twice() {
+    for file in ["made = 'random', bytes = 700001", "made = 'pattern', bytes = 3000000"] {
+        let text = format!("{LOSSY}file = {{ {file} }}\n");
+        let (outcome, recorder) =
+            twice(|recorder| parse(&text).run(recorder)).unwrap_or_else(|bad| panic!("{bad}"));
+        assert_eq!(outcome.ending, Ending::Done, "{file}");
+        assert!(recorder.lines().iter().any(|line| line.contains("loss_fwd")), "{file}");
+        assert!(outcome.retransmissions() > 0, "{file}");
+        let other = run(&format!("{text}seed = 2\n"));
+        assert_eq!(other.ending, Ending::Done);
+        assert_ne!(other.report, outcome.report, "another seed is another run");
+    }
+}
+
+#[test]
+fn settings_and_lines_are_checked() {
+    let refused = |text: &str| match Scenario::parse("x.toml", text, &no_files) {
+        Ok(_) => panic!("expected a refusal of {text}"),
+        Err(bad) => bad.to_string(),
+    };
+    assert_eq!(
+        refused("protocol = 'netblt'\nline = '9600'"),
+        "x.toml:2: line: `9600`: expected a network of packets such as udp over path:10M, got bytes"
+    );
+    let two = refused("protocol = 'netblt'\nline = ['path:1M', 'path:2M']");
+    assert!(two.contains("expected one network, its links joined with ` + `"), "{two}");
+    let window = refused("protocol = 'netblt'\nline = 'path:1M'\nboth = { window = 3 }");
+    assert!(window.contains("expected host or one of datagram, buffer-size"), "{window}");
+}
+
+#[test]
+fn a_fixed_rate_is_that_of_the_bursts_and_the_clock() {
+    let text = "protocol = 'netblt'\nline = 'ip over slotted:wideband'\n\
+                file = { made = 'pattern', bytes = 100000000 }\n\
+                both = { burst = 5, interval = 55, datagram = 1456, buffer-size = 14320, outstanding = 22 }\n\
+                measure = { from-rtts = 3, rtts = 20 }\n";
+    let outcome = run(text);
+    assert_eq!(outcome.ending, Ending::Measured);
+    // 5 x 1432 bytes per 55 ms are 130181 a second.
+    let cps = outcome.millicps() / 1000;
+    assert!((129_000..131_000).contains(&cps), "{cps}");
+}
+
+fn judged(name: &str) -> Report {
+    let table = Table::named(name).expect("a table").unwrap_or_else(|bad| panic!("{bad}"));
+    let outcomes: Vec<Outcome> =
+        table.jobs().iter().map(|job| job.run(&mut Recorder::off())).collect();
+    table.judge(&outcomes)
+}
+
+#[test]
+fn the_token_ring_of_1987_is_reproduced() {
+    let report = judged("rfc1030-tokenring");
+    assert!(report.is_good(), "{}", report.text());
+    // 39 runs with four numbers each.
+    assert_eq!(report.cells.len(), 156);
+}
+
+#[test]
+fn netblt_holds_what_tcp_and_quic_with_cubic_do_not() {
+    let sweep = Sweep::named("paths-few").expect("a sweep").unwrap_or_else(|bad| panic!("{bad}"));
+    let mut found: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    for point in 0..sweep.count() {
+        let scenario = sweep.scenario(point, &no_files).unwrap_or_else(|bad| panic!("{bad}"));
+        let outcome = scenario.run(&mut Recorder::off());
+        assert_eq!(outcome.ending, Ending::Measured, "{:?}", sweep.values(point));
+        let share = outcome.efficiency(scenario.limit_millicps().expect("a path has a limit"));
+        let (protocol, path) =
+            sweep.values(point).split_last().map(|(p, path)| (*p, path.join(" "))).expect("ranges");
+        found.entry(path).or_default().insert(protocol.to_owned(), share);
+    }
+    assert_eq!(found.len(), 12);
+    for (path, shares) in &found {
+        // Ten megabits over 69 and 600 ms with reordering: the rate is held whatever is lost.
+        if path.starts_with("10M") {
+            let ours = shares["netblt"];
+            assert!(ours >= 90_000, "{path}: {shares:?}");
+            let others = ["tcp-reno", "tcp-cubic", "quic-cubic"].map(|name| shares[name]);
+            assert!(others.iter().all(|share| *share < ours), "{path}: {shares:?}");
+        }
+    }
+}
