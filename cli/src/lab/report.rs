@@ -27,7 +27,7 @@ pub(crate) struct ReportVerb {
     /// Only these tables, by name or TOML file; unless given, every table
     #[arg(long = "table", value_name = "NAME")]
     pub(crate) tables: Vec<String>,
-    /// Only these sweeps, by name or TOML file; unless given, every sweep but paths and paths-file
+    /// Only these sweeps, by name or TOML file; unless given, every short sweep
     #[arg(long = "sweep", value_name = "NAME")]
     pub(crate) sweeps: Vec<PathBuf>,
 }
