@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use wetstring_drive::LineSpec;
 use wetstring_proto::settings::{Range, Setting};
 use wetstring_proto::xymodem::Variant;
 
@@ -26,11 +27,13 @@ Examples:
   wst receive tcp-listen://0.0.0.0:1649 -o inbox  from a Kermit sender over TCP
   wst send notes.txt 'exec-pty:ssh box wst receive -'
   wst send -P xmodem-1k image.bin /dev/ttyUSB0    to a router's or boot loader's XMODEM
+  wst send big.iso udp://box:998                  by NETBLT, encrypted, as fast as the path carries
   wst line 9600,delay=250ms,burst=8@2s            a bad line between any two programs
 
 LINE is one of:
   /dev/ttyUSB0, serial:/dev/ttyUSB0?baud=9600&parity=even&flow=rtscts
   tcp://HOST:PORT, tcp-listen://HOST:PORT
+  udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, ip-listen://ADDRESS    NETBLT
   exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
   pty:[NAME]                         make a PTY and print, or link, its name
   -                                  this program's own stdin and stdout
@@ -92,6 +95,8 @@ pub(crate) enum Verb {
     Explain(Explain),
     /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb and lrb
     InstallLinks(InstallLinks),
+    /// The keys by which hosts know each other on udp: and ip: lines
+    Key(Key),
     /// List the serial ports of this machine
     Ports,
     /// Show settings: their values, ranges and defaults
@@ -134,7 +139,16 @@ pub(crate) struct Transfer {
     /// Say at the end where the time went, and which setting would help most
     #[arg(long)]
     pub(crate) explain: bool,
+    /// No encryption: RFC 998 as it stands. Both ends must say so
+    #[arg(long, help_heading = DATAGRAMS, conflicts_with = "secret_file")]
+    pub(crate) plain: bool,
+    /// The secret that both ends share, instead of their keys; WETSTRING_SECRET does the same
+    #[arg(long, value_name = "FILE", help_heading = DATAGRAMS)]
+    pub(crate) secret_file: Option<PathBuf>,
 }
+
+/// What belongs to datagrams.
+const DATAGRAMS: &str = "Lines of datagrams (udp:, ip:)";
 
 /// `wst send`.
 #[derive(Args, Debug)]
@@ -194,6 +208,9 @@ pub(crate) struct Receive {
     /// Take the directories of a name too, below the directory for the files
     #[arg(long)]
     pub(crate) paths: bool,
+    /// A listener ends after so many sessions; 0 goes on until interrupted
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = DATAGRAMS)]
+    pub(crate) sessions: u64,
     /// Lines of text, where the sender does not say
     #[arg(long, conflicts_with = "binary")]
     pub(crate) text: bool,
@@ -203,6 +220,46 @@ pub(crate) struct Receive {
     /// What sending and receiving share.
     #[command(flatten)]
     pub(crate) transfer: Transfer,
+}
+
+/// `wst key`.
+#[derive(Args, Debug)]
+pub(crate) struct Key {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) what: KeyVerb,
+}
+
+/// The verbs of `wst key`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum KeyVerb {
+    /// Show the key of this host and user; it is made when there is none
+    Show,
+    /// List the hosts that are known, and the keys that may send to listeners here
+    List,
+    /// Let a key send to listeners here
+    Trust {
+        /// The key, as wst key show writes it at the other end
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// Whose it is, for the list
+        #[arg(value_name = "NAME", default_value = "")]
+        name: String,
+    },
+    /// Let a key in no more
+    Revoke {
+        /// The key, as wst key list writes it
+        #[arg(value_name = "KEY")]
+        key: String,
+    },
+    /// Forget the key of a host that has changed it on purpose
+    Forget {
+        /// The line by which it was dialled, such as udp://box:998
+        #[arg(value_name = "LINE")]
+        host: String,
+    },
+    /// Write a new secret for --secret-file to stdout
+    Secret,
 }
 
 /// `wst install-links`.
@@ -220,10 +277,12 @@ pub(crate) struct InstallLinks {
 #[derive(Args, Debug)]
 pub(crate) struct Line {
     /// The line: its rate in bit/s, then any of delay=250ms, bits=10, 7bit, parity=even, ber=1e-5,
-    /// burst=8@2s, drop=1e-6, dup=1e-6, dir=fwd|rev|both, half=80ms, echo, buffer=64, seed=7
+    /// burst=8@2s, drop=1e-6, dup=1e-6, dir=fwd|rev|both, half=80ms, echo, buffer=64, seed=7. Or a
+    /// network, between ends of datagrams: path:rate=200M,delay=50ms,loss=1%,queue=256K and others
     #[arg(value_name = "SPEC")]
     pub(crate) spec: String,
-    /// First end: any LINE, such as pty:NAME or tcp-listen://127.0.0.1:7001
+    /// First end: any LINE, such as pty:NAME or tcp-listen://127.0.0.1:7001; of a network tun:NAME,
+    /// udp-listen://HOST:PORT or udp://HOST:PORT
     #[arg(short, value_name = "LINE", default_value = "pty:")]
     pub(crate) a: OsString,
     /// Second end
@@ -263,6 +322,10 @@ const NO_FLAG: &[&str] = &[
     "zmodem.buffer",
     // `send --resume` and the store's `--resume` are what a person means.
     "zmodem.resume",
+    "netblt.resume",
+    "netblt.buffer",
+    "netblt.digest",
+    "netblt.files",
 ];
 
 /// The name of a row's own flag.
@@ -275,6 +338,11 @@ fn flag_of(row: &'static Setting) -> Option<&'static str> {
 
 fn with_range(arg: Arg, row: &'static Setting) -> Arg {
     match row.range {
+        // A unit that a person would write may be written.
+        Range::Number(..) if matches!(row.name, "netblt.interval" | "netblt.max-rate") => {
+            let name = if row.name == "netblt.interval" { "TIME" } else { "RATE" };
+            arg.value_name(name)
+        }
         Range::Word(words) => arg.value_name("WORD").value_parser(PossibleValuesParser::new(words)),
         Range::Number(low, high) => {
             arg.value_name("N").value_parser(clap::value_parser!(u64).range(low..=high))
@@ -307,6 +375,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
                 Protocol::Kermit => "Kermit settings",
                 Protocol::Xymodem(_) => "XMODEM and YMODEM settings",
                 Protocol::Zmodem => "ZMODEM settings",
+                Protocol::Netblt => "NETBLT settings",
             };
             let sub = sub.args(setting_args(protocol.table(), heading));
             let short = SHORT.iter().filter_map(|(flag, rows, help)| {
@@ -329,7 +398,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
 /// different values, which are then not completed.
 pub(crate) fn complete() -> Command {
     let mut command = command(Protocol::default());
-    for protocol in [Protocol::Zmodem, Protocol::Xymodem(Variant::default())] {
+    for protocol in [Protocol::Zmodem, Protocol::Xymodem(Variant::default()), Protocol::Netblt] {
         for verb in ["send", "receive"] {
             command = command.mut_subcommand(verb, |sub| {
                 let known =
@@ -349,8 +418,11 @@ pub(crate) fn complete() -> Command {
 /// The protocol that a command line names, even if the rest of it makes no sense: the flags that
 /// it may have depend on it.
 fn protocol_in(args: &[OsString]) -> Protocol {
+    // Lines of datagrams carry nothing else.
+    let mut implied = args.iter().skip(1).filter_map(|arg| arg.to_str()?.parse::<LineSpec>().ok());
+    let implied = implied.next_back().is_some_and(|line| line.has_datagrams());
     let mut args = args.iter().skip(1).take_while(|arg| *arg != OsStr::new("--"));
-    let mut found = Protocol::default();
+    let mut found = if implied { Protocol::Netblt } else { Protocol::default() };
     while let Some(arg) = args.next() {
         let Some(arg) = arg.to_str() else { continue };
         let name = match arg {
@@ -362,6 +434,19 @@ fn protocol_in(args: &[OsString]) -> Protocol {
         found = name.and_then(Protocol::of).unwrap_or(found);
     }
     found
+}
+
+/// `55ms` and `2s` in milliseconds, `200M` in bit/s; what is neither is left for the table to judge.
+fn plain_number(row: &Setting, value: String) -> String {
+    let units: &[(&str, u64)] = match row.name {
+        "netblt.interval" => &[("ms", 1), ("s", 1000)],
+        "netblt.max-rate" => &[("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)],
+        _ => return value,
+    };
+    let known = units.iter().find_map(|(unit, factor)| {
+        value.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*factor)
+    });
+    known.map_or(value, |number| number.to_string())
 }
 
 /// What the flags say of settings, as text.
@@ -381,7 +466,7 @@ fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
         }
     }
     for row in Everything::rows() {
-        found.extend(value(row.name).map(|value| (row.name.to_owned(), value)));
+        found.extend(value(row.name).map(|value| (row.name.to_owned(), plain_number(row, value))));
     }
     found
 }
@@ -426,7 +511,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "wst {word} is not there yet; what works today: demo, send, receive, line, lab, ports, show, install-links"
+            "wst {word} is not there yet; what works today: demo, send, receive, line, lab, key, ports, show, install-links"
         );
         return (say.clone(), format!("wst: {say}\n"));
     }
@@ -498,6 +583,10 @@ mod tests {
         let both = [pair("kermit.send-length", "90"), pair("kermit.receive-length", "90")];
         assert_eq!(settings("wst send --length 90 f -"), both);
         // What is named in full comes last and wins.
+        let netblt = [pair("netblt.burst", "5"), pair("netblt.interval", "55")];
+        assert_eq!(settings("wst send --burst 5 --interval 55ms f udp://box:9"), netblt);
+        let ceiling = [pair("netblt.max-rate", "200000000")];
+        assert_eq!(settings("wst receive --max-rate 200M udp-listen://[::]:9"), ceiling);
         let zmodem = [pair("zmodem.window", "4096")];
         assert_eq!(settings("wst send -P zmodem --window 4096 f -"), zmodem);
         assert_eq!(settings("wst send --window=4096 f - --protocol=zmodem"), zmodem);

@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 use wetstring_drive::disk::{Collision, Incomplete, Resume};
 pub(crate) use wetstring_proto::kermit::config::TABLE as KERMIT_TABLE;
+pub(crate) use wetstring_proto::netblt::config::TABLE as NETBLT_TABLE;
 use wetstring_proto::settings::{BadSetting, Range, Setting, Settings};
 pub(crate) use wetstring_proto::xymodem::config::TABLE as XYMODEM_TABLE;
 pub(crate) use wetstring_proto::zmodem::config::TABLE as ZMODEM_TABLE;
-use wetstring_proto::{kermit, xymodem, zmodem};
+use wetstring_proto::{kermit, netblt, xymodem, zmodem};
 
 /// Rows of the store of received files.
 pub(crate) const STORE_TABLE: &[Setting] = &[
@@ -66,6 +67,8 @@ pub(crate) struct Everything {
     pub(crate) xymodem: xymodem::Config,
     /// The ZMODEM engines.
     pub(crate) zmodem: zmodem::Config,
+    /// The NETBLT engines.
+    pub(crate) netblt: netblt::Config,
     /// A command that ZMODEM sends instead of files, and whether it is answered at once.
     pub(crate) command: Option<(Vec<u8>, bool)>,
     /// What to do when a file of the name exists.
@@ -89,7 +92,7 @@ fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'stat
 impl Everything {
     /// Every row there is.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
-        [KERMIT_TABLE, XYMODEM_TABLE, ZMODEM_TABLE, STORE_TABLE].into_iter().flatten()
+        [KERMIT_TABLE, XYMODEM_TABLE, ZMODEM_TABLE, NETBLT_TABLE, STORE_TABLE].into_iter().flatten()
     }
 
     /// The protocol that a name belongs to, or Kermit, whose error it then is.
@@ -97,6 +100,7 @@ impl Everything {
         match name.split_once('.') {
             Some(("xymodem", _)) => &self.xymodem,
             Some(("zmodem", _)) => &self.zmodem,
+            Some(("netblt", _)) => &self.netblt,
             _ => &self.kermit,
         }
     }
@@ -105,6 +109,7 @@ impl Everything {
         match name.split_once('.') {
             Some(("xymodem", _)) => &mut self.xymodem,
             Some(("zmodem", _)) => &mut self.zmodem,
+            Some(("netblt", _)) => &mut self.netblt,
             _ => &mut self.kermit,
         }
     }
@@ -231,6 +236,11 @@ impl File {
             format!("the profile {profile} in {} has no line = \"...\"", self.path.display())
         })
     }
+}
+
+/// The folder of the configuration and of the keys.
+pub(crate) fn folder() -> Option<PathBuf> {
+    path()?.parent().map(PathBuf::from)
 }
 
 /// Where the file is.

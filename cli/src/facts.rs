@@ -71,6 +71,10 @@ pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
     };
     for protocol in protocols {
         let title = protocol.title();
+        if *protocol == Protocol::Netblt {
+            let name = &facts.name;
+            return Err(format!("expected udp: or ip: as the line for NETBLT, got {name}"));
+        }
         if facts.seven_bit {
             return Err(format!(
                 "expected a line of 8 bits for {title}, got 7 from {}: {title} has no way to send \

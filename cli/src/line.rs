@@ -3,9 +3,12 @@
 use std::ffi::OsString;
 
 use serde_json::json;
+use wetstring_drive::live::datagrams::{self, DatagramEnd};
 use wetstring_drive::live::{self, Stop, Until};
 use wetstring_drive::port::OpenError;
 use wetstring_drive::{LineSpec, Port, Signals};
+use wetstring_lab::element::Unit;
+use wetstring_lab::net::Network;
 use wetstring_lab::{End, LineModel, Usage};
 
 use crate::args::{Common, Line};
@@ -18,23 +21,45 @@ use crate::words;
 /// Emulates the line until interrupted, or until one of its ends is gone for good.
 pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending, Ending> {
     let usage = |say: String| Ending::early(Exit::Usage, say);
-    let model: LineModel = verb.spec.parse().map_err(|bad| usage(format!("{bad}")))?;
     let spec = |text: &OsString| LineSpec::from_os(text).map_err(|bad| usage(bad.to_string()));
     let (spec_a, spec_b) = (spec(&verb.a)?, spec(&verb.b)?);
     if spec_a == LineSpec::Stdio || spec_b == LineSpec::Stdio {
         voice.line_is_stdio();
     }
+    let model = match verb.spec.parse::<LineModel>() {
+        Ok(model) => Model::Line(model),
+        // Networks have a word before a colon.
+        Err(_) if verb.spec.contains(':') => {
+            let network = verb.spec.parse::<Network>().map_err(|bad| usage(bad.to_string()))?;
+            Model::Network(Box::new(network))
+        }
+        Err(bad) => return Err(usage(bad.to_string())),
+    };
     let signals = Signals::install()
         .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
     let mut recorder = Recorder::new(voice, "line", common.trace.as_deref())
         .map_err(|say| Ending::early(Exit::Store, say))?;
-    let a = open(voice, &signals, End::A, &spec_a)?;
-    let b = open(voice, &signals, End::B, &spec_b)?;
-    voice.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
-    voice.event("up", json!({"line": model.to_string()}));
     let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
-    let report = live::run_traced(&model, a, b, until, &mut recorder)
-        .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {e}")))?;
+    let broke = |e| Ending::early(Exit::Line, format!("the line broke: {e}"));
+    let report = match &model {
+        Model::Line(model) => {
+            let a = open(voice, &signals, End::A, &spec_a)?;
+            let b = open(voice, &signals, End::B, &spec_b)?;
+            up(voice, model);
+            live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
+        }
+        Model::Network(network) => {
+            let mut element = network.build();
+            if element.unit() != Unit::Datagrams {
+                let say = "expected a network of datagrams, without tcp: and line:";
+                return Err(usage(format!("{say}, got {network}")));
+            }
+            let ends =
+                [open_datagrams(voice, End::A, &spec_a)?, open_datagrams(voice, End::B, &spec_b)?];
+            up(voice, &**network);
+            datagrams::run(&mut *element, ends, until, &mut recorder).map_err(broke)?
+        }
+    };
     if let (_, Some(error)) = recorder.finish() {
         voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
     }
@@ -52,6 +77,28 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
     });
     // To be interrupted is how this verb ends.
     Ok(Ending { fields, ..Ending::early(Exit::Done, message) })
+}
+
+/// What is emulated.
+enum Model {
+    /// A line of bytes.
+    Line(LineModel),
+    /// A network of datagrams.
+    Network(Box<Network>),
+}
+
+fn up(voice: &Voice, model: &dyn std::fmt::Display) {
+    voice.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
+    voice.event("up", json!({"line": model.to_string()}));
+}
+
+fn open_datagrams(voice: &Voice, end: End, spec: &LineSpec) -> Result<DatagramEnd, Ending> {
+    let mut notes = |text: &str| {
+        voice.say(Level::Note, &format!("end {end:?}: {text}"));
+        voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
+    };
+    datagrams::open(spec, &mut notes)
+        .map_err(|error| Ending::early(Exit::Line, format!("end {end:?}: {error}")))
 }
 
 fn open(

@@ -14,11 +14,13 @@ mod explain;
 mod facts;
 mod filter;
 mod hint;
+mod keychain;
 mod keys;
 mod lab;
 mod limits;
 mod line;
 mod links;
+mod netblt;
 mod paper;
 mod personality;
 mod ports;
@@ -27,6 +29,7 @@ mod protocol;
 mod record;
 mod show;
 mod transfer;
+mod verdict;
 mod voice;
 mod watch;
 mod words;
@@ -84,6 +87,7 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
         Verb::Lab(verb) => lab::run(&voice, common, verb),
+        Verb::Key(verb) => either(keychain::run(&voice, verb)),
         Verb::Explain(verb) => either(explain::run(&voice, verb)),
         Verb::InstallLinks(verb) => links::install(&voice, verb),
         Verb::Ports => match ports::run(&voice) {

@@ -2,9 +2,9 @@
 
 use wetstring_proto::settings::Setting;
 use wetstring_proto::xymodem::Variant;
-use wetstring_proto::{Engine, LineFacts, kermit, xymodem, zmodem};
+use wetstring_proto::{Engine, LineFacts, kermit, netblt, xymodem, zmodem};
 
-use crate::config::{Everything, KERMIT_TABLE, XYMODEM_TABLE, ZMODEM_TABLE};
+use crate::config::{Everything, KERMIT_TABLE, NETBLT_TABLE, XYMODEM_TABLE, ZMODEM_TABLE};
 
 /// A protocol, as a person chooses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,11 +16,13 @@ pub(crate) enum Protocol {
     Xymodem(Variant),
     /// ZMODEM.
     Zmodem,
+    /// NETBLT, on lines of datagrams.
+    Netblt,
 }
 
 /// What `-P` takes.
-pub(crate) const NAMES: [&str; 7] =
-    ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem"];
+pub(crate) const NAMES: [&str; 8] =
+    ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "netblt"];
 
 impl Protocol {
     /// The protocol of a name in [`NAMES`].
@@ -33,6 +35,7 @@ impl Protocol {
             "ymodem" => Self::Xymodem(Variant::Ymodem),
             "ymodem-g" => Self::Xymodem(Variant::YmodemG),
             "zmodem" => Self::Zmodem,
+            "netblt" => Self::Netblt,
             _ => return None,
         })
     }
@@ -49,6 +52,7 @@ impl Protocol {
             Self::Xymodem(Variant::Xmodem | Variant::XmodemCrc | Variant::Xmodem1k) => "XMODEM",
             Self::Xymodem(_) => "YMODEM",
             Self::Zmodem => "ZMODEM",
+            Self::Netblt => "NETBLT",
         }
     }
 
@@ -58,6 +62,7 @@ impl Protocol {
             Self::Kermit => KERMIT_TABLE,
             Self::Xymodem(_) => XYMODEM_TABLE,
             Self::Zmodem => ZMODEM_TABLE,
+            Self::Netblt => NETBLT_TABLE,
         }
     }
 
@@ -93,6 +98,11 @@ impl Protocol {
                     ),
                 }
             }
+            Self::Netblt => {
+                let config = all.netblt.clone();
+                let memory = vec![0; config.sender_memory()];
+                Box::new(netblt::Sender::new(config, memory).map_err(|e| e.to_string())?)
+            }
         })
     }
 
@@ -113,6 +123,11 @@ impl Protocol {
                 let config = all.zmodem.clone();
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(zmodem::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+            }
+            Self::Netblt => {
+                let config = all.netblt.clone();
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(netblt::Receiver::new(config, memory).map_err(|e| e.to_string())?)
             }
         })
     }

@@ -7,13 +7,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use wetstring_drive::disk::{
-    DiskStore, FileOutcome, FileRecord, PathRule, ReceiveOptions, SendOptions, Source,
-};
+use wetstring_drive::disk::{DiskStore, FileRecord, PathRule, ReceiveOptions, SendOptions, Source};
 use wetstring_drive::port::{OpenError, PATIENCE};
-use wetstring_drive::{
-    Ended, LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, open, run,
-};
+use wetstring_drive::{LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, open, run};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::{Engine, Failure, FailureKind, FileKind, Outcome, Store, TraceEvent};
@@ -22,16 +18,18 @@ use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
 use crate::commands::Commanded;
 use crate::config::{Everything, File};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::facts;
 use crate::filter::Filter;
 use crate::hint;
 use crate::limits::Limits;
+use crate::netblt::{self, Ours};
 use crate::protocol::Protocol;
 use crate::record::Recorder;
+use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
-use crate::watch::{Observer, Way, stats_json};
-use crate::words::{self, escaped};
+use crate::watch::{Observer, Way};
+use crate::words::escaped;
 
 /// How the program ends, with its last words and the fields of the last event.
 pub(crate) struct Ending {
@@ -64,7 +62,7 @@ impl Ending {
 }
 
 /// Turns a sentence into an end by a wrong command line or configuration.
-fn usage(message: String) -> Ending {
+pub(crate) fn usage(message: String) -> Ending {
     Ending::early(Exit::Usage, message)
 }
 
@@ -79,7 +77,7 @@ pub(crate) enum Keeper {
 }
 
 impl Keeper {
-    fn store(&mut self) -> &mut dyn Store {
+    pub(crate) fn store(&mut self) -> &mut dyn Store {
         match self {
             Self::Disk(disk) => &mut **disk,
             Self::Stream(sink) => sink,
@@ -87,7 +85,7 @@ impl Keeper {
         }
     }
 
-    fn files(&self) -> &[FileRecord] {
+    pub(crate) fn files(&self) -> &[FileRecord] {
         match self {
             Self::Disk(disk) => disk.files(),
             Self::Stream(sink) => sink.files(),
@@ -95,23 +93,23 @@ impl Keeper {
         }
     }
 
-    fn takes_stdin(&self) -> bool {
+    pub(crate) fn takes_stdin(&self) -> bool {
         matches!(self, Self::Disk(disk) if disk.takes_stdin())
     }
 
     /// Files of which there is no record.
-    fn unlisted(&self) -> u64 {
+    pub(crate) fn unlisted(&self) -> u64 {
         if let Self::Disk(disk) = self { disk.unlisted() } else { 0 }
     }
 
     /// What has come of the last file is wrong, and not to be continued.
-    fn discard_partial(&mut self) {
+    pub(crate) fn discard_partial(&mut self) {
         if let Self::Disk(disk) = self {
             disk.discard_partial();
         }
     }
 
-    fn last_error(&self) -> Option<&str> {
+    pub(crate) fn last_error(&self) -> Option<&str> {
         match self {
             Self::Disk(disk) => disk.last_error(),
             Self::Stream(sink) => sink.last_error(),
@@ -163,6 +161,12 @@ pub(crate) fn send(
         resume: verb.resume,
         ..SendOptions::default()
     };
+    if spec.has_datagrams() {
+        let keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
+        let kind = verb.text.then_some("--text");
+        let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
+        return netblt::send(ours, keeper, kind);
+    }
     let protocol = verb.transfer.protocol().unwrap_or_default();
     if protocol.is_nameless() {
         if sources.len() > 1 {
@@ -242,8 +246,36 @@ pub(crate) fn receive(
         let padding = if all.xymodem.truncate_pad { "" } else { NAMELESS_PADDED };
         voice.say(Level::Note, &format!("{NAMELESS_COMES}{padding}"));
     }
-    let keeper = if verb.output == Path::new("-") {
-        if spec == LineSpec::Stdio {
+    if spec.has_datagrams() {
+        let open = || keeper(common, verb, &all, &spec);
+        let kind = verb.text.then_some("--text");
+        let ours =
+            Ours { voice, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
+        return netblt::receive(ours, verb.sessions, &open, kind);
+    }
+    let keeper = keeper(common, verb, &all, &spec)?;
+    hint::say(voice, Way::Receive, protocol, &all, &spec);
+    let speaks = protocol.map_or(Speaks::KermitOrZmodem, Speaks::One);
+    let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
+    all.zmodem.receive_binary |= verb.binary;
+    // Kermit's engines convert text themselves.
+    let converts = !matches!(speaks, Speaks::One(Protocol::Kermit));
+    let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
+    let limits = Limits::default();
+    let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    let (way, explain) = (Way::Receive, verb.transfer.explain);
+    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed, explain }.run()
+}
+
+/// What is received is put there.
+fn keeper(
+    common: &Common,
+    verb: &Receive,
+    all: &Everything,
+    spec: &LineSpec,
+) -> Result<Keeper, Ending> {
+    Ok(if verb.output == Path::new("-") {
+        if *spec == LineSpec::Stdio {
             return Err(usage("stdout cannot be both the output and the line".to_owned()));
         }
         if common.json {
@@ -264,18 +296,7 @@ pub(crate) fn receive(
             Ending::early(Exit::Store, format!("could not receive into {name}: {e}"))
         })?;
         Keeper::Disk(Box::new(disk))
-    };
-    hint::say(voice, Way::Receive, protocol, &all, &spec);
-    let speaks = protocol.map_or(Speaks::KermitOrZmodem, Speaks::One);
-    let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
-    all.zmodem.receive_binary |= verb.binary;
-    // Kermit's engines convert text themselves.
-    let converts = !matches!(speaks, Speaks::One(Protocol::Kermit));
-    let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
-    let limits = Limits::default();
-    let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
-    let (way, explain) = (Way::Receive, verb.transfer.explain);
-    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed, explain }.run()
+    })
 }
 
 /// What is spoken on the line.
@@ -366,11 +387,15 @@ impl Job<'_> {
         if differs {
             self.keeper.discard_partial();
         }
-        self.tell_records(!differs);
+        let verdict =
+            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed };
+        verdict.tell_records(!differs);
         if let Some(lines) = lines {
             crate::explain::tell(voice, lines.iter().map(String::as_str));
         }
-        Ok(self.conclude(&ended, &observer))
+        let verdict =
+            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed };
+        Ok(verdict.conclude(&ended, &observer))
     }
 
     /// Says at the head of the trace what this run is, so that it can be replayed.
@@ -449,135 +474,4 @@ impl Job<'_> {
             }
         })
     }
-
-    /// What only the store knows: where files are, and which could not be read.
-    fn tell_records(&self, resumable: bool) {
-        for record in self.keeper.files() {
-            let nameless = record.wire_name.is_empty();
-            let name = escaped(if nameless { &self.unnamed } else { &record.wire_name });
-            let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
-            match (&record.outcome, &path) {
-                (FileOutcome::Stored, Some(path)) => {
-                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
-                    let same = path.rsplit('/').next() == Some(name.as_str()) && rule.is_empty();
-                    let level = if same { Level::Detail } else { Level::Note };
-                    self.voice.say(level, &format!("{name}: stored as {path}{rule}"));
-                }
-                (FileOutcome::Partial, Some(path)) if self.way == Way::Receive => {
-                    let size = words::size(record.size);
-                    let advice = if resumable { "; send it again with --resume" } else { "" };
-                    let say = format!("{name}: {size} kept in {path}{advice}");
-                    self.voice.say(Level::Note, &say);
-                }
-                (FileOutcome::Skipped(why), _) => {
-                    self.voice.say(Level::Error, &format!("{name}: skipped: {why}"));
-                }
-                (FileOutcome::Refused(why), _) => {
-                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
-                    let say = format!("{name}: refused: {}{rule}", why.as_str());
-                    self.voice.say(Level::Detail, &say);
-                }
-                _ => {}
-            }
-            if record.changed {
-                self.voice.say(Level::Error, &format!("{name}: changed while it was sent"));
-            }
-        }
-    }
-
-    fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
-        let (exit, message) = self.verdict(ended, observer);
-        let files: Vec<Value> = self.keeper.files().iter().map(record_json).collect();
-        let fields = json!({
-            "files": files,
-            "unlisted": self.keeper.unlisted(),
-            "verified": observer.verified,
-            "unverified": observer.unverified,
-            "elapsed_s": ended.elapsed.as_secs_f64(),
-            "stats": stats_json(&ended.stats),
-        });
-        let records = self.keeper.files();
-        let unread = |record: &&FileRecord| matches!(record.outcome, FileOutcome::Skipped(_));
-        let sent = records.iter().filter(|record| record.outcome == FileOutcome::Sent);
-        Ending {
-            exit,
-            message,
-            fields,
-            tally: Box::new(Tally {
-                unread: records.iter().filter(unread).count(),
-                sent: sent.filter_map(|record| record.path.clone()).collect(),
-                completed: observer.completed,
-            }),
-        }
-    }
-
-    fn verdict(&self, ended: &Ended, observer: &Observer<'_>) -> (Exit, String) {
-        // A signal that came when all was done, such as the hang-up of a terminal, changes nothing.
-        if let Some(signal) = ended.interrupted.filter(|_| ended.outcome != Outcome::Done) {
-            return (Exit::Interrupted, format!("interrupted by signal {signal}"));
-        }
-        if let Some(limit) = observer.broken_limit.filter(|_| ended.outcome != Outcome::Done) {
-            return (Exit::Timeout, limit.to_owned());
-        }
-        let failure = match ended.outcome {
-            Outcome::Failed(failure) => failure,
-            Outcome::Done => return self.done(observer),
-        };
-        let exit = Exit::of(failure);
-        let mut message = failure.to_string();
-        let detail = match exit {
-            Exit::Store => self.keeper.last_error().map(str::to_owned),
-            Exit::Peer => observer.partner_said.clone(),
-            _ => ended.error.as_ref().map(ToString::to_string),
-        };
-        for more in [detail.as_deref().unwrap_or(""), exit::advice(failure)] {
-            if !more.is_empty() {
-                message = format!("{message}; {more}");
-            }
-        }
-        (exit, message)
-    }
-
-    /// The end of a transaction in good order, in which single files may be missing.
-    fn done(&self, observer: &Observer<'_>) -> (Exit, String) {
-        if let Some(status) = observer.completed.filter(|status| *status != 0) {
-            let say = format!("the command ended at the other end with status {status}");
-            return (Exit::Peer, say);
-        }
-        let records = self.keeper.files();
-        let whole = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent);
-        let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
-        let good = records.iter().filter(whole).count();
-        let missed = (records.len() - good) as u64;
-        if missed == 0 && observer.missed == 0 {
-            let none = good == 0 && self.way == Way::Receive;
-            return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
-        }
-        let missed = words::count(missed.max(observer.missed), "file");
-        let message = format!("{missed} skipped, refused or cancelled");
-        // A name that was refused before the store saw it has no record.
-        let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));
-        (if only_unread { Exit::Store } else { Exit::Skipped }, message)
-    }
-}
-
-fn record_json(record: &FileRecord) -> Value {
-    let (outcome, why) = match &record.outcome {
-        FileOutcome::Stored => ("stored", None),
-        FileOutcome::Sent => ("sent", None),
-        FileOutcome::Refused(why) => ("refused", Some(why.as_str().to_owned())),
-        FileOutcome::Skipped(why) => ("skipped", Some(why.clone())),
-        _ => ("partial", None),
-    };
-    json!({
-        "name": escaped(&record.wire_name),
-        "path": record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
-        "size": record.size,
-        "resumed_from": record.resumed_from,
-        "outcome": outcome,
-        "why": why,
-        "name_rule": record.name_rule.map(|rule| rule.to_string()),
-        "verified": record.verified,
-        "changed": record.changed,
-    })
 }

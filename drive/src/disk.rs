@@ -8,6 +8,7 @@ mod digest;
 mod error;
 pub mod names;
 mod part;
+mod pieces;
 mod place;
 mod receive;
 mod send;
@@ -380,6 +381,16 @@ impl DiskStore {
         }
     }
 
+    fn held(&mut self, from: u64) -> Reply<'static> {
+        let held = self.receiving.as_mut().map(|receiving| receiving.held(from));
+        match held {
+            Some(Ok(Some((from, to)))) => Reply::Held { from, to },
+            Some(Err(failed)) => self.fail(failed),
+            // No harm: then they come in order.
+            Some(Ok(None)) | None => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+
     fn digest(&mut self, kind: DigestKind, len: u64) -> Reply<'static> {
         if let Some(sending) = self.sending.as_ref().filter(|sending| sending.is_open()) {
             return match sending.digest(kind, len) {
@@ -433,6 +444,7 @@ impl Store for DiskStore {
             Request::Offer { info } => self.offer(&info),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Held { from } => self.held(from),
             Request::Digest { kind, len } => self.digest(kind, len),
             Request::Close { complete, verified } => self.close(complete, verified),
             _ => Reply::Failed(StoreError::Unsupported),

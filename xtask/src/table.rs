@@ -33,8 +33,13 @@ fn page(tables: &[&[Setting]]) -> String {
 
 /// Every table of the house.
 fn tables() -> Vec<&'static [Setting]> {
-    use wetstring_proto::{kermit, xymodem, zmodem};
-    vec![kermit::config::TABLE, xymodem::config::TABLE, zmodem::config::TABLE]
+    use wetstring_proto::{kermit, netblt, xymodem, zmodem};
+    vec![
+        kermit::config::TABLE,
+        xymodem::config::TABLE,
+        zmodem::config::TABLE,
+        netblt::config::TABLE,
+    ]
 }
 
 /// Checks the page, or writes it.

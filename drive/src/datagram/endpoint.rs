@@ -138,6 +138,11 @@ impl Endpoint {
         address.as_socket().ok_or_else(|| io::Error::other("expected an IP address"))
     }
 
+    /// Whether what this socket sends to `to` comes back to it: a raw socket and its own host.
+    pub fn hears_itself(&self, to: SocketAddr) -> bool {
+        self.below == Below::Ip && self.local().is_ok_and(|local| local.ip() == to.ip())
+    }
+
     /// How many datagrams of one length one system call may carry.
     pub fn segments(&self) -> usize {
         match self.below {

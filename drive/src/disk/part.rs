@@ -10,6 +10,7 @@
 //! being written, is left alone: the next is `NAME.part.~1~`.
 
 use super::error::show;
+use super::pieces::Pieces;
 use super::place;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat};
 use rustix::io::Errno;
@@ -77,8 +78,10 @@ pub(super) fn find(
     for number in 0..=ATTEMPTS {
         let part = part_name(name, number);
         let Some(file) = open_plain(directory, &part)? else { continue };
-        let len = fstat(&file)?.st_size as u64;
         let ours = mark::is(&file, name);
+        let size_here = fstat(&file)?.st_size as u64;
+        // Where it came in any order, only what has no hole before it can be continued in order.
+        let len = pieces(&file).map_or(size_here, |pieces| pieces.prefix());
         // An empty one of somebody else has nothing to give.
         let usable = if ours { true } else { others && len > 0 && !mark::is_any(&file) };
         let better = best.as_ref().is_none_or(|best| (ours, len) > (best.ours, best.len));
@@ -89,8 +92,25 @@ pub(super) fn find(
     Ok(best)
 }
 
+/// The block map of a part that came in any order; `None` if it came in order.
+pub(super) fn pieces(file: &OwnedFd) -> Option<Pieces> {
+    let len = fstat(file).ok()?.st_size as u64;
+    mark::map(file).map(|text| Pieces::parse(&text, len))
+}
+
+/// Keeps a block map. Where that cannot be done a file must come in order.
+pub(super) fn put_pieces(file: &OwnedFd, pieces: &Pieces) -> io::Result<()> {
+    mark::put_map(file, &pieces.text())
+}
+
+/// It comes in order from now on.
+pub(super) fn take_off_pieces(file: &OwnedFd) {
+    mark::take_off_map(file);
+}
+
 /// The file is whole: whatever it is called from now on, it is a person's.
 pub(super) fn unmark(file: &OwnedFd) -> io::Result<()> {
+    mark::take_off_map(file);
     mark::take_off(file)
 }
 
@@ -130,6 +150,22 @@ mod mark {
     use std::os::fd::OwnedFd;
 
     const NAME: &str = "user.wetstring.part";
+    const MAP: &str = "user.wetstring.held";
+
+    pub(super) fn map(file: &OwnedFd) -> Option<String> {
+        // No map of ours is longer.
+        let mut value = [0; 4096];
+        let len = fgetxattr(file, MAP, &mut value[..]).ok()?;
+        String::from_utf8(value[..len].to_vec()).ok()
+    }
+
+    pub(super) fn put_map(file: &OwnedFd, text: &str) -> io::Result<()> {
+        Ok(fsetxattr(file, MAP, text.as_bytes(), XattrFlags::empty())?)
+    }
+
+    pub(super) fn take_off_map(file: &OwnedFd) {
+        let _ = fremovexattr(file, MAP);
+    }
 
     pub(super) fn put(file: &OwnedFd, name: &[u8]) -> io::Result<()> {
         Ok(fsetxattr(file, NAME, name, XattrFlags::empty())?)
@@ -163,6 +199,16 @@ mod mark {
     pub(super) fn put(_: &OwnedFd, _: &[u8]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
+    pub(super) fn map(_: &OwnedFd) -> Option<String> {
+        None
+    }
+
+    pub(super) fn put_map(_: &OwnedFd, _: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn take_off_map(_: &OwnedFd) {}
 
     pub(super) fn is(_: &OwnedFd, _: &[u8]) -> bool {
         false

@@ -6,6 +6,7 @@
 use super::digest::{self, Running};
 use super::error::Failed;
 use super::names::{NameRule, SafeName, confine};
+use super::pieces::Pieces;
 use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Resume};
 use super::{part, place};
 use rustix::fs::{
@@ -24,6 +25,8 @@ use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
 const PREALLOCATE_ABOVE: u64 = 1 << 20;
 /// Writes shorter than this are gathered.
 const DIRECT_LEN: usize = 32 * 1024;
+/// The block map is kept each time so many bytes have come.
+const MAP_EVERY: u64 = 16 << 20;
 /// Bytes gathered before they are written.
 const GATHER_LEN: usize = 128 * 1024;
 
@@ -61,6 +64,19 @@ struct Incoming {
     gap: Option<u64>,
     failed: bool,
     running: Running,
+    map: Map,
+}
+
+/// What is here of a file beside its beginning.
+#[derive(Default)]
+struct Map {
+    /// Bytes that were here in order, and whether there is a map of more.
+    resumed: u64,
+    mapped: bool,
+    /// What is here, where it comes in any order.
+    pieces: Option<Pieces>,
+    /// Bytes that came since the map was kept.
+    unmapped: u64,
 }
 
 /// How a whole file gets its name.
@@ -147,7 +163,8 @@ impl Receiving {
         record.path = Some(path.join(place::os(&part)));
         record.resumed_from = have;
         record.size = have;
-        let digest = if have == 0 { self.options.digest } else { None };
+        let mapped = part::pieces(&file).is_some();
+        let digest = if have == 0 && !mapped { self.options.digest } else { None };
         self.gathered.clear();
         self.kept = None;
         self.current = Some(Incoming {
@@ -165,6 +182,7 @@ impl Receiving {
             gap: None,
             failed: false,
             running: Running::new(digest),
+            map: Map { resumed: have, mapped, ..Map::default() },
         });
         Ok(have)
     }
@@ -280,11 +298,20 @@ impl Receiving {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
+        if open.map.pieces.is_some() {
+            return open.write_anywhere(offset, bytes, &mut self.gathered);
+        }
         if offset < open.reached {
             let text = format!("expected an offset from {} on, got {offset}", open.reached);
             return Err(Failed::new(&open.part_path(), io::Error::other(text)));
         }
         open.running.pass(offset, bytes);
+        if offset == open.map.resumed && open.map.mapped {
+            // In order after all: what lies behind a hole would outlive the end of the file.
+            open.map.mapped = false;
+            let _ = ftruncate(&open.file, offset);
+            part::take_off_pieces(&open.file);
+        }
         if offset > open.reached {
             open.gap.get_or_insert(open.reached);
         }
@@ -299,6 +326,30 @@ impl Receiving {
         }
         open.reached += bytes.len() as u64;
         Ok(())
+    }
+
+    /// The next bytes at or behind `from` that are here. From now on they may come in any order.
+    /// `None` if they may not.
+    pub(super) fn held(&mut self, from: u64) -> Result<Option<(u64, u64)>, Failed> {
+        let Some(open) = self.current.as_mut() else {
+            return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
+        };
+        if open.map.pieces.is_none() {
+            if open.reached > 0 && !self.gathered.is_empty() {
+                open.flush(&mut self.gathered)?;
+            }
+            let found = part::pieces(&open.file).filter(|_| open.placing != Placing::InPlace);
+            let pieces = found.unwrap_or_else(|| Pieces::prefix_of(open.reached));
+            // A file under its own name must never have holes, and one that cannot bear a map could
+            // not be told from a whole one.
+            let bears =
+                open.placing != Placing::InPlace && part::put_pieces(&open.file, &pieces).is_ok();
+            if !bears {
+                return Ok(None);
+            }
+            open.map.pieces = Some(pieces);
+        }
+        Ok(open.map.pieces.as_ref().map(|pieces| pieces.next(from)))
     }
 
     pub(super) fn digest(&mut self, kind: DigestKind, len: u64) -> Result<[u8; 32], Failed> {
@@ -323,6 +374,9 @@ impl Receiving {
         let mut result = open.flush(&mut self.gathered);
         self.gathered.clear();
         record.verified = verified;
+        if let Some(pieces) = open.map.pieces.as_ref().filter(|_| complete) {
+            open.reached = pieces.end();
+        }
         if complete && result.is_ok() {
             match self.put_in_place(&mut open) {
                 Ok(name) => {
@@ -343,6 +397,10 @@ impl Receiving {
         record.outcome = FileOutcome::Partial;
         record.verified = false;
         record.size = fstat(&open.file).map_or(open.reached, |stat| stat.st_size as u64);
+        if let Some(pieces) = &open.map.pieces {
+            record.size = pieces.total();
+            let _ = part::put_pieces(&open.file, pieces);
+        }
         let keep = open.placing == Placing::InPlace
             || (self.options.incomplete == Incomplete::Keep && record.size > 0);
         if keep {
@@ -408,6 +466,37 @@ impl Receiving {
 }
 
 impl Incoming {
+    /// Stores bytes wherever they belong. Those that follow each other are gathered.
+    fn write_anywhere(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+        gathered: &mut Vec<u8>,
+    ) -> Result<(), Failed> {
+        if offset != self.reached || gathered.len() + bytes.len() > GATHER_LEN {
+            self.flush(gathered)?;
+        }
+        self.reached = offset;
+        if gathered.is_empty() && bytes.len() >= DIRECT_LEN {
+            self.write_at(offset, bytes)?;
+        } else {
+            gathered.extend_from_slice(bytes);
+        }
+        self.reached += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// These bytes are on the disk. The map follows now and then, so that little is lost with us.
+    fn note(&mut self, from: u64, len: u64) {
+        let Some(pieces) = &mut self.map.pieces else { return };
+        pieces.add(from, from + len);
+        self.map.unmapped += len;
+        if self.map.unmapped >= MAP_EVERY {
+            self.map.unmapped = 0;
+            let _ = part::put_pieces(&self.file, pieces);
+        }
+    }
+
     fn part_path(&self) -> PathBuf {
         self.path.join(place::os(&self.part))
     }
@@ -422,6 +511,7 @@ impl Incoming {
             let error: io::Error = match rustix::io::pwrite(&self.file, bytes, offset) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(len) => {
+                    self.note(offset, len as u64);
                     offset += len as u64;
                     bytes = &bytes[len..];
                     continue;

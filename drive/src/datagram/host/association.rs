@@ -41,10 +41,9 @@ pub(super) enum Wire {
     Plain {
         /// Bytes got and given until the address is proved, `None` once it is.
         unproved: Option<(u64, u64)>,
-        /// Our NETBLT port, once we have used it. Others' packets are not ours.
-        port: Option<u16>,
-        /// The partner's.
-        their_port: u16,
+        /// The NETBLT port that we sent from last. Where a raw socket hears itself, what comes from it
+        /// is ours.
+        echo: Option<u16>,
     },
     /// Sealed.
     Sealed {
@@ -145,8 +144,10 @@ impl<'a> Association<'a> {
         if !self.may_take(turn.now, packet.len()) {
             return;
         }
-        let Wire::Plain { unproved, port, .. } = &mut self.wire else { return };
-        if port.is_some_and(|port| plain::foreign_port(packet) != port) {
+        let Wire::Plain { unproved, echo } = &mut self.wire else { return };
+        if turn.endpoint.hears_itself(self.partner.address)
+            && *echo == Some(plain::local_port(packet))
+        {
             return;
         }
         if let Some((got, _)) = unproved {
@@ -437,8 +438,8 @@ impl Wire {
     /// Puts a packet as a datagram; its length.
     fn put(&mut self, packet: &[u8], room: &mut [u8]) -> Option<usize> {
         match self {
-            Self::Plain { unproved, port, .. } => {
-                port.get_or_insert(plain::local_port(packet));
+            Self::Plain { unproved, echo } => {
+                *echo = Some(plain::local_port(packet));
                 if let Some((_, gave)) = unproved {
                     *gave += packet.len() as u64;
                 }

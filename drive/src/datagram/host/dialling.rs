@@ -105,7 +105,7 @@ pub fn dial(
     let sizes = endpoint.sizes(to);
     if matches!(credentials, Credentials::Plain) {
         let packet_max = sizes.first().copied().unwrap_or(LONGEST);
-        let wire = Wire::Plain { unproved: None, port: None, their_port: 0 };
+        let wire = Wire::Plain { unproved: None, echo: None };
         let partner = Partner { address: to, key: None, suite: None, packet_max };
         return Ok(Dialled { endpoint, wire, partner });
     }

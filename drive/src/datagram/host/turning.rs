@@ -265,15 +265,9 @@ impl<'a, 'o> Turning<'a, 'o> {
         packet: &[u8],
         reception: &mut Option<&mut dyn Reception<'a>>,
     ) {
-        let port = plain::local_port(packet);
-        let dials = self.door.is_none();
+        // A batch is connection after connection, each from a NETBLT port of its own.
         let ours = self.partners.iter_mut().find(|partner| {
-            // On IP protocol 30 the addresses alone tell nothing.
-            let same = |wire: &Wire| match wire {
-                Wire::Plain { their_port, .. } => dials || *their_port == port,
-                Wire::Sealed { .. } => false,
-            };
-            partner.partner.address == from && same(&partner.wire)
+            partner.partner.address == from && matches!(partner.wire, Wire::Plain { .. })
         });
         if let Some(partner) = ours {
             let mut turn =
@@ -320,8 +314,7 @@ impl<'a, 'o> Turning<'a, 'o> {
             }
             None => return,
         };
-        let their_port = plain::local_port(packet);
-        let wire = Wire::Plain { unproved: Some((0, 0)), port: None, their_port };
+        let wire = Wire::Plain { unproved: Some((0, 0)), echo: None };
         let mut made = Association::new(partner, wire, tenant, self.now, &self.options);
         let mut turn =
             Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };

@@ -1,0 +1,409 @@
+//! `wst send` and `wst receive` on lines of datagrams: NETBLT.
+//!
+//! The end that dials opens the connection, whichever way the files go (WRITE or READ); the end that
+//! listens waits, and may serve several partners. Who they are is settled before an engine is made.
+
+use std::cell::RefCell;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use serde_json::json;
+use wetstring_drive::datagram::endpoint::{self, Below};
+use wetstring_drive::datagram::host::{
+    DialError, Dialled, Doors, HostOptions, Partner, Reception, Tenant, dial, listen,
+};
+use wetstring_drive::datagram::keys::{KeyFolder, Known, PublicKey, Secret};
+use wetstring_drive::datagram::{Credentials, Endpoint};
+use wetstring_drive::line::HostPort;
+use wetstring_drive::{Ended, LineSpec, Signals};
+use wetstring_proto::netblt::{Config, Rate, Role};
+use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
+
+use crate::args::{Common, Transfer};
+use crate::config::Everything;
+use crate::exit::Exit;
+use crate::keychain;
+use crate::protocol::Protocol;
+use crate::record::Recorder;
+use crate::transfer::{Ending, Keeper, usage};
+use crate::verdict::Verdict;
+use crate::voice::{Level, Voice};
+use crate::watch::{Observer, Way};
+
+/// The secret, where it is in no file.
+const SECRET: &str = "WETSTRING_SECRET";
+
+/// What a transfer over datagrams begins with.
+pub(crate) struct Ours<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) common: &'a Common,
+    pub(crate) transfer: &'a Transfer,
+    pub(crate) all: Everything,
+    pub(crate) spec: LineSpec,
+}
+
+/// Makes what the files of a session are stored in.
+type MakeKeeper<'a> = dyn Fn() -> Result<Keeper, Ending> + 'a;
+
+/// Sends what `keeper` has.
+pub(crate) fn send(ours: Ours<'_>, keeper: Keeper, text: Option<&str>) -> Result<Ending, Ending> {
+    let once = RefCell::new(Some(keeper));
+    let make = || {
+        let gone = || Ending::early(Exit::Skipped, "the files have been sent");
+        once.borrow_mut().take().ok_or_else(gone)
+    };
+    Session::new(ours, Way::Send, 1, &make, text)?.run()
+}
+
+/// Receives; each session has a store of its own.
+pub(crate) fn receive(
+    ours: Ours<'_>,
+    sessions: u64,
+    make: &MakeKeeper<'_>,
+    text: Option<&str>,
+) -> Result<Ending, Ending> {
+    Session::new(ours, Way::Receive, sessions, make, text)?.run()
+}
+
+/// Everything that the sessions of a run share.
+struct Session<'a> {
+    ours: Ours<'a>,
+    way: Way,
+    /// After so many a listener ends; 0 is never.
+    sessions: u64,
+    make: &'a MakeKeeper<'a>,
+    credentials: Credentials,
+    keys: Option<KeyFolder>,
+    endings: Rc<RefCell<Vec<Ending>>>,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        ours: Ours<'a>,
+        way: Way,
+        sessions: u64,
+        make: &'a MakeKeeper<'a>,
+        text: Option<&str>,
+    ) -> Result<Self, Ending> {
+        if let Some(flag) = text {
+            return Err(usage(format!(
+                "expected no {flag} with NETBLT, which carries bytes as they are"
+            )));
+        }
+        if let Some(other) = ours.transfer.protocol().filter(|other| *other != Protocol::Netblt) {
+            let (title, spec) = (other.title(), &ours.spec);
+            return Err(usage(format!(
+                "expected NETBLT on {spec}, got {title}, which needs a line of bytes"
+            )));
+        }
+        let (credentials, keys) = credentials(ours.transfer).map_err(usage)?;
+        let endings = Rc::new(RefCell::new(Vec::new()));
+        Ok(Self { ours, way, sessions, make, credentials, keys, endings })
+    }
+
+    fn run(&self) -> Result<Ending, Ending> {
+        let line = |say: String| Ending::early(Exit::Line, say);
+        let (voice, common) = (self.ours.voice, self.ours.common);
+        let who = if self.way == Way::Send { "sender" } else { "receiver" };
+        let mut recorder = Recorder::new(voice, who, common.trace.as_deref())
+            .map_err(|say| Ending::early(Exit::Store, say))?
+            .keep(self.ours.transfer.explain);
+        let signals =
+            Signals::install().map_err(|e| line(format!("could not take over Ctrl-C: {e}")))?;
+        let mut options = HostOptions::new(&mut recorder);
+        options.signals = Some(&signals);
+        if let Rate::Automatic { max_rate_bps: rate @ 1.. } = self.ours.all.netblt.rate {
+            // What keeps to its rate is never dropped; headers and repetitions count too.
+            options.limits.bytes_per_s = Some(rate / 8 + rate / 32);
+        }
+        let ended = match (&self.ours.spec, self.ours.spec.to_string()) {
+            (LineSpec::Udp(to), _) => self.dial(Below::Udp, to, options),
+            (LineSpec::Ip(host), _) => self.dial(Below::Ip, &at_ip(host), options),
+            (LineSpec::UdpListen(at), _) => self.listen(Below::Udp, at, options),
+            (LineSpec::IpListen(host), _) => self.listen(Below::Ip, &at_ip(host), options),
+            (_, other) => Err(usage(format!("expected a line of datagrams, got {other}"))),
+        };
+        let (lines, error) = recorder.finish();
+        if let Some(error) = error {
+            voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+        }
+        if let Some(lines) = lines {
+            crate::explain::tell(voice, lines.iter().map(String::as_str));
+        }
+        ended?;
+        let interrupted = signals.last();
+        Ok(self.conclude(interrupted))
+    }
+
+    fn dial(&self, below: Below, to: &HostPort, options: HostOptions<'_>) -> Result<(), Ending> {
+        let spec = self.ours.spec.to_string();
+        let failed = |error: DialError| {
+            let exit = match &error {
+                DialError::Silence => Exit::Timeout,
+                DialError::Refused(_) | DialError::Key(_) => Exit::Peer,
+                DialError::Interrupted(_) => Exit::Interrupted,
+                _ => Exit::Line,
+            };
+            Ending::early(exit, format!("{spec}: {}", described(below, &error)))
+        };
+        let addresses = endpoint::resolve(to).map_err(|e| failed(DialError::Io(e)))?;
+        let mut last = None;
+        for address in addresses {
+            match self.dial_at(below, address, &options) {
+                Ok(dialled) => {
+                    let tenant = self.tenant(dialled.partner(), Role::Active)?;
+                    return dialled.run(tenant, options).map_err(|e| failed(DialError::Io(e)));
+                }
+                // Another address of the same host may work.
+                Err(error @ (DialError::Io(_) | DialError::NobodyListens)) => last = Some(error),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(failed(last.unwrap_or(DialError::Silence)))
+    }
+
+    fn dial_at(
+        &self,
+        below: Below,
+        address: SocketAddr,
+        options: &HostOptions<'_>,
+    ) -> Result<Dialled, DialError> {
+        let socket = Endpoint::dial(below, address)?;
+        let mut judge = |key: &PublicKey| self.judge(key);
+        let dialled = dial(socket, address, &self.credentials, &mut judge, options)?;
+        self.opened(dialled.partner());
+        Ok(dialled)
+    }
+
+    /// Whether the listener's key is the one that it had.
+    fn judge(&self, key: &PublicKey) -> Result<(), String> {
+        let Some(keys) = &self.keys else { return Ok(()) };
+        let host = self.ours.spec.to_string();
+        let fingerprint = key.fingerprint();
+        let known = keys.check_host(&host, key)?;
+        let new = known == Known::New;
+        let fields = json!({"host": host, "fingerprint": fingerprint, "new": new});
+        self.ours.voice.event("host-key", fields);
+        if new {
+            let say = format!(
+                "{host} is new here: its key is {fingerprint}, which is remembered from now on \
+                 (compare it with wst key show there)"
+            );
+            self.ours.voice.say(Level::Note, &say);
+        }
+        Ok(())
+    }
+
+    fn listen(&self, below: Below, at: &HostPort, options: HostOptions<'_>) -> Result<(), Ending> {
+        let failed = |error: std::io::Error| {
+            let error = described(below, &DialError::Io(error));
+            Ending::early(Exit::Line, format!("listen on {at}: {error}"))
+        };
+        let address = endpoint::resolve(at).map_err(failed)?[0];
+        let socket = Endpoint::listen(below, address).map_err(failed)?;
+        let local = socket.local().map_err(failed)?;
+        let place = match below {
+            Below::Udp => local.to_string(),
+            Below::Ip => local.ip().to_string(),
+        };
+        self.note(&format!("listening on {place}"));
+        if let Credentials::Keys(identity) = &self.credentials {
+            let say = format!("this host's key is {}", identity.public.fingerprint());
+            self.ours.voice.say(Level::Note, &say);
+        }
+        let mut desk = Desk { session: self, left: self.sessions };
+        listen(socket, self.credentials.clone(), &mut desk, options).map(drop).map_err(failed)
+    }
+
+    fn note(&self, text: &str) {
+        self.ours.voice.say(Level::Note, text);
+        self.ours.voice.event("line", json!({"text": text}));
+    }
+
+    fn opened(&self, partner: &Partner) {
+        let suite = partner.suite.map(|suite| format!("{suite:?}"));
+        let fields = json!({
+            "line": partner.address.to_string(), "reliable": false, "clear": true,
+            "rate_bps": null, "suite": suite, "packet_max": partner.packet_max,
+            "fingerprint": partner.key.map(|key| key.fingerprint()),
+        });
+        self.ours.voice.event("opened", fields);
+        let how = suite.unwrap_or_else(|| "not encrypted".to_owned());
+        let say = format!("line: {}, {how}, packets of {}", partner.address, partner.packet_max);
+        self.ours.voice.say(Level::Detail, &say);
+    }
+
+    /// An engine for a partner that is there.
+    fn tenant<'t>(&'t self, partner: &Partner, role: Role) -> Result<Box<dyn Tenant + 't>, Ending> {
+        let keeper = (self.make)()?;
+        let mut all = self.ours.all.clone();
+        fit(&mut all.netblt, partner, role, all_chosen(&self.ours.all));
+        let engine = match self.way {
+            Way::Send => Protocol::Netblt.sender(&all),
+            Way::Receive => Protocol::Netblt.receiver(&all),
+        };
+        let free = !keeper.takes_stdin();
+        let observer =
+            Observer::new(self.ours.voice, self.way, None).listen(free && role == Role::Active);
+        Ok(Box::new(Guest {
+            voice: self.ours.voice,
+            way: self.way,
+            engine: engine.map_err(usage)?,
+            keeper,
+            observer,
+            endings: Rc::clone(&self.endings),
+        }))
+    }
+
+    /// The end of all sessions: the worst of theirs.
+    fn conclude(&self, interrupted: Option<i32>) -> Ending {
+        let mut endings = std::mem::take(&mut *self.endings.borrow_mut());
+        if endings.len() > 1 {
+            let bad = endings.iter().filter(|ending| ending.exit != Exit::Done).count();
+            let sessions: Vec<_> = endings
+                .iter()
+                .map(|ending| json!({"exit": ending.exit as u8, "message": ending.message}))
+                .collect();
+            let worst = endings.iter().map(|ending| ending.exit).max_by_key(|exit| *exit as u8);
+            let message = match bad {
+                0 => String::new(),
+                bad => format!("{bad} of {} sessions did not end well", endings.len()),
+            };
+            let fields = json!({"sessions": sessions});
+            return Ending { fields, ..Ending::early(worst.unwrap_or(Exit::Done), message) };
+        }
+        endings.pop().unwrap_or_else(|| match interrupted {
+            Some(signal) => {
+                Ending::early(Exit::Interrupted, format!("interrupted by signal {signal}"))
+            }
+            None => Ending::early(Exit::Done, "no session came"),
+        })
+    }
+}
+
+/// What `--plain`, `--secret-file` and the environment say, and the folder of the keys if they count.
+fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), String> {
+    if transfer.plain {
+        return Ok((Credentials::Plain, None));
+    }
+    if let Some(path) = &transfer.secret_file {
+        return Ok((Credentials::Secret(Secret::read(path)?), None));
+    }
+    if let Some(secret) = std::env::var_os(SECRET).filter(|secret| !secret.is_empty()) {
+        let secret = Secret::new(secret.as_encoded_bytes());
+        return Ok((Credentials::Secret(secret.map_err(|e| format!("{SECRET}: {e}"))?), None));
+    }
+    let keys = keychain::folder()?;
+    Ok((Credentials::Keys(keys.identity()?), Some(keys)))
+}
+
+fn all_chosen(all: &Everything) -> bool {
+    all.is_chosen("netblt.datagram")
+}
+
+/// What is known of the path goes into the configuration.
+fn fit(config: &mut Config, partner: &Partner, role: Role, chosen: bool) {
+    let most = u16::try_from(partner.packet_max / 4 * 4).unwrap_or(65_532);
+    config.max_datagram = if chosen { config.max_datagram.min(most) } else { most };
+    config.role = role;
+    // Nobody shall guess them.
+    config.id = endpoint::chance();
+    if role == Role::Active {
+        // Above the ports that somebody may have to wait at.
+        config.local_port = 0xC000 | (endpoint::chance() & 0x3FFF) as u16;
+    } else {
+        config.local_port = Config::default().foreign_port;
+    }
+}
+
+fn at_ip(host: &str) -> HostPort {
+    HostPort { host: host.to_owned(), port: 0 }
+}
+
+/// An error, and what to do about it.
+fn described(below: Below, error: &DialError) -> String {
+    match error {
+        DialError::Io(e) if below == Below::Ip && e.kind() == ErrorKind::PermissionDenied => {
+            format!("{e}: expected the right to make raw sockets (root or CAP_NET_RAW)")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Where a listener's partners come in.
+struct Desk<'s, 'a> {
+    session: &'s Session<'a>,
+    left: u64,
+}
+
+impl<'s> Reception<'s> for Desk<'s, '_> {
+    fn admit(&mut self, partner: &Partner) -> Result<Box<dyn Tenant + 's>, String> {
+        let (session, at) = (self.session, partner.address);
+        let voice = session.ours.voice;
+        if let (Some(keys), Some(key)) = (&session.keys, &partner.key)
+            && !keys.may_enter(key)?
+        {
+            let fingerprint = key.fingerprint();
+            voice.say(
+                Level::Error,
+                &format!("{at} is not let in, its key is {fingerprint}; to let it in: wst key trust {key}"),
+            );
+            let fields =
+                json!({"line": at.to_string(), "key": key.to_string(), "fingerprint": fingerprint});
+            voice.event("key-refused", fields);
+            return Err(format!(
+                "the listener does not know the key {fingerprint}; there: wst key trust {key}"
+            ));
+        }
+        let tenant = session.tenant(partner, Role::Passive).map_err(|ending| ending.message)?;
+        session.note(&format!("connected from {at}"));
+        session.opened(partner);
+        Ok(tenant)
+    }
+
+    fn goes_on(&mut self, under_way: usize) -> bool {
+        // None were wanted: for ever.
+        if self.session.sessions == 0 {
+            return true;
+        }
+        self.left = self.left.saturating_sub(1);
+        self.left > 0 || under_way > 0
+    }
+}
+
+/// One partner's engine, store and watch.
+struct Guest<'a> {
+    voice: &'a Voice,
+    way: Way,
+    engine: Box<dyn Engine>,
+    keeper: Keeper,
+    observer: Observer<'a>,
+    endings: Rc<RefCell<Vec<Ending>>>,
+}
+
+impl Tenant for Guest<'_> {
+    fn doors(&mut self) -> Doors<'_> {
+        Doors { engine: &mut *self.engine, store: self.keeper.store(), watch: &mut self.observer }
+    }
+
+    fn wake(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        wetstring_drive::Watch::wake(&self.observer)
+    }
+
+    fn over(&mut self, ended: &Ended) {
+        self.observer.finish();
+        let differs = matches!(
+            ended.outcome,
+            Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. })
+        );
+        if differs {
+            self.keeper.discard_partial();
+        }
+        let verdict =
+            Verdict { voice: self.voice, way: self.way, keeper: &self.keeper, unnamed: &[] };
+        verdict.tell_records(!differs);
+        let ending = verdict.conclude(ended, &self.observer);
+        self.endings.borrow_mut().push(ending);
+    }
+}

@@ -1,0 +1,156 @@
+//! What is said of a transfer at its end, and the code it ends with.
+
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::{Value, json};
+use wetstring_drive::Ended;
+use wetstring_drive::disk::{FileOutcome, FileRecord};
+use wetstring_proto::Outcome;
+
+use crate::exit::{self, Exit};
+use crate::transfer::{Ending, Keeper, Tally};
+use crate::voice::{Level, Voice};
+use crate::watch::{Observer, Way, stats_json};
+use crate::words::{self, escaped};
+
+/// A transfer that is over, as seen by the store.
+pub(crate) struct Verdict<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) way: Way,
+    pub(crate) keeper: &'a Keeper,
+    /// The name of a file whose name the protocol does not tell.
+    pub(crate) unnamed: &'a [u8],
+}
+
+impl Verdict<'_> {
+    /// What only the store knows: where files are, and which could not be read.
+    pub(crate) fn tell_records(&self, resumable: bool) {
+        for record in self.keeper.files() {
+            let nameless = record.wire_name.is_empty();
+            let name = escaped(if nameless { self.unnamed } else { &record.wire_name });
+            let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
+            match (&record.outcome, &path) {
+                (FileOutcome::Stored, Some(path)) => {
+                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
+                    let same = path.rsplit('/').next() == Some(name.as_str()) && rule.is_empty();
+                    let level = if same { Level::Detail } else { Level::Note };
+                    self.voice.say(level, &format!("{name}: stored as {path}{rule}"));
+                }
+                (FileOutcome::Partial, Some(path)) if self.way == Way::Receive => {
+                    let size = words::size(record.size);
+                    let advice = if resumable { "; send it again with --resume" } else { "" };
+                    let say = format!("{name}: {size} kept in {path}{advice}");
+                    self.voice.say(Level::Note, &say);
+                }
+                (FileOutcome::Skipped(why), _) => {
+                    self.voice.say(Level::Error, &format!("{name}: skipped: {why}"));
+                }
+                (FileOutcome::Refused(why), _) => {
+                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
+                    let say = format!("{name}: refused: {}{rule}", why.as_str());
+                    self.voice.say(Level::Detail, &say);
+                }
+                _ => {}
+            }
+            if record.changed {
+                self.voice.say(Level::Error, &format!("{name}: changed while it was sent"));
+            }
+        }
+    }
+
+    pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
+        let (exit, message) = self.verdict(ended, observer);
+        let files: Vec<Value> = self.keeper.files().iter().map(record_json).collect();
+        let fields = json!({
+            "files": files,
+            "unlisted": self.keeper.unlisted(),
+            "verified": observer.verified,
+            "unverified": observer.unverified,
+            "elapsed_s": ended.elapsed.as_secs_f64(),
+            "stats": stats_json(&ended.stats),
+        });
+        let records = self.keeper.files();
+        let unread = |record: &&FileRecord| matches!(record.outcome, FileOutcome::Skipped(_));
+        let sent = records.iter().filter(|record| record.outcome == FileOutcome::Sent);
+        Ending {
+            exit,
+            message,
+            fields,
+            tally: Box::new(Tally {
+                unread: records.iter().filter(unread).count(),
+                sent: sent.filter_map(|record| record.path.clone()).collect(),
+                completed: observer.completed,
+            }),
+        }
+    }
+
+    fn verdict(&self, ended: &Ended, observer: &Observer<'_>) -> (Exit, String) {
+        // A signal that came when all was done, such as the hang-up of a terminal, changes nothing.
+        if let Some(signal) = ended.interrupted.filter(|_| ended.outcome != Outcome::Done) {
+            return (Exit::Interrupted, format!("interrupted by signal {signal}"));
+        }
+        if let Some(limit) = observer.broken_limit.filter(|_| ended.outcome != Outcome::Done) {
+            return (Exit::Timeout, limit.to_owned());
+        }
+        let failure = match ended.outcome {
+            Outcome::Failed(failure) => failure,
+            Outcome::Done => return self.done(observer),
+        };
+        let exit = Exit::of(failure);
+        let mut message = failure.to_string();
+        let detail = match exit {
+            Exit::Store => self.keeper.last_error().map(str::to_owned),
+            Exit::Peer => observer.partner_said.clone(),
+            _ => ended.error.as_ref().map(ToString::to_string),
+        };
+        for more in [detail.as_deref().unwrap_or(""), exit::advice(failure)] {
+            if !more.is_empty() {
+                message = format!("{message}; {more}");
+            }
+        }
+        (exit, message)
+    }
+
+    /// The end of a transaction in good order, in which single files may be missing.
+    fn done(&self, observer: &Observer<'_>) -> (Exit, String) {
+        if let Some(status) = observer.completed.filter(|status| *status != 0) {
+            let say = format!("the command ended at the other end with status {status}");
+            return (Exit::Peer, say);
+        }
+        let records = self.keeper.files();
+        let whole = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent);
+        let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
+        let good = records.iter().filter(whole).count();
+        let missed = (records.len() - good) as u64;
+        if missed == 0 && observer.missed == 0 {
+            let none = good == 0 && self.way == Way::Receive;
+            return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
+        }
+        let missed = words::count(missed.max(observer.missed), "file");
+        let message = format!("{missed} skipped, refused or cancelled");
+        // A name that was refused before the store saw it has no record.
+        let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));
+        (if only_unread { Exit::Store } else { Exit::Skipped }, message)
+    }
+}
+
+fn record_json(record: &FileRecord) -> Value {
+    let (outcome, why) = match &record.outcome {
+        FileOutcome::Stored => ("stored", None),
+        FileOutcome::Sent => ("sent", None),
+        FileOutcome::Refused(why) => ("refused", Some(why.as_str().to_owned())),
+        FileOutcome::Skipped(why) => ("skipped", Some(why.clone())),
+        _ => ("partial", None),
+    };
+    json!({
+        "name": escaped(&record.wire_name),
+        "path": record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        "size": record.size,
+        "resumed_from": record.resumed_from,
+        "outcome": outcome,
+        "why": why,
+        "name_rule": record.name_rule.map(|rule| rule.to_string()),
+        "verified": record.verified,
+        "changed": record.changed,
+    })
+}

@@ -1,0 +1,160 @@
+//! Which bytes of a file are here, where it comes in any order: the block map.
+//!
+//! It stands beside the data as text, in the extended attribute `user.wetstring.held` of the `.part`:
+//! `0-65536,131072-196608`. A map that would be too long loses its shortest pieces: bytes that are
+//! here are then sent again, but none is ever claimed that is not.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Bytes of the longest map on the disk. Most file systems keep attributes of a file in one block.
+const MAP_MAX: usize = 3000;
+
+/// Pieces of a file: from, to. They neither overlap nor touch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Pieces {
+    spans: BTreeMap<u64, u64>,
+}
+
+impl Pieces {
+    /// The first `len` bytes.
+    pub(super) fn prefix_of(len: u64) -> Self {
+        let mut pieces = Self::default();
+        pieces.add(0, len);
+        pieces
+    }
+
+    /// These bytes are here.
+    pub(super) fn add(&mut self, mut from: u64, mut to: u64) {
+        if from >= to {
+            return;
+        }
+        // Whatever touches it becomes one with it.
+        while let Some((&start, &end)) = self.spans.range(..=to).next_back() {
+            if end < from {
+                break;
+            }
+            self.spans.remove(&start);
+            (from, to) = (from.min(start), to.max(end));
+        }
+        self.spans.insert(from, to);
+    }
+
+    /// The next piece at or behind `from`, cut at it; both equal if there is none.
+    pub(super) fn next(&self, from: u64) -> (u64, u64) {
+        let covers = self.spans.range(..=from).next_back().filter(|(_, to)| **to > from);
+        if let Some((_, &to)) = covers {
+            return (from, to);
+        }
+        self.spans.range(from..).next().map_or((from, from), |(&from, &to)| (from, to))
+    }
+
+    /// How many bytes are here without a hole, from the beginning on.
+    pub(super) fn prefix(&self) -> u64 {
+        self.spans.get(&0).copied().unwrap_or(0)
+    }
+
+    /// How many bytes are here.
+    pub(super) fn total(&self) -> u64 {
+        self.spans.iter().map(|(from, to)| to - from).sum()
+    }
+
+    /// The end of the last piece.
+    pub(super) fn end(&self) -> u64 {
+        self.spans.last_key_value().map_or(0, |(_, to)| *to)
+    }
+
+    /// The map as text, of the longest pieces if not all of them fit.
+    pub(super) fn text(&self) -> String {
+        let mut longest: Vec<(u64, u64)> =
+            self.spans.iter().map(|(from, to)| (*from, *to)).collect();
+        longest.sort_by_key(|(from, to)| (std::cmp::Reverse(to - from), *from));
+        let (mut kept, mut len) = (Vec::new(), 0);
+        for (from, to) in longest {
+            let mut text = String::new();
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{from}-{to}");
+            len += text.len() + 1;
+            if len > MAP_MAX {
+                break;
+            }
+            kept.push((from, text));
+        }
+        kept.sort();
+        kept.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
+    }
+
+    /// Reads a map; what makes no sense is left out. No piece goes beyond `len`.
+    pub(super) fn parse(text: &str, len: u64) -> Self {
+        let mut pieces = Self::default();
+        for span in text.split(',') {
+            let numbers = span.split_once('-');
+            let numbers =
+                numbers.and_then(|(a, b)| Some((a.parse().ok()?, b.parse::<u64>().ok()?)));
+            if let Some((from, to)) = numbers {
+                pieces.add(from, to.min(len));
+            }
+        }
+        pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_a_list_of_bytes() {
+        let mut seed = 3_u64;
+        let mut draw = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        for _ in 0..300 {
+            let (mut pieces, mut bytes) = (Pieces::default(), [false; 100]);
+            for _ in 0..draw(20) {
+                let from = draw(100);
+                let to = (from + draw(15)).min(100);
+                pieces.add(from, to);
+                bytes[from as usize..to as usize].fill(true);
+            }
+            let count = bytes.iter().filter(|here| **here).count() as u64;
+            assert_eq!(pieces.total(), count);
+            let prefix = bytes.iter().position(|here| !here).unwrap_or(100) as u64;
+            assert_eq!(pieces.prefix(), prefix);
+            assert_eq!(
+                pieces.end(),
+                bytes.iter().rposition(|here| *here).map_or(0, |at| at as u64 + 1)
+            );
+            for from in 0..100_usize {
+                let begin = (from..100).find(|at| bytes[*at]);
+                let end = begin.map(|begin| (begin..100).find(|at| !bytes[*at]).unwrap_or(100));
+                let expected = begin.zip(end).unwrap_or((from, from));
+                assert_eq!(pieces.next(from as u64), (expected.0 as u64, expected.1 as u64));
+            }
+            assert_eq!(Pieces::parse(&pieces.text(), 100), pieces);
+        }
+    }
+
+    #[test]
+    fn a_long_map_keeps_the_longest_pieces() {
+        let mut pieces = Pieces::default();
+        for index in 0..10_000_u64 {
+            pieces.add(index * 100_000, index * 100_000 + 1 + index % 50_000);
+        }
+        let text = pieces.text();
+        assert!(text.len() <= MAP_MAX && text.len() > MAP_MAX / 2);
+        let kept = Pieces::parse(&text, u64::MAX);
+        for (from, to) in &kept.spans {
+            assert_eq!(pieces.next(*from), (*from, *to), "nothing is claimed that is not here");
+        }
+        assert!(kept.spans.iter().all(|(from, to)| to - from > 9000));
+    }
+
+    #[test]
+    fn nonsense_is_left_out() {
+        let pieces = Pieces::parse("5-3,x-9,10-20,,15-18446744073709551615,-1", 40);
+        assert_eq!(pieces.next(0), (10, 40));
+        assert_eq!(Pieces::parse("", 10), Pieces::default());
+    }
+}
