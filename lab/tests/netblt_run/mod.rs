@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use wetstring_lab::random::Random;
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::{
-    Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Stats, Status, Store,
+    Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Stats, Status, Store, Trace,
+    TraceEvent,
 };
 
 /// A path, the same in both directions.
@@ -70,6 +71,19 @@ impl Path {
 /// Bytes that IP and UDP add.
 pub(crate) const OVERHEAD: u64 = 28;
 
+/// Prints what an engine does, if `WETSTRING_TRACE` is set.
+struct Shown(bool, usize);
+
+impl Trace for Shown {
+    fn record(&mut self, at: Instant, event: &TraceEvent<'_>) {
+        println!("{at} {} {event}", ["A", "B"][self.1]);
+    }
+
+    fn enabled(&self) -> bool {
+        self.0
+    }
+}
+
 /// A direction of the path.
 struct Way {
     path: Path,
@@ -83,6 +97,7 @@ struct Way {
     /// Queueing delay: the longest, and the sum with the count, since the measurement began.
     pub(crate) waited: (u64, u64, u64),
     dropped: u64,
+    back: bool,
 }
 
 impl Way {
@@ -97,6 +112,7 @@ impl Way {
             doomed: path.doomed.iter().filter(|d| d.0 == from_a).map(|d| (d.1, d.2)).collect(),
             waited: (0, 0, 0),
             dropped: 0,
+            back: !from_a,
         }
     }
 
@@ -149,6 +165,10 @@ impl Way {
 pub(crate) struct Side<'a> {
     pub(crate) engine: &'a mut dyn Engine,
     pub(crate) store: &'a mut dyn Store,
+}
+
+fn shown() -> bool {
+    std::env::var_os("WETSTRING_TRACE").is_some()
 }
 
 /// What became of a side.
@@ -222,7 +242,7 @@ pub(crate) struct Plan {
 }
 
 fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Way, storm: &mut u64) {
-    let mut trace = NoTrace;
+    let mut trace = Shown(shown(), usize::from(way.back));
     loop {
         let mut moved = false;
         let mut cx = Cx { now, trace: &mut trace };
@@ -320,7 +340,8 @@ impl Run<'_, '_> {
             while !lost && self.storm <= STORM {
                 let side = &mut self.sides[to];
                 let over = matches!(side.engine.status(), Status::Over(_));
-                let mut cx = Cx { now: at, trace: &mut NoTrace };
+                let mut trace = Shown(shown(), to);
+                let mut cx = Cx { now: at, trace: &mut trace };
                 if over || side.engine.receive(&mut cx, &bytes) > 0 {
                     break;
                 }

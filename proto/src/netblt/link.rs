@@ -68,11 +68,11 @@ impl core::fmt::Write for Text {
 pub(crate) enum Short {
     Abort,
     Refused,
+    QuitAck,
+    Done,
     Response,
     Open,
     Quit,
-    QuitAck,
-    Done,
     NullAck,
     KeepAlive,
 }
@@ -81,11 +81,11 @@ pub(crate) enum Short {
 pub(crate) const SHORTS: [Short; 9] = [
     Short::Abort,
     Short::Refused,
+    Short::QuitAck,
+    Short::Done,
     Short::Response,
     Short::Open,
     Short::Quit,
-    Short::QuitAck,
-    Short::Done,
     Short::NullAck,
     Short::KeepAlive,
 ];
@@ -159,9 +159,16 @@ pub(crate) struct Link {
     pub(crate) peer_death_s: u16,
     /// The timer of OPEN and QUIT, and how often it may still run out.
     pub(crate) again_at: Option<Instant>,
+    again_every: Duration,
     pub(crate) tries: u8,
     pub(crate) waits: Waits,
+    /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long under way
+    /// opens nothing.
+    recent: [(u16, u32); RECENT],
 }
+
+/// How many connections are remembered.
+const RECENT: usize = 16;
 
 impl Link {
     pub(crate) fn new(config: Config) -> Self {
@@ -188,8 +195,10 @@ impl Link {
             spoke: Instant::ZERO,
             peer_death_s: 0,
             again_at: None,
+            again_every: Duration::ZERO,
             tries: 0,
             waits: Waits::default(),
+            recent: [(0, 0); RECENT],
             config,
         }
     }
@@ -353,7 +362,18 @@ impl Link {
     pub(crate) fn repeat(&mut self, now: Instant, short: Short, every: Duration) {
         self.say(short);
         self.again_at = Some(now + every);
+        self.again_every = every;
         self.tries = self.config.open_tries.max(1);
+        if every < self.open_timeout() / 2 {
+            // Where the path is known the first ones follow quickly, and do not count.
+            self.tries = self.tries.saturating_add(4);
+        }
+    }
+
+    /// When it is repeated next: ever later, until an interval is what a person has said.
+    pub(crate) fn repeat_again(&mut self, now: Instant) {
+        self.again_every = (self.again_every * 2).min(self.open_timeout());
+        self.again_at = Some(now + self.again_every);
     }
 
     /// The next port and unique ID of an active end.
@@ -364,6 +384,16 @@ impl Link {
         self.ports = Ports { local, foreign: self.config.foreign_port };
         self.opened = self.opened.wrapping_add(1);
         self.heard = None;
+    }
+
+    /// Whether an OPEN from this port with this ID opened a connection before; if not, it does now.
+    pub(crate) fn is_repeated(&mut self, port: u16, id: u32) -> bool {
+        if self.recent.contains(&(port, id)) {
+            return true;
+        }
+        self.recent.rotate_right(1);
+        self.recent[0] = (port, id);
+        false
     }
 
     // ---- the end ----

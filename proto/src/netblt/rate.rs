@@ -75,12 +75,18 @@ pub(crate) struct Path {
     var: u64,
     look: Option<Look>,
     last_arrival: u64,
+    /// When the last offer was made.
+    decided: u64,
     /// Milliseconds from burst to burst, now.
     interval_ms: u64,
     /// First and last of the first burst: (index, time).
     train: Option<[(u64, u64); 2]>,
+    /// Packets of the first burst.
+    first_burst: u64,
     /// An offer has been made.
     begun: bool,
+    /// An offer has been judged.
+    judged: bool,
 }
 
 /// `a` times `b` parts.
@@ -101,7 +107,7 @@ fn mpps(packets: u64, ns: u64) -> u64 {
     u64::try_from(rate).unwrap_or(FASTEST).min(FASTEST)
 }
 
-/// Burst values for a rate, never above it: the shortest interval that comes within a hundredth.
+/// Burst values for a rate, never above it: the shortest interval that comes close.
 pub(crate) fn burst_values(rate: u64) -> (u16, u16) {
     let mut best = (1, (1_000_000_u64.div_ceil(rate.max(1))).clamp(1, 0xFFFF));
     let mut best_rate = 1_000_000 / best.1;
@@ -111,7 +117,7 @@ pub(crate) fn burst_values(rate: u64) -> (u16, u16) {
         if burst > 0 && reached > best_rate {
             (best, best_rate) = ((burst, interval), reached);
         }
-        if best_rate + rate / 128 >= rate {
+        if best_rate + rate / 64 >= rate {
             break;
         }
     }
@@ -143,9 +149,12 @@ impl Path {
             var: 0,
             look: None,
             last_arrival: 0,
+            decided: 0,
             interval_ms: u64::from(first.1),
             train: None,
+            first_burst: u64::from(first.0),
             begun: false,
+            judged: false,
         }
     }
 
@@ -156,7 +165,8 @@ impl Path {
         (self.base, self.base_since) = (known.base, known.base_since);
         (self.srtt, self.var, self.loss) = (known.srtt, known.var, known.loss);
         if known.begun {
-            (self.capacity, self.offered, self.begun) = (known.capacity, known.offered, true);
+            (self.capacity, self.offered) = (known.capacity, known.offered);
+            (self.begun, self.judged) = (true, known.judged);
         }
     }
 
@@ -178,6 +188,11 @@ impl Path {
     /// Whether anything is known of the bottleneck.
     pub(crate) fn is_known(&self) -> bool {
         self.begun || self.train_rate().is_some()
+    }
+
+    /// Whether the sender follows an offer of ours.
+    pub(crate) fn is_offered(&self) -> bool {
+        self.look.is_some() || self.judged
     }
 
     /// What the path seems to carry, as far as is known, in thousandths of packets per second.
@@ -219,10 +234,19 @@ impl Path {
         if self.begun {
             return;
         }
-        match (&mut self.train, place) {
-            (Some(train), Some(place)) if place > train[1].0 => train[1] = (place, now),
-            (None, Some(place)) => self.train = Some([(place, now); 2]),
-            _ => {}
+        let Some(place) = place else { return };
+        match &mut self.train {
+            // Behind the first burst, or after a silence in it, is no spread.
+            Some([first, last]) if place > last.0 && place < self.first_burst => {
+                let spacing = (last.1 - first.1) / (last.0 - first.0).max(1);
+                if last.0 - first.0 < 7 || now - last.1 <= 8 * spacing + 1_000_000 {
+                    *last = (place, now);
+                } else {
+                    self.first_burst = 0;
+                }
+            }
+            Some(_) => {}
+            None => self.train = Some([(place, now); 2]),
         }
     }
 
@@ -246,9 +270,10 @@ impl Path {
     }
 
     fn offer(&mut self, rate: u64) -> (u16, u16) {
-        self.offered = rate.clamp(SLOWEST, self.ceiling.max(SLOWEST));
+        let values = burst_values(rate.clamp(SLOWEST, self.ceiling.max(SLOWEST)));
+        self.offered = rate_of(values).max(SLOWEST);
         self.look = None;
-        let values = burst_values(self.offered);
+        self.decided = self.last_arrival;
         self.interval_ms = u64::from(values.1);
         values
     }
@@ -265,7 +290,7 @@ impl Path {
     fn queue_allowed(&self) -> u64 {
         let base = self.base[0].min(self.base[1]);
         let packet = 1_000_000_000_000 / self.offered.max(1);
-        (base / 16).max(SHORT_QUEUE).max(2_500_000 * self.interval_ms).max(4 * packet)
+        (base / 16).max(SHORT_QUEUE).max(1_500_000 * self.interval_ms).max(4 * packet)
     }
 
     /// Judges what has arrived under the last offer, if that is enough, and makes another.
@@ -276,22 +301,23 @@ impl Path {
         // Where nearly nothing arrives it is judged all the same.
         let enough = look.arrived >= FEWEST_PACKETS || time > 8 * least;
         let rtt = look.rtt.filter(|_| time >= least && enough)?;
+        self.judged = true;
         let base = self.base[0].min(self.base[1]);
         let queue = rtt.saturating_sub(base);
         let came = mpps(look.arrived, time);
         let lost = share(look.went.saturating_sub(look.fresh), look.went.max(1)).min(ONE);
-        let next = self.decide(queue, came, lost, look.went, time);
+        let horizon = look.last.saturating_sub(self.decided).max(time) + self.srtt;
+        let next = self.decide(queue, came, lost, look.went, horizon);
         Some(self.offer(next))
     }
 
     /// What to offer after this queue, this rate of arrivals and this loss.
-    fn decide(&mut self, queue: u64, came: u64, lost: u64, packets: u64, time: u64) -> u64 {
+    fn decide(&mut self, queue: u64, came: u64, lost: u64, packets: u64, horizon: u64) -> u64 {
         let sent = self.offered;
         let allowed = self.queue_allowed();
         // What would have to be sent for that to arrive.
         let carried = share(came, (ONE - self.loss).max(ONE / 4));
-        let horizon = (self.srtt + time).max(1);
-        let step = share(allowed, 2 * horizon).clamp(ONE / 100, ONE / 4);
+        let step = share(allowed, horizon.max(1)).clamp(ONE / 100, ONE / 4);
         let losing = lost > self.loss + self.doubt(packets);
         if queue <= allowed {
             self.stuck = 0;
@@ -316,10 +342,22 @@ impl Path {
             self.rooms = 0;
             return sent;
         }
-        let step = (step << self.rooms.min(4)).min(ONE / 2);
+        self.grow(carried, step)
+    }
+
+    /// There is room: more is offered, the more the longer there has been.
+    fn grow(&mut self, carried: u64, step: u64) -> u64 {
+        let sent = self.offered;
+        let known = self.capacity.unwrap_or(carried).max(carried);
+        self.capacity = Some(known);
+        if sent > known + known / 32 && carried <= known {
+            // More is sent than arrives: it is full, and the queue has begun to grow.
+            self.rooms = 0;
+            return known - known / 64;
+        }
+        let step = (step.min(ONE / 16) << self.rooms.min(4)).min(ONE / 2);
         self.rooms += 1;
-        let from =
-            self.capacity.filter(|capacity| *capacity > sent && self.rooms == 1).unwrap_or(sent);
+        let from = if self.rooms == 1 { known.max(sent) } else { sent };
         from + part(from, step)
     }
 
@@ -348,33 +386,35 @@ impl Path {
     fn consider_loss(&mut self, losing: bool, lost: u64, came: u64, carried: u64) -> Option<u64> {
         let sent = self.offered;
         match core::mem::take(&mut self.handling) {
-            Loss::Testing { sent: before, came: then, loss } => {
-                if came >= part(then, ONE * 93 / 100) {
-                    // Less was sent and as much arrived: what was lost had found no room.
-                    self.capacity = Some(carried);
-                    self.handling = Loss::Careful(8);
-                    return Some(carried);
+            Loss::Testing { came: then, .. } if !losing => {
+                // Less was sent and nothing more was lost: what was lost had found no room.
+                if came > then {
+                    // And more arrives: what was lost was lost by chance.
+                    return Some(part(sent, ONE * 110 / 100));
                 }
-                self.loss = loss.max(lost);
+                let room = share(then, ONE - self.loss.min(ONE / 2));
+                self.capacity = Some(room);
+                self.handling = Loss::Careful(4);
+                return Some(room - room / 32);
+            }
+            Loss::Testing { came: then, .. } if came >= part(then, ONE * 93 / 100) => {
+                // As much arrives of less: there is no room for that either.
+                self.capacity = Some(carried);
+                self.handling = Loss::Testing { sent, came, loss: lost };
+                return Some(part(carried.min(sent), ONE * 85 / 100));
+            }
+            Loss::Testing { sent: before, loss, .. } => {
+                // Less arrives of less, and as much of it is lost: it is not for want of room.
+                self.loss = lost.min(loss);
                 return Some(before);
             }
-            Loss::Careful(left) if left > 0 => {
-                if losing {
-                    // It was not for want of room.
-                    self.loss = lost;
-                } else {
-                    self.handling = Loss::Careful(left - 1);
-                }
+            Loss::Careful(left) if left > 0 && !losing => {
+                self.handling = Loss::Careful(left - 1);
                 self.rooms = 0;
                 return Some(sent);
             }
             _ if losing => {
                 self.rooms = 0;
-                let near = self.capacity.is_some_and(|known| carried.abs_diff(known) < known / 16);
-                if near {
-                    self.handling = Loss::Careful(8);
-                    return Some(carried - carried / 64);
-                }
                 self.handling = Loss::Testing { sent, came, loss: lost };
                 return Some(part(sent, ONE * 85 / 100));
             }

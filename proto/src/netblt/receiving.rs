@@ -154,6 +154,8 @@ pub(super) struct Core {
     control_left: Option<Instant>,
     control_again: Option<Instant>,
     backoff: u32,
+    /// When the control timer ran out last.
+    timed_out: Option<Instant>,
     /// The packet that is lent is a CONTROL.
     lent_control: bool,
 }
@@ -194,6 +196,7 @@ impl Core {
             control_left: None,
             control_again: None,
             backoff: 0,
+            timed_out: None,
             lent_control: false,
         }
     }
@@ -290,7 +293,8 @@ impl Core {
         let turned = Ports { local: ports.foreign, foreign: ports.local };
         if self.link.is_open() && turned == self.link.ports && self.offer.ports == turned {
             match (self.stage, terms.id == self.offer.id) {
-                (_, false) => self.link.say(Short::Abort),
+                // To ABORT, as RFC 998 has it, would let anybody end what others have begun.
+                (_, false) => self.link.reply(Short::Refused, ports, b"these ports are in use"),
                 (Stage::Moving | Stage::Checking | Stage::Leaving, true) => {
                     self.link.say(Short::Response);
                 }
@@ -306,12 +310,21 @@ impl Core {
             // Our REFUSED was lost.
             return self.link.say(Short::Refused);
         }
+        if self.stage == Stage::Quitting {
+            // It goes on: so it has our QUIT.
+            self.quit_answered(cx);
+        }
         match (self.stage, self.link.ending) {
             (Stage::Waiting | Stage::Leaving, Ending::No) => {}
+            // The store has to close the file first; the sender asks again.
+            (Stage::Checking, Ending::No) => return,
             (_, Ending::Linger { .. }) if said.end => {
                 return self.link.reply(Short::Refused, ports, b"wst1 end");
             }
             _ => return self.link.reply(Short::Refused, ports, b"busy with another file"),
+        }
+        if self.link.is_repeated(ports.local, terms.id) {
+            return;
         }
         if self.stage == Stage::Leaving {
             // It goes on: so it has our last OK.
@@ -336,11 +349,7 @@ impl Core {
 
     /// A sender answers our OPEN (active).
     fn answered(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, terms: &Terms<'_>) {
-        if terms.id != self.link.id {
-            self.link.say(Short::Abort);
-            return;
-        }
-        if self.stage != Stage::Opening {
+        if terms.id != self.link.id || self.stage != Stage::Opening {
             return;
         }
         let ours = self.terms();
@@ -487,7 +496,7 @@ impl Core {
         if self.link.tries > 0 {
             self.link.say(short);
             self.link.stats.retransmissions += 1;
-            self.link.again_at = Some(cx.now + self.repeat_after());
+            self.link.repeat_again(cx.now);
             return;
         }
         self.link.again_at = None;

@@ -252,8 +252,11 @@ impl Core {
         let same = ports.local == self.link.ports.foreign && self.link.is_open();
         if same && self.stage == Stage::Moving {
             // Our RESPONSE was lost, or somebody opens a second connection on the same ports.
-            self.link.say(if terms.id == self.link.id { Short::Response } else { Short::Abort });
-            return;
+            if terms.id == self.link.id {
+                return self.link.say(Short::Response);
+            }
+            // To ABORT, as RFC 998 has it, would let anybody end what others have begun.
+            return self.link.reply(Short::Refused, ports, b"these ports are in use");
         }
         let said = Said::parse(terms.client);
         if terms.write {
@@ -273,6 +276,9 @@ impl Core {
         if lowest == 0 || terms.burst_size == 0 || terms.outstanding == 0 {
             return self.link.reply(Short::Refused, ports, b"expected sizes above zero");
         }
+        if self.link.is_repeated(ports.local, terms.id) {
+            return;
+        }
         self.link.ports = Ports { local: ports.foreign, foreign: ports.local };
         self.link.id = terms.id;
         self.link.opened = self.link.opened.wrapping_add(1);
@@ -287,12 +293,7 @@ impl Core {
 
     /// The receiver answers our OPEN.
     fn answered(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, terms: &Terms<'_>) {
-        if terms.id != self.link.id {
-            // Of another connection (RFC 998): it is told that there is none.
-            self.link.say(Short::Abort);
-            return;
-        }
-        if self.stage != Stage::Opening {
+        if terms.id != self.link.id || self.stage != Stage::Opening {
             return;
         }
         let said = Said::parse(terms.client);
@@ -316,8 +317,13 @@ impl Core {
         let ours = self.terms();
         let agreed = &mut self.link.agreed;
         agreed.packet = theirs.packet_size.min(ours.packet_size);
-        let most = u32::from(agreed.packet).saturating_mul(0xFFFF);
-        agreed.buffer = theirs.buffer_size.min(ours.buffer_size).min(most);
+        agreed.buffer = theirs.buffer_size.min(ours.buffer_size);
+        if self.link.config.role == Role::Passive {
+            // Neither ring has room for more packets in a buffer, however small they are.
+            let packets = theirs.buffer_size.div_ceil(u32::from(theirs.packet_size).max(1));
+            let packets = packets.min(self.link.config.shape().packets);
+            agreed.buffer = agreed.buffer.min(u32::from(agreed.packet).saturating_mul(packets));
+        }
         agreed.outstanding = theirs.outstanding.min(ours.outstanding);
         // RESPONSE decides (docs/decisions/050): what the receiver says here, or what we answer.
         agreed.checksum = theirs.checksum;
@@ -492,7 +498,7 @@ impl Core {
         if self.link.tries > 0 {
             self.link.say(short);
             self.link.stats.retransmissions += 1;
-            self.link.again_at = Some(cx.now + self.repeat_after());
+            self.link.repeat_again(cx.now);
             return;
         }
         self.link.again_at = None;

@@ -21,7 +21,9 @@ impl Core {
         let Some(rtt) = self.path.round_trip() else { return FIRST_TIMER };
         let interval = Duration::from_millis(u64::from(self.burst.1));
         let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
-        timer.min(Duration::from_secs(60))
+        // Several fit into the other end's patience.
+        let patience = Duration::from_millis(u64::from(self.link.config.death_s) * 1000 / 6);
+        timer.min(patience.max(FIRST_TIMER))
     }
 
     /// When CONTROL leaves next, if it does.
@@ -63,9 +65,13 @@ impl Core {
         }
         // Then the new ones, and before them as many of the old as there is room for.
         let from = self.redundant(mem, position, first_unsent, at);
+        // New ones take half of a packet, so that each stands in two at least where there are many.
+        let mut end = mem.out.len();
         for position in from..self.messages.len() {
             let Some(entry) = self.messages.entry(mem.messages, position) else { break };
-            let end = mem.out.len();
+            if position == first_unsent {
+                end = end.min(at + half);
+            }
             if !self.put_message(mem, &entry, &mut at, end) {
                 break;
             }
@@ -82,7 +88,7 @@ impl Core {
             Packet { ports: self.link.ports, body: Body::Control(b"") }.letter();
         self.lent_control = true;
         self.control_left = Some(cx.now);
-        self.control_again = Some(cx.now + timer * (1 << self.backoff.min(4)));
+        self.control_again = Some(cx.now + timer * (1 << (self.backoff / 2)));
     }
 
     /// The position of the first message to repeat before the new ones.
@@ -94,10 +100,16 @@ impl Core {
         used: usize,
     ) -> usize {
         let mut room = mem.out.len().saturating_sub(used);
+        let mut fresh = 0;
         for position in first_unsent..self.messages.len() {
             let Some(entry) = self.messages.entry(mem.messages, position) else { break };
-            room = room.saturating_sub(self.message_len(mem, &entry));
+            fresh += self.message_len(mem, &entry);
+            if fresh >= mem.out.len() / 2 {
+                fresh = mem.out.len() / 2;
+                break;
+            }
         }
+        room = room.saturating_sub(fresh);
         let mut from = first_unsent;
         while from > low {
             let Some(entry) = self.messages.entry(mem.messages, from - 1) else { break };
@@ -182,9 +194,12 @@ impl Core {
             }
         }
         if let Some(first) = newest {
-            self.link.progress = cx.now;
             self.backoff = 0;
-            self.path.answered(cx.now, cx.now.since(first));
+            // What was said again because nothing came back tells nothing of the round trip.
+            let repeated = self.timed_out.is_some_and(|at| first <= at);
+            if !repeated || self.path.round_trip().is_none() {
+                self.path.answered(cx.now, cx.now.since(first));
+            }
             let left = self.control_left.unwrap_or(cx.now);
             self.control_again =
                 (self.messages.len() > 0).then(|| (left + self.control_timer()).max(cx.now));
@@ -200,7 +215,8 @@ impl Core {
             self.control_again = None;
         } else if self.messages.unsent < self.messages.len() && self.link.lent == 0 {
             self.timeout(cx, "acknowledgement", u64::from(self.messages.next_sequence()));
-            self.backoff = (self.backoff + 1).min(4);
+            self.backoff = (self.backoff + 1).min(6);
+            self.timed_out = Some(cx.now);
         }
     }
 

@@ -363,6 +363,8 @@ impl Core {
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
         let time = rtt * 2 + self.path.variance() * 2 + Duration::from_millis(40);
         let flying = u128::from(self.path.expected()) * time.as_nanos() / 1_000_000_000_000;
-        u64::try_from(flying).unwrap_or(u64::MAX) / packets + 3
+        let flying = u64::try_from(flying).unwrap_or(u64::MAX) / packets;
+        // Until a measured rate is in force the sender goes by the first burst values.
+        if self.path.is_offered() { flying + 3 } else { (flying / 2).max(1) }
     }
 }

@@ -169,8 +169,10 @@ impl Core {
         let passive = self.link.config.role == Role::Passive;
         let agreed = &mut self.link.agreed;
         agreed.packet = offer.packet.min(ours.packet_size);
-        // The ring holds so many packets; a passive end may lower the buffer.
-        let most = u64::from(self.link.config.shape().packets) * u64::from(agreed.packet);
+        // Neither ring has room for more packets in a buffer, however small they are.
+        let packets = offer.buffer.div_ceil(u32::from(offer.packet));
+        let packets = packets.min(self.link.config.shape().packets);
+        let most = u64::from(packets) * u64::from(agreed.packet);
         let lowered = u64::from(offer.buffer.min(ours.buffer_size)).min(most) as u32;
         agreed.buffer = if passive { lowered } else { offer.buffer };
         agreed.checksum = if passive { offer.checksum || ours.checksum } else { offer.checksum };

@@ -41,7 +41,10 @@ impl Core {
             if !self.seen.came(mem.seen, sequence) {
                 continue;
             }
-            self.link.progress = cx.now;
+            if !matches!(message, Message::Resend { .. }) {
+                // To ask for the same for ever is none.
+                self.link.progress = cx.now;
+            }
             match message {
                 Message::Go { buffer } => self.go(mem, buffer),
                 Message::Resend { buffer, packets } => self.resend(mem, buffer, packets),

@@ -178,7 +178,9 @@ impl Core {
             self.link.note(Note::Done { size, verified });
         }
         if self.link.config.role == Role::Passive {
-            self.link.heard = None;
+            // The next OPEN is awaited no longer than any other packet.
+            self.link.heard = Some(cx.now);
+            self.link.progress = cx.now;
             self.link.ports = Ports::default();
         }
         if self.stop {
@@ -244,7 +246,8 @@ impl Core {
             // What it has is not what we have.
             self.file.resume = false;
         } else {
-            self.link.heard = None;
+            self.link.heard = Some(cx.now);
+            self.link.progress = cx.now;
             self.link.ports = Ports::default();
         }
         self.offer(cx);
