@@ -10,9 +10,11 @@
 //! * `wst` and another program: from the file's first packet to its last acknowledgement, as `wst`
 //!   counts it;
 //! * X, Y and ZMODEM on pipes: the same difference, for lrzsz and for us alike;
+//! * UDP: each program's own time of the file; `iperf3`, what its receiver got;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row says so.
 
+mod netblt;
 mod plain;
 mod run;
 mod tables;
@@ -36,7 +38,7 @@ pub(crate) struct Bench {
 }
 
 const USAGE: &str =
-    "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, wire, memory)";
+    "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

@@ -31,6 +31,11 @@ impl Program {
         command.spawn().map(Self).map_err(|e| format!("{what}: {e}"))
     }
 
+    /// Its output, once.
+    pub(super) fn output(&mut self) -> Result<ChildStdout, String> {
+        self.0.stdout.take().ok_or_else(|| "expected its output".to_owned())
+    }
+
     /// Waits for a good end.
     pub(super) fn end(&mut self, what: &str) -> Result<(), String> {
         let until = Instant::now() + LIMIT;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
-use super::{Bench, plain, xyz};
+use super::{Bench, netblt, plain, xyz};
 
 #[path = "../../../cli/tests/peers/material.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -53,6 +53,9 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     }
     if wanted("xyz") {
         xyz::all(bench, &random)?;
+    }
+    if wanted("netblt") {
+        netblt::all(bench, &random)?;
     }
     if wanted("wire") {
         wire(bench, &random)?;
