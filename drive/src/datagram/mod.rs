@@ -12,8 +12,8 @@
 //! * [`endpoint`] is the socket: batches, segmentation offload, never fragments (quinn-udp);
 //! * [`keys`] are the files: this host's key pair, known hosts, keys that may come in;
 //! * [`secure`] is the session: handshake, cookie, replay window, explicit nonces;
-//! * [`host`] turns the engines of all partners: [`dial`](host::dial) has one, a
-//!   [`listen`](host::listen)er several, each within its [`limits`].
+//! * [`host`] turns the engines of all partners: [`dial`] has one, a
+//!   [`listen`]er several, each within its [`limits`].
 //!
 //! Why: `docs/decisions/055` to `057`.
 

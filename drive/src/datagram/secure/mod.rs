@@ -12,7 +12,7 @@
 //! With key pairs the pattern is XX: either end learns the other's key, encrypted, and asks its files
 //! about it. With a shared secret it is NNpsk0: a packet of somebody without the secret is not even
 //! answered. Every datagram has its nonce in the open, 64 bits that never repeat under one key; a
-//! [window](replay) lets each in once. Nonces with the highest bit are for words of the session
+//! [window](Window) lets each in once. Nonces with the highest bit are for words of the session
 //! itself, such as its end.
 //!
 //! Every length on the way is tried by the handshake itself: `Init` and `Reply` have the length that
