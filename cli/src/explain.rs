@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use wetstring_lab::explain::{Account, Advice, Change, Ends, NoAdvice, Part, RateSource, Trial};
+use wetstring_lab::explain::{
+    Account, Advice, BadTrace, Change, Ends, NoAdvice, Part, RateSource, Trial,
+};
 
 use crate::exit::Exit;
 use crate::transfer::Ending;
@@ -62,10 +64,18 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Says why there is no account of a transfer that has just ended.
+pub(crate) fn without_account(voice: &Voice, bad: &BadTrace) {
+    if voice.has_json() {
+        voice.event("explained", json!({"no_account": bad.to_string()}));
+    }
+    voice.say(Level::Error, &format!("wst: nothing to explain: {bad}"));
+}
+
 /// Says where the time of a transfer went that has just ended. `lines` is its trace.
 pub(crate) fn tell<'a>(voice: &Voice, lines: impl Iterator<Item = &'a str>) {
     match Account::read(lines, None) {
-        Err(bad) => voice.say(Level::Error, &format!("wst: nothing to explain: {bad}")),
+        Err(bad) => without_account(voice, &bad),
         Ok(account) => {
             let advice = advise(&account);
             if voice.has_json() {
@@ -117,6 +127,8 @@ fn fields(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Value
         RateSource::Given => "given",
         RateSource::Measured => "measured",
         RateSource::Unseen => "unseen",
+        RateSource::Port => "port",
+        RateSource::Unknown => "unknown",
     };
     let (advice, none) = match advice {
         None => (Value::Null, None),
@@ -141,8 +153,10 @@ fn fields(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Value
 }
 
 fn advice_json(advice: &Advice) -> Value {
-    let change =
-        |change: &Change| json!({"setting": change.setting, "from": change.from, "to": change.to});
+    let change = |change: &Change| {
+        let Change { setting, also, from, to } = change;
+        json!({"setting": setting, "also": also, "from": from, "to": to})
+    };
     let trial = |trial: &Trial| {
         let mut object = change(&trial.change);
         object["predicted_s"] = json!(trial.elapsed_ns.map(seconds));

@@ -103,6 +103,26 @@ fn a_prediction_for_a_live_transfer_comes_true() {
     comes_true(protocol, &other);
 }
 
+#[test]
+fn short_packets_one_at_a_time_are_no_rate_of_the_line() {
+    let len = 3000;
+    let flags = ["-P", "kermit", "--streaming", "off", "--send-length", "94"];
+    let with = |window| [&flags[..], &["--window", window]].concat();
+    let (sender, _) = live(len, &with("1"));
+    adds_up(&sender);
+    // The line carries 1920 bytes a second; a packet by its round trip is 330.
+    if sender["line_rate"] == "measured" {
+        let rate = seconds(&sender["line_bytes_per_s"]);
+        assert!((1300.0..2900.0).contains(&rate), "{rate} bytes/s");
+    } else {
+        assert_eq!(sender["line_rate"], "port", "{sender}");
+    }
+    let says = sender["bottleneck"].as_str().expect("a sentence");
+    assert!(says.starts_with("Waiting for acknowledgements"), "{says}");
+    let four = predicted(&sender, "kermit.window", "4");
+    comes_true(four, &live(len, &with("4")).0);
+}
+
 const SCENARIO: &str = "line = '9600,delay=150ms'\nprotocol = 'kermit'\n[file]\nbytes = 40000\n\
                         [both]\nwindow = 1\nsend-length = 500\n";
 
@@ -124,8 +144,8 @@ fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
     let mut args: Vec<String> = ["lab", "run", &scenario, "--json"].map(str::to_owned).into();
     let key = setting.strip_prefix("kermit.").expect("a setting of Kermit's");
     args.extend(["--set".to_owned(), format!("both.{key}={to}")]);
-    if key == "send-length" {
-        args.extend(["--set".to_owned(), format!("both.receive-length={to}")]);
+    if let Some(also) = best["also"].as_str().and_then(|also| also.strip_prefix("kermit.")) {
+        args.extend(["--set".to_owned(), format!("both.{also}={to}")]);
     }
     let taken = run(wst(&args));
     let result = taken.expect(0).events().into_iter().find(|event| event["event"] == "result");
@@ -148,6 +168,37 @@ fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
     adds_up(&half);
     assert_eq!((&half["ends"], &half["line_rate"]), (&"sender".into(), &"given".into()));
     assert!(half["no_advice"].as_str().is_some_and(|why| why.contains("protocol")), "{half}");
+}
+
+#[test]
+fn a_run_that_fails_says_what_arrived_and_what_did_not() {
+    let desk = Desk::new(1);
+    let path = desk.path("s.toml");
+    let text = "line = '9600,burst=200@5s,dir=fwd'\nprotocol = 'xmodem-crc'\n[file]\n\
+                bytes = 20000\n[both]\nretries = 1\n";
+    std::fs::write(&path, text).expect("the scenario");
+    let ran = run(wst(["lab", "run", &path]));
+    assert!(!ran.status.success(), "{}", ran.stdout);
+    assert!(ran.stdout.contains(" of 20000 bytes arrived and were stored in "), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("\n20000 bytes in"), "{}", ran.stdout);
+    let ran = run(wst(["lab", "run", &path, "--json"]));
+    let result = ran.events().into_iter().find(|event| event["event"] == "result").expect("result");
+    let (bytes, lost) = (result["bytes"].as_u64(), result["lost_bytes"].as_u64());
+    assert_eq!(bytes.zip(lost).map(|(bytes, lost)| bytes + lost), Some(20_000), "{result}");
+    assert!(lost > Some(0) && seconds(&result["cps"]) < 960.0, "{result}");
+}
+
+#[test]
+fn what_no_engine_moved_is_not_explained() {
+    let desk = Desk::new(1);
+    let path = desk.path("s.toml");
+    std::fs::write(&path, "line = 'tcp: over ethernet:10M'\nprotocol = 'ftp'\n").expect("a file");
+    let ran = run(wst(["lab", "run", &path, "--explain"]));
+    let said = &ran.expect(0).stderr;
+    assert!(said.contains("nothing to explain: ftp is a comparator"), "{said}");
+    let ran = run(wst(["lab", "run", &path, "--explain", "--json"]));
+    let none = explained(ran.expect(0))["no_account"].to_string();
+    assert!(none.contains("ftp is a comparator"), "{none}");
 }
 
 #[test]

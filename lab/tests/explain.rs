@@ -100,6 +100,9 @@ fn the_parts_of_any_transfer_add_up_to_its_time() {
                 };
                 let total = half.budget.total();
                 assert_eq!(total, half.elapsed_ns, "{who} {rate:?}\n{text}\n{:?}", half.budget);
+                // Both ends together know why it was asked for.
+                assert_eq!(whole.budget.of(Part::Asked), 0, "{text}");
+                parts.extend(Some(Part::Asked).filter(|part| half.budget.of(*part) > 0));
             }
         }
         done += u64::from(outcome.is_done());
@@ -318,9 +321,8 @@ fn the_prediction_is_what_happens() {
         } else {
             let key = change.setting.split_once('.').unwrap().1;
             sets.push(format!("both.{key}={}", change.to));
-            if key == "send-length" && change.setting.starts_with("kermit") {
-                sets.push(format!("both.receive-length={}", change.to));
-            }
+            let also = change.also.and_then(|also| also.split_once('.'));
+            sets.extend(also.map(|(_, key)| format!("both.{key}={}", change.to)));
             text
         };
         let scenario = Scenario::parse_with("test", text, &sets, &no_files).unwrap();

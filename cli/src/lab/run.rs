@@ -31,12 +31,16 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, 
         crate::paper::print(&page(&scenario, &outcome));
     }
     if verb.explain {
-        let account = Account::read(lines(), None)
-            .map_err(|bad| Ending::early(Exit::Usage, format!("nothing to explain: {bad}")))?;
-        if !voice.has_json() {
-            crate::paper::print("\n");
+        match Account::read(lines(), None) {
+            Ok(account) => {
+                if !voice.has_json() {
+                    crate::paper::print("\n");
+                }
+                crate::explain::present(voice, &account, true);
+            }
+            // The run is what was asked for, and it has its own outcome.
+            Err(bad) => crate::explain::without_account(voice, &bad),
         }
-        crate::explain::present(voice, &account, true);
     }
     let exit = match outcome.ending {
         RunEnding::Done | RunEnding::Measured => Exit::Done,
@@ -124,6 +128,11 @@ fn efficiency(outcome: &Outcome) -> Option<f64> {
     Some(outcome.efficiency(limit) as f64 / 1000.0)
 }
 
+/// File bytes that did not arrive; 0 of a run that ended well.
+fn lost_bytes(scenario: &Scenario, outcome: &Outcome) -> u64 {
+    if outcome.is_done() { 0 } else { scenario.counted_bytes().saturating_sub(outcome.bytes) }
+}
+
 fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
     let stats = outcome.report.sides.map(|side| side.stats);
     json!({
@@ -133,6 +142,7 @@ fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
         "ending": outcome.ending.to_string(),
         "done": outcome.is_done(),
         "bytes": outcome.bytes,
+        "lost_bytes": lost_bytes(scenario, outcome),
         "elapsed_s": outcome.elapsed.as_secs_f64(),
         "cps": outcome.millicps() as f64 / 1000.0,
         "limit_cps": outcome.limit_millicps.map(|limit| limit as f64 / 1000.0),
@@ -148,14 +158,22 @@ fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
 fn page(scenario: &Scenario, outcome: &Outcome) -> String {
     let share = efficiency(outcome)
         .map_or_else(String::new, |share| format!(", {share:.1} % of what the line can carry"));
+    let (seconds, bytes) = (outcome.elapsed.as_secs_f64(), outcome.bytes);
+    let speed = outcome.millicps() as f64 / 1000.0;
+    let moved = if outcome.is_done() {
+        format!("{bytes} bytes in {seconds:.3} s: {speed:.1} characters per second{share}")
+    } else {
+        let all = scenario.counted_bytes();
+        let lost = lost_bytes(scenario, outcome);
+        format!(
+            "{bytes} of {all} bytes arrived and were stored in {seconds:.3} s: {speed:.1} characters \
+             per second; {lost} bytes did not"
+        )
+    };
     format!(
-        "{} over {}\n{} bytes in {:.3} s: {:.1} characters per second{share}\n{}; {} packets sent \
-         again; trace {:016x} of seed {}\n",
+        "{} over {}\n{moved}\n{}; {} packets sent again; trace {:016x} of seed {}\n",
         scenario.protocol_name(),
         scenario.line().join(" + "),
-        outcome.bytes,
-        outcome.elapsed.as_secs_f64(),
-        outcome.millicps() as f64 / 1000.0,
         outcome.ending,
         outcome.retransmissions(),
         outcome.trace_digest,

@@ -9,7 +9,7 @@ use super::bottleneck::percent;
 use super::budget::{Part, share};
 use super::page::seconds;
 use super::table;
-use super::{Account, Ends};
+use super::{Account, Ends, RateSource};
 use crate::scenario::{Load, Outcome, Protocol, Scenario};
 use crate::trace::Recorder;
 use std::fmt::Write as _;
@@ -22,6 +22,8 @@ use wetstring_proto::{kermit, xymodem, zmodem};
 pub struct Change {
     /// The setting by its name in `wst show`, or `protocol`.
     pub setting: &'static str,
+    /// Another setting that has to be the same, or it would be in the way.
+    pub also: Option<&'static str>,
     /// What it was.
     pub from: String,
     /// What it would be, at both ends.
@@ -52,6 +54,8 @@ pub struct Advice {
     pub trials: Vec<Trial>,
     /// The replay is of a scenario that was inferred from what one end saw.
     pub inferred: bool,
+    /// How the rate of the replayed line is known.
+    pub rate_source: RateSource,
     /// The scenario that was replayed, as TOML.
     pub scenario: String,
 }
@@ -87,6 +91,14 @@ impl Advice {
                     seconds(self.replayed_ns)
                 );
             }
+            inferred.push_str(match self.rate_source {
+                RateSource::Port => " The line's rate was not seen; it is taken for the port's.",
+                RateSource::Unknown => {
+                    " The line's rate is not known and its time taken for none: on a slow line \
+                     less is saved."
+                }
+                _ => "",
+            });
         }
         match &self.best {
             None => format!(
@@ -95,10 +107,11 @@ impl Advice {
                 percent(Self::WORTH)
             ),
             Some((change, after)) => {
-                let Change { setting, from, to } = change;
+                let Change { setting, also, from, to } = change;
+                let also = also.map_or_else(String::new, |also| format!(" and {also} = {to}"));
                 let saved = share(self.before_ns.saturating_sub(*after), self.before_ns);
                 format!(
-                    "{setting} = {to} at both ends, instead of {from}: {} s instead of {} s, {} \
+                    "{setting} = {to}{also} at both ends, instead of {from}: {} s instead of {} s, {} \
                      less.{inferred}",
                     seconds(*after),
                     seconds(self.before_ns),
@@ -126,8 +139,10 @@ const fn row(
     Row { setting, keys, values, needs_reliable: false }
 }
 
+const KERMIT_WINDOW: &str = "kermit.window";
+
 const KERMIT: &[Row] = &[
-    row("kermit.window", &["window"], &["1", "2", "4", "8", "16", "31"]),
+    row(KERMIT_WINDOW, &["window"], &["1", "2", "4", "8", "16", "31"]),
     row(
         "kermit.send-length",
         &["send-length", "receive-length"],
@@ -177,24 +192,14 @@ fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Tab
     let mut changes = Vec::new();
     let (rows, settings) = rows(protocol);
     for row in rows.iter().filter(|row| reliable || !row.needs_reliable) {
-        let default = settings.iter().find(|known| known.name == row.setting);
-        let default = default.map_or("", |known| known.default);
-        // What the sender has decides, where the two ends differ.
-        let now = ["sender", "both"]
-            .iter()
-            .find_map(|end| table::get(base, &format!("{end}.{}", row.keys[0])))
-            .map_or_else(|| default.to_owned(), shown);
-        let receiver = table::get(base, &format!("receiver.{}", row.keys[0])).map(shown);
+        let in_force = in_force(base, row, settings);
         for value in row.values {
-            if *value == now && receiver.as_ref().is_none_or(|receiver| receiver == value) {
-                continue;
-            }
+            let Some((change, keys)) = in_force.changed(row, value) else { continue };
             let mut other = base.clone();
-            for key in row.keys {
+            for key in keys {
                 table::set_both(&mut other, key, value);
             }
-            let from = receiver.clone().filter(|_| *value == now).unwrap_or_else(|| now.clone());
-            changes.push((Change { setting: row.setting, from, to: (*value).to_owned() }, other));
+            changes.push((change, other));
         }
     }
     for (name, needs_reliable) in PROTOCOLS {
@@ -204,9 +209,84 @@ fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Tab
         let mut other = base.clone();
         table::set_protocol(&mut other, name);
         let (from, to) = (protocol.name().to_owned(), (*name).to_owned());
-        changes.push((Change { setting: "protocol", from, to }, other));
+        changes.push((Change { setting: "protocol", also: None, from, to }, other));
     }
     changes
+}
+
+/// What the keys of a row are at both ends, and which of them decides.
+struct InForce {
+    /// Of each key of the row, what it is where it decides.
+    values: Vec<String>,
+    /// The index of the key that is in force.
+    first: usize,
+    /// What the receiver has, where it may have something else.
+    other: String,
+}
+
+/// What of this row is in force in a scenario.
+fn in_force(base: &Table, row: &Row, settings: &[Setting]) -> InForce {
+    let (prefix, _) = row.setting.split_once('.').unwrap_or((row.setting, ""));
+    let of = |end: &str, key: &str| {
+        let found = [end, "both"]
+            .iter()
+            .find_map(|end| table::get(base, &format!("{end}.{key}")))
+            .map(shown);
+        found.unwrap_or_else(|| {
+            let known = settings.iter().find(|known| known.name == format!("{prefix}.{key}"));
+            known.map_or_else(String::new, |known| known.default.to_owned())
+        })
+    };
+    let value = |key: &&str| match *key {
+        // Each is of one end only.
+        "send-length" if row.keys.len() > 1 => of("sender", key),
+        "receive-length" => of("receiver", key),
+        "window" if row.setting == KERMIT_WINDOW => lesser(of("sender", key), of("receiver", key)),
+        // What the sender has decides, where the two ends differ.
+        _ => of("sender", key),
+    };
+    let values: Vec<String> = row.keys.iter().map(value).collect();
+    let least = |index: &usize| values[*index].parse::<u64>().unwrap_or(u64::MAX);
+    let first = (0..values.len()).min_by_key(least).unwrap_or(0);
+    let other = if row.keys.len() > 1 || row.setting == KERMIT_WINDOW {
+        values[first].clone()
+    } else {
+        of("receiver", row.keys[0])
+    };
+    InForce { values, first, other }
+}
+
+impl InForce {
+    /// The change of the row to this value, and the keys to set; `None` if it is so already.
+    fn changed<'a>(&self, row: &'a Row, value: &str) -> Option<(Change, Vec<&'a str>)> {
+        let now = &self.values[self.first];
+        let from = if now == value { self.other.clone() } else { now.clone() };
+        if from == value {
+            return None;
+        }
+        let names: Vec<&'static str> = row.keys.iter().map(|key| named(row.setting, key)).collect();
+        // Another key is in the way only if it is less.
+        let most = |text: &str| text.parse::<u64>().unwrap_or(u64::MAX);
+        let needed =
+            |index: &usize| *index == self.first || most(&self.values[*index]) < most(value);
+        let needed: Vec<usize> = (0..row.keys.len()).filter(needed).collect();
+        let also = needed.iter().find(|index| **index != self.first).map(|index| names[*index]);
+        let change = Change { setting: names[self.first], also, from, to: value.to_owned() };
+        Some((change, needed.into_iter().map(|index| row.keys[index]).collect()))
+    }
+}
+
+/// The smaller of two numbers; of what are no numbers, the first.
+fn lesser(first: String, second: String) -> String {
+    match (first.parse::<u64>(), second.parse::<u64>()) {
+        (Ok(a), Ok(b)) if b < a => second,
+        _ => first,
+    }
+}
+
+/// The whole name of a key in the row of a setting.
+fn named(setting: &'static str, key: &str) -> &'static str {
+    if key == "receive-length" { "kermit.receive-length" } else { setting }
 }
 
 fn shown(value: &Value) -> String {
@@ -283,7 +363,8 @@ impl Account {
         let worth = |ns: u64| share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
         let best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
         let replayed_ns = now;
-        Ok(Advice { before_ns, best, replayed_ns, trials, inferred, scenario: table::text(base) })
+        let (rate_source, scenario) = (self.rate_source, table::text(base));
+        Ok(Advice { before_ns, best, replayed_ns, trials, inferred, rate_source, scenario })
     }
 
     /// The time of a scenario, and its protocol; no time if it does not end well.

@@ -1,7 +1,8 @@
 //! The bottleneck in a sentence.
 
-use super::budget::Part;
+use super::budget::{Part, share};
 use super::{Account, Ends};
+use std::fmt::Write as _;
 
 /// From so many thousandths of file data on, the line itself is the limit.
 const FULL: u64 = 800;
@@ -11,11 +12,11 @@ impl Account {
     pub fn bottleneck(&self) -> String {
         let payload = self.budget.permille(Part::Payload);
         let cost = self.budget.largest_cost();
-        let Some((part, _)) = cost.filter(|_| payload < FULL) else {
+        let Some((part, ns)) = cost.filter(|_| payload < FULL) else {
             let share = percent(payload);
             return format!("The line is the limit: for {share} of the time it carried file data.");
         };
-        let share = percent(self.budget.permille(part));
+        let share = percent(share(ns, self.budget.total()));
         let unknown = if self.ends == Ends::Both {
             ""
         } else {
@@ -24,14 +25,34 @@ impl Account {
         match part {
             Part::Acknowledgement => format!(
                 "Waiting for acknowledgements: for {share} of the time the line was idle, because \
-                 no more could be sent before an answer.{unknown}"
+                 no more could be sent before an answer{}.{unknown}",
+                self.where_waited()
             ),
             Part::ThinkTime => format!(
                 "A computer: for {share} of the time the line was idle while an end was busy.\
                  {unknown}"
             ),
+            Part::Asked => format!(
+                "What the receiver asked for again ({share} of the time). Whether it came damaged \
+                 or not at all cannot be seen from one end."
+            ),
+            Part::StartUp => format!("Start-up: {share} of the time passed before the first data."),
+            Part::Closing => format!("Closing: {share} of the time passed after the last data."),
             _ => format!("{} ({share} of the time).", cause(part)),
         }
+    }
+
+    /// Where the waits for answers were, if there were some outside the data.
+    fn where_waited(&self) -> String {
+        let percent = |ns: u64| percent(share(ns, self.budget.total()));
+        let outside = [(Part::StartUp, "before"), (Part::Closing, "after")]
+            .map(|(part, word)| (self.budget.answer_wait(part), word));
+        let mut text = format!(": {} between data", percent(self.budget.of(Part::Acknowledgement)));
+        let said = outside.iter().filter(|(ns, _)| *ns > 0);
+        for (ns, word) in said.clone() {
+            let _ = write!(text, ", {} {word} it", percent(*ns));
+        }
+        if said.count() > 0 { text } else { String::new() }
     }
 }
 
@@ -48,8 +69,10 @@ const fn cause(part: Part) -> &'static str {
         Part::FlowControl => "Flow control: the line or the port did not take what was ready",
         Part::Pause => "Pauses that the protocol makes for the peer's sake",
         Part::Store => "The local file: reading or writing it held up the line",
-        Part::StartUp => "Start-up: most of the time passed before the first data",
-        Part::Closing => "Closing: most of the time passed after the last data",
+        Part::Network => {
+            "The network: TCP waited for its own acknowledgements or repeated, or others had the \
+             link"
+        }
         _ => "Nothing was sent, for no reason that can be seen",
     }
 }

@@ -15,6 +15,9 @@ pub enum Part {
     Acknowledgement,
     /// Sent again because it came damaged, and the waits that this caused.
     Damage,
+    /// Sent again because the receiver asked for it, and the wait for that. Whether it had come
+    /// damaged or not at all is not known.
+    Asked,
     /// Sent again because later packets were acknowledged and this one was not.
     Loss,
     /// Sent again because no answer came in time, and the wait for it.
@@ -25,6 +28,9 @@ pub enum Part {
     TurnAround,
     /// There were bytes to send, and the line or the port did not take them.
     FlowControl,
+    /// Bytes were ready or under way, and the network did not move them at the rate of its slowest
+    /// link: TCP waited for its own acknowledgements or repeated, or others had the link.
+    Network,
     /// Pauses that the protocol makes for the partner's sake.
     Pause,
     /// A computer at one of the ends was busy.
@@ -41,17 +47,19 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Payload,
         Self::Encoding,
         Self::Framing,
         Self::Acknowledgement,
         Self::Damage,
+        Self::Asked,
         Self::Loss,
         Self::Timeout,
         Self::GoBack,
         Self::TurnAround,
         Self::FlowControl,
+        Self::Network,
         Self::Pause,
         Self::ThinkTime,
         Self::Store,
@@ -68,11 +76,13 @@ impl Part {
             Self::Framing => "framing",
             Self::Acknowledgement => "acknowledgement",
             Self::Damage => "retransmission_damage",
+            Self::Asked => "retransmission_asked",
             Self::Loss => "retransmission_loss",
             Self::Timeout => "retransmission_timeout",
             Self::GoBack => "retransmission_go_back",
             Self::TurnAround => "turn_around",
             Self::FlowControl => "flow_control",
+            Self::Network => "network",
             Self::Pause => "pause",
             Self::ThinkTime => "think_time",
             Self::Store => "store",
@@ -90,11 +100,13 @@ impl Part {
             Self::Framing => "packet framing",
             Self::Acknowledgement => "waiting for acknowledgement",
             Self::Damage => "again: damaged",
+            Self::Asked => "again: asked for",
             Self::Loss => "again: lost",
             Self::Timeout => "again: timeout",
             Self::GoBack => "again: after a damaged one",
             Self::TurnAround => "line turn-around",
             Self::FlowControl => "flow control",
+            Self::Network => "held up in the network",
             Self::Pause => "pauses of the protocol",
             Self::ThinkTime => "think-time of a computer",
             Self::Store => "own file",
@@ -109,6 +121,10 @@ impl Part {
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Budget {
     ns: [u64; Part::ALL.len()],
+    /// Of start-up, that the line was idle until an answer came.
+    start_wait: u64,
+    /// The same of closing.
+    closing_wait: u64,
 }
 
 impl Budget {
@@ -122,11 +138,30 @@ impl Budget {
         self.ns.iter().sum()
     }
 
-    /// The part that took longest other than the file itself, with its time; `None` if there is
-    /// nothing but the file.
+    /// Of start-up or closing, the time for which the line was idle until an answer came: the same
+    /// cause as [`Part::Acknowledgement`] has. 0 of any other part.
+    pub const fn answer_wait(&self, part: Part) -> u64 {
+        match part {
+            Part::StartUp => self.start_wait,
+            Part::Closing => self.closing_wait,
+            _ => 0,
+        }
+    }
+
+    /// What took longest other than the file itself, with its time; `None` if there is nothing but
+    /// the file. Parts that have one cause count together: waits for answers before, between and
+    /// after data as [`Part::Acknowledgement`], what came damaged and what was sent again because
+    /// it had followed that as [`Part::Damage`].
     pub fn largest_cost(&self) -> Option<(Part, u64)> {
-        let costs = Part::ALL.into_iter().filter(|part| *part != Part::Payload);
-        costs.map(|part| (part, self.of(part))).filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns)
+        let cost = |part: Part| match part {
+            Part::Payload => 0,
+            Part::Acknowledgement => self.of(part) + self.start_wait + self.closing_wait,
+            Part::Damage if self.of(part) > 0 => self.of(part) + self.of(Part::GoBack),
+            Part::GoBack if self.of(Part::Damage) > 0 => 0,
+            _ => self.of(part) - self.answer_wait(part),
+        };
+        let costs = Part::ALL.into_iter().map(|part| (part, cost(part)));
+        costs.filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns)
     }
 
     /// The share of a part, in thousandths, rounded.
@@ -136,6 +171,16 @@ impl Budget {
 
     pub(super) fn add(&mut self, part: Part, ns: u64) {
         self.ns[part as usize] += ns;
+    }
+
+    /// Adds idle time whose reason is `part`, in what lies outside the data, if it does.
+    pub(super) fn add_idle(&mut self, outside: Option<Part>, part: Part, ns: u64) {
+        self.add(outside.unwrap_or(part), ns);
+        match outside {
+            Some(Part::StartUp) if part == Part::Acknowledgement => self.start_wait += ns,
+            Some(Part::Closing) if part == Part::Acknowledgement => self.closing_wait += ns,
+            _ => {}
+        }
     }
 
     /// Divides `ns` in proportion to some weights; what is left over goes to `rest`.

@@ -81,6 +81,13 @@ impl<'a> Clock<'a> {
         self.free = to;
     }
 
+    /// Puts `count` bytes onto the line at a time that was seen.
+    pub(super) fn put_seen(&mut self, (from, to): (u64, u64), count: u64, what: usize) {
+        self.bytes += count;
+        self.free = self.free.max(to);
+        self.mark(from, to, what);
+    }
+
     fn mark(&mut self, from: u64, to: u64, what: usize) {
         match self.busy.last_mut() {
             Some(last) if last.what == what && last.to == from => {

@@ -2,10 +2,11 @@
 //!
 //! A quiet exchange is a packet that left alone and the answer to it. It takes the round trip and
 //! the line time of both. Exchanges of short and of long packets tell the rate apart from the
-//! rest: `rate = (long - short) / (time of long - time of short)`. A window has no quiet exchanges;
-//! there the answers follow each other as the packets did. A stream has no answers either; there
-//! everything that was sent until the answer to its end gives a rate that the line carries at
-//! least.
+//! rest: `rate = (long - short) / (time of long - time of short)`. If all are about equally long,
+//! nothing does: their length by their time is no rate, for most of it may be delay. A window has no
+//! quiet exchanges; there the answers follow each other as the packets did. A stream has no answers
+//! either; there everything that was sent until the answer to its end gives a rate that the line
+//! carries at least.
 
 use super::clock::Rate;
 use super::log::Side;
@@ -22,6 +23,8 @@ pub(super) struct Estimate {
     pub(super) errors: u64,
     /// Bytes of data packets that left, in which those errors happened.
     pub(super) bytes: u64,
+    /// Nothing tells how fast the line is: the rate is what the port says, if it says any.
+    pub(super) nothing_seen: bool,
 }
 
 /// A packet and the answer to it.
@@ -31,12 +34,18 @@ struct Exchange {
     len: u64,
     /// From the first byte that left to the last of the answer.
     ns: u64,
+    /// The packet had data of a file.
+    has_data: bool,
 }
 
 /// For tenths.
 const TENTH: u64 = 10;
-/// Exchanges that differ by fewer bytes tell little of the rate.
+/// Exchanges that differ by fewer bytes tell the rate only if their times differ clearly.
 const FEW: u64 = 128;
+/// Exchanges that differ by fewer bytes tell nothing.
+const FEWEST: u64 = 24;
+/// How many times as much as equal exchanges differ others have to differ, to differ clearly.
+const CLEARLY: u64 = 4;
 
 /// Exchanges of this sender.
 fn exchanges(side: &Side) -> Vec<Exchange> {
@@ -75,6 +84,7 @@ fn exchanges(side: &Side) -> Vec<Exchange> {
             found.push(Exchange {
                 len: piece.len + got.at.saturating_sub(before),
                 ns: got.time - begun,
+                has_data: piece.sent.file > 0,
             });
         }
     }
@@ -86,24 +96,46 @@ fn median(mut values: Vec<u64>) -> Option<u64> {
     values.get(values.len() / 2).copied()
 }
 
+/// What the lengths of exchanges tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lengths {
+    /// The rate.
+    Rate(u64),
+    /// The line's time is too short to be seen.
+    Fast,
+    /// Nothing.
+    Silent,
+}
+
 /// The rate by which longer exchanges take longer.
-fn by_length(exchanges: &[Exchange]) -> Option<u64> {
-    let longest = exchanges.iter().map(|exchange| exchange.len).max()?;
+fn by_length(exchanges: &[Exchange]) -> Lengths {
+    let longest = exchanges.iter().map(|exchange| exchange.len).max().unwrap_or(0);
     let (short, long): (Vec<_>, Vec<_>) =
         exchanges.iter().partition(|exchange| exchange.len <= longest / 2);
     let middle = |group: &[&Exchange]| {
         let of = |pick: fn(&&Exchange) -> u64| median(group.iter().map(pick).collect());
         Some((of(|exchange| exchange.len)?, of(|exchange| exchange.ns)?))
     };
-    let (short, short_ns) = middle(&short)?;
-    let (long, long_ns) = middle(&long)?;
-    let (bytes, ns) = (long.checked_sub(short)?, long_ns.checked_sub(short_ns)?);
+    let (Some((few, short_ns)), Some((many, long_ns))) = (middle(&short), middle(&long)) else {
+        return Lengths::Silent;
+    };
+    let (bytes, ns) = (many.saturating_sub(few), long_ns.saturating_sub(short_ns));
     // Less than a tenth of the time, and the line is too fast to be measured by it; few bytes, and
     // whatever else takes time counts for more.
-    if bytes < FEW || ns < short_ns / TENTH {
-        return None;
+    if bytes >= FEW {
+        let rate = per(bytes, ns).filter(|_| ns >= short_ns / TENTH);
+        return rate.map_or(Lengths::Fast, Lengths::Rate);
     }
-    per(bytes, ns)
+    let spread = median(long.iter().map(|exchange| exchange.ns.abs_diff(long_ns)).collect());
+    let clear = ns > CLEARLY * spread.unwrap_or(0) && ns >= short_ns / TENTH / 2;
+    if bytes < FEWEST || !clear {
+        return Lengths::Silent;
+    }
+    // Few packets are short, and each is of another length: the middle of what each tells.
+    let rates = short.iter().filter_map(|exchange| {
+        per(many.saturating_sub(exchange.len), long_ns.saturating_sub(exchange.ns))
+    });
+    median(rates.collect()).map_or(Lengths::Silent, Lengths::Rate)
 }
 
 /// Bytes by nanoseconds, in characters per 1000 s.
@@ -142,17 +174,29 @@ fn by_stream(side: &Side, round_trip: u64) -> Option<u64> {
     per(end.saturating_sub(from), answer.saturating_sub(begun).saturating_sub(round_trip).max(1))
 }
 
-/// The rate that a sender sees.
-fn seen(side: &Side, exchanges: &[Exchange]) -> Option<u64> {
+/// The rate that a sender sees, and whether anything could be seen of it at all.
+fn seen(side: &Side, exchanges: &[Exchange]) -> (Option<u64>, bool) {
     let shortest = exchanges.iter().map(|exchange| exchange.ns).min().unwrap_or(0);
-    match (by_length(exchanges), by_answers(side), by_stream(side, shortest)) {
-        // The stream's rate includes waits; it is only better if it is clearly higher.
-        (Some(length), _, Some(stream)) if stream > length + length / TENTH => Some(stream),
-        (Some(length), ..) => Some(length),
-        // Single answers come early or late; the stream is more exact, unless it mostly waited.
-        (None, Some(answers), Some(stream)) if answers > stream + stream / 2 => Some(answers),
-        (None, answers, stream) => stream.or(answers),
+    let lengths = by_length(exchanges);
+    let data = side.sent.iter().filter(|sent| sent.file > 0 && sent.again == 0).count();
+    let alone = exchanges.iter().filter(|exchange| exchange.has_data).count();
+    // One packet at a time: answers follow each other as round trips do, and so does the stream.
+    if data > 0 && alone * 2 > data {
+        return match lengths {
+            Lengths::Rate(rate) => (Some(rate), true),
+            Lengths::Fast => (None, true),
+            Lengths::Silent => (None, false),
+        };
     }
+    let rate = match (lengths, by_answers(side), by_stream(side, shortest)) {
+        // The stream's rate includes waits; it is only better if it is clearly higher.
+        (Lengths::Rate(rate), _, Some(stream)) if stream > rate + rate / TENTH => Some(stream),
+        (Lengths::Rate(rate), ..) => Some(rate),
+        // Single answers come early or late; the stream is more exact, unless it mostly waited.
+        (_, Some(answers), Some(stream)) if answers > stream + stream / 2 => Some(answers),
+        (_, answers, stream) => stream.or(answers),
+    };
+    (rate, true)
 }
 
 /// How much is known of a rate.
@@ -169,13 +213,12 @@ pub(super) enum Known {
 /// What a sender can say of its line.
 pub(super) fn of_sender(side: &Side, known: Known) -> Estimate {
     let exchanges = exchanges(side);
+    let (seen, could_be_seen) = seen(side, &exchanges);
     let millicps = match known {
         Known::Sure(rate) => Some(rate),
         // The port may be that of a modem or of an adapter; what lies behind it may be slower.
-        Known::Port(rate) => {
-            seen(side, &exchanges).filter(|seen| *seen < rate / 4 * 3).or(Some(rate))
-        }
-        Known::No => seen(side, &exchanges),
+        Known::Port(rate) => seen.filter(|seen| *seen < rate / 4 * 3).or(Some(rate)),
+        Known::No => seen,
     };
     let rate = Rate { millicps };
     let round_trips = exchanges.iter().map(|e| e.ns.saturating_sub(rate.time(e.len))).collect();
@@ -189,6 +232,7 @@ pub(super) fn of_sender(side: &Side, known: Known) -> Estimate {
         round_trip_ns: median(round_trips),
         errors: again.count() as u64,
         bytes: firsts.map(|sent| sent.len).sum(),
+        nothing_seen: !could_be_seen && !matches!(known, Known::Sure(_)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A trace, sorted by who said what.
 
 use super::line::{BadTrace, Said, Sent, line};
+use crate::scenario::Scenario;
 use std::fmt;
 use wetstring_proto::Wait;
 
@@ -163,11 +164,16 @@ impl Log {
         }
         sides.retain(Side::is_engine);
         if sides.is_empty() {
-            let message = match last {
-                None => "expected the trace of a transfer, got an empty file",
-                Some(_) => "expected the trace of a transfer, got one without a packet",
+            let comparator = log.text("protocol").filter(|name| Scenario::is_comparator(name));
+            let message = match (last, comparator) {
+                (_, Some(name)) => format!(
+                    "{name} is a comparator: its bytes go without an engine of ours, so there are \
+                     no packets of which an account could be made"
+                ),
+                (None, _) => "expected the trace of a transfer, got an empty file".to_owned(),
+                _ => "expected the trace of a transfer, got one without a packet".to_owned(),
             };
-            return Err(BadTrace { line: None, message: message.to_owned() });
+            return Err(BadTrace { line: None, message });
         }
         let all_settled = sides.iter().map(|side| side.settled).collect::<Option<Vec<_>>>();
         let settled = all_settled.and_then(|times| times.into_iter().max());

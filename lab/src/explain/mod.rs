@@ -34,6 +34,7 @@ mod estimate;
 mod line;
 mod log;
 mod page;
+mod passage;
 mod receiving;
 mod sending;
 mod table;
@@ -70,6 +71,10 @@ pub enum RateSource {
     Measured,
     /// It is too fast to be seen: its time is taken for none.
     Unseen,
+    /// The port says it. What the line behind it carries could not be seen.
+    Port,
+    /// Nothing tells it: the line's time is taken for none, and counts as waiting.
+    Unknown,
 }
 
 /// Where the time of a transfer went.
@@ -124,7 +129,9 @@ impl Account {
         let millicps = estimate.millicps.filter(|_| !takes_no_time);
         let rate_source = match millicps {
             None if takes_no_time => RateSource::Told,
+            None if estimate.nothing_seen => RateSource::Unknown,
             None => RateSource::Unseen,
+            Some(_) if estimate.nothing_seen => RateSource::Port,
             _ if given => RateSource::Given,
             Some(_) if millicps == known => RateSource::Told,
             Some(_) => RateSource::Measured,
@@ -189,6 +196,7 @@ pub fn header(
     let events = [
         TraceEvent::Text { name: "protocol", text: scenario.protocol_name().as_bytes() },
         TraceEvent::Value { name: "millicps", value: scenario.limit_millicps().unwrap_or(0) },
+        TraceEvent::Text { name: "carrier", text: scenario.carrier().as_str().as_bytes() },
         TraceEvent::Text { name: "scenario", text: text.as_bytes() },
     ];
     Ok(events.iter().map(|event| format!("{} run {event}", Instant::ZERO)).collect())

@@ -52,9 +52,13 @@ impl Account {
             let source = match self.rate_source {
                 RateSource::Measured => " at best, as far as was seen",
                 RateSource::Given => " as given",
-                RateSource::Told | RateSource::Unseen => "",
+                RateSource::Port => "; what the line behind it carries was not seen",
+                RateSource::Told | RateSource::Unseen | RateSource::Unknown => "",
             };
-            let _ = write!(text, "; {} of the line's {cps} bytes/s{source}", percent(of));
+            let whose = if self.rate_source == RateSource::Port { "port" } else { "line" };
+            let _ = write!(text, "; {} of the {whose}'s {cps} bytes/s{source}", percent(of));
+        } else if self.rate_source == RateSource::Unknown {
+            text.push_str("; the line's rate is not known, and its time counts as waiting");
         } else if self.rate_source == RateSource::Unseen {
             text.push_str("; the line's own time is too short to be seen");
         }

@@ -151,8 +151,7 @@ fn idle(budget: &mut Budget, side: &Side, phases: &[super::sending::Phase], mut 
         let waits = &side.waits[side.waits.partition_point(|(time, _)| *time <= now)..];
         let next = borders.filter(|at| *at > now).chain(waits.first().map(|(time, _)| *time));
         let until = next.min().unwrap_or(to).min(to);
-        let part = outside(phases, now).unwrap_or_else(|| silence(side, now, to));
-        budget.add(part, until - now);
+        budget.add_idle(outside(phases, now), silence(side, now, to), until - now);
         now = until;
     }
 }

@@ -7,6 +7,8 @@ use super::budget::{Budget, Part};
 use super::clock::{Busy, Clock, Rate};
 use super::line::Sent;
 use super::log::{Hold, HoldKind, Log, Side};
+use super::passage;
+use crate::scenario::Carrier;
 use wetstring_proto::{Again, Wait};
 
 /// Bytes of the stream that belong to one packet, its line end included.
@@ -15,6 +17,8 @@ pub(super) struct Piece {
     pub(super) sent: Sent,
     /// Bytes up to the next packet.
     pub(super) len: u64,
+    /// What a repeat of it is.
+    pub(super) again: Part,
 }
 
 impl Piece {
@@ -35,7 +39,7 @@ pub(super) fn pieces(side: &Side) -> Vec<Piece> {
             }
             pieces.pop();
         }
-        pieces.push(Piece { sent: *sent, len: sent.len });
+        pieces.push(Piece { sent: *sent, len: sent.len, again: part_of(sent.why) });
     }
     // Whatever left behind the last packet is its line end.
     let total = side.left.last().map_or(0, |(_, total)| *total);
@@ -73,10 +77,29 @@ pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold])
 /// Why something was sent again, as a part of the budget.
 const fn part_of(why: Option<Again>) -> Part {
     match why {
-        Some(Again::Nak | Again::Answer) => Part::Damage,
+        Some(Again::Answer) => Part::Damage,
+        Some(Again::Nak) => Part::Asked,
         Some(Again::Lost) => Part::Loss,
         Some(Again::GoBack) => Part::GoBack,
         _ => Part::Timeout,
+    }
+}
+
+/// The same, where what the receiver did may be known: why it asked. It did so because something
+/// had come damaged, or because nothing had come, or else because of what had come after.
+fn why(sender: &Side, receiver: Option<&Side>, sent: &Sent) -> Part {
+    let part = part_of(sent.why);
+    let (Part::Asked, Some(receiver)) = (part, receiver) else { return part };
+    let earlier = &sender.sent[..sender.sent.partition_point(|other| other.time < sent.time)];
+    let before = earlier.iter().rfind(|other| other.number == sent.number);
+    let from = before.map_or(0, |other| other.time);
+    let within = |time: &u64| (from..=sent.time).contains(time);
+    let timeout = receiver.timeouts.iter().rev().find(|time| within(time));
+    let damaged = receiver.damaged.iter().rev().map(|(time, _)| time).find(|time| within(time));
+    match (timeout, damaged) {
+        (None, None) => Part::Loss,
+        _ if timeout > damaged => Part::Timeout,
+        _ => Part::Damage,
     }
 }
 
@@ -95,7 +118,7 @@ fn blames(sender: &Side, receiver: Option<&Side>) -> Vec<Blame> {
     for sent in sender.sent.iter().filter(|sent| sent.again > 0 || sent.old > 0) {
         let part = part_of(sent.why);
         if part != Part::Timeout && !sender.timeouts.contains(&sent.time) {
-            triggers.push((sent.time, part));
+            triggers.push((sent.time, why(sender, receiver, sent)));
         }
     }
     triggers.sort_unstable();
@@ -105,25 +128,10 @@ fn blames(sender: &Side, receiver: Option<&Side>) -> Vec<Blame> {
     for (time, part) in triggers {
         heard += sender.got[heard..].iter().take_while(|got| got.time < time).count();
         let last = heard.checked_sub(1).map_or(0, |index| sender.got[index].time);
-        let from = last.max(before);
-        let part = match receiver {
-            // The receiver asked because nothing came, not because something came damaged.
-            Some(side) if part == Part::Damage && asked_in_vain(side, from, time) => Part::Timeout,
-            _ => part,
-        };
-        blames.push(Blame { from, to: time, part });
+        blames.push(Blame { from: last.max(before), to: time, part });
         before = time;
     }
     blames
-}
-
-/// Whether the last thing that went wrong at the receiver between these times was that it had
-/// waited for too long.
-fn asked_in_vain(receiver: &Side, from: u64, to: u64) -> bool {
-    let within = |time: &u64| (from..=to).contains(time);
-    let timeout = receiver.timeouts.iter().rev().find(|time| within(time));
-    let damaged = receiver.damaged.iter().rev().map(|(time, _)| time).find(|time| within(time));
-    timeout > damaged
 }
 
 /// When the data of one file was on the line, and when the next file began.
@@ -167,14 +175,23 @@ pub(super) fn outside(phases: &[Phase], from: u64) -> Option<Part> {
 
 /// Divides the time of the transfer.
 pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
-    let pieces = pieces(sender);
+    let mut pieces = pieces(sender);
+    let receiver = log.receiver.as_ref();
+    for piece in &mut pieces {
+        piece.again = why(sender, receiver, &piece.sent);
+    }
     // What flow control holds back may still be under way behind it: only the wire itself counts.
     let wire = log.holds.iter().filter(|hold| hold.kind != HoldKind::Flow).copied();
-    let busy = on_line(sender, &pieces, rate, &wire.collect::<Vec<_>>());
+    let carrier = log.text("carrier").unwrap_or_default();
+    let chunks = receiver.filter(|_| carrier != Carrier::Even.as_str());
+    let chunks = chunks.and_then(|receiver| passage::chunks(sender, receiver));
+    let busy = match &chunks {
+        Some(chunks) if carrier == Carrier::Frames.as_str() => passage::on_line(chunks, &pieces),
+        _ => on_line(sender, &pieces, rate, &wire.collect::<Vec<_>>()),
+    };
     let data = busy.iter().filter(|busy| pieces[busy.what].has_data());
     let data = data.map(|busy| (pieces[busy.what].sent.time, busy.from, busy.to));
     let mut phases = phases(&sender.files, data);
-    let receiver = log.receiver.as_ref();
     let transit = receiver.map_or(0, |receiver| transit(&busy, receiver, rate));
     for phase in &mut phases {
         phase.ends = phase.ends.max(over(sender, receiver, phase));
@@ -196,6 +213,8 @@ pub(super) fn budget(log: &Log, sender: &Side, rate: Rate) -> Budget {
             ),
             waits: Cursor::steps(&sender.waits, log.end),
             queued: Cursor::new(queued(sender, log.end).into_iter()),
+            passage: Cursor::new(chunks.iter().flatten().map(|chunk| (chunk.from, chunk.to, ()))),
+            network: carrier == Carrier::Network.as_str(),
         },
     };
     view.sweep(&busy, log.end)
@@ -292,6 +311,10 @@ struct Idle {
     blames: Cursor<Part>,
     waits: Cursor<Wait>,
     queued: Cursor<()>,
+    /// Bytes are under way for longer than the shortest way takes.
+    passage: Cursor<()>,
+    /// What is between the ports is a network.
+    network: bool,
 }
 
 impl Idle {
@@ -311,6 +334,9 @@ impl Idle {
         look(next);
         let (queued, next) = self.queued.at(time);
         look(next);
+        let (passage, next) = self.passage.at(time);
+        look(next);
+        let in_network = self.network && (queued.is_some() || passage.is_some());
         if time < arrived {
             look(arrived);
         }
@@ -324,6 +350,8 @@ impl Idle {
             (_, Wait::Turn) => Part::TurnAround,
             _ if blame.is_some() => blame.unwrap_or(Part::Timeout),
             (_, Wait::Store) => Part::Store,
+            _ if in_network && theirs.is_none() => Part::Network,
+            _ if in_network => Part::ThinkTime,
             _ if queued.is_some() => Part::FlowControl,
             (_, Wait::Window | Wait::Answer) if theirs.is_some() => Part::ThinkTime,
             (_, Wait::Window | Wait::Answer) => Part::Acknowledgement,
@@ -364,7 +392,7 @@ impl View<'_> {
         while now < to {
             let (part, until) = self.idle.part(now, arrived);
             let until = until.min(to).min(self.border(now));
-            budget.add(outside(self.phases, now).unwrap_or(part), until - now);
+            budget.add_idle(outside(self.phases, now), part, until - now);
             now = until;
         }
     }
@@ -389,15 +417,14 @@ impl View<'_> {
 
 /// Divides the line time of a packet.
 fn divide(budget: &mut Budget, ns: u64, piece: &Piece) {
-    let Piece { sent, len } = piece;
+    let Piece { sent, len, again } = piece;
     if !piece.has_data() {
-        let again = sent.again > 0;
-        return budget.add(if again { part_of(sent.why) } else { Part::Framing }, ns);
+        return budget.add(if sent.again > 0 { *again } else { Part::Framing }, ns);
     }
     // A packet may be new only in part.
     let old = u128::from(ns) * u128::from(sent.old) / u128::from(sent.file);
     let old = u64::try_from(old).unwrap_or(u64::MAX).min(ns);
-    budget.add(part_of(sent.why), old);
+    budget.add(*again, old);
     let file = sent.file.min(sent.data);
     let weights = [(Part::Payload, file), (Part::Encoding, sent.data - file)];
     budget.divide(ns - old, &weights, *len, Part::Framing);

@@ -138,6 +138,25 @@ impl ModemModel {
         ]
     }
 
+    /// What the direction from `end` can carry of what the modem is given, in characters per
+    /// 1000 s. With LAPM that is synchronous: eight bits an octet, in full frames one after the
+    /// other, less what the frames add. The zeros that are inserted are not taken off, for they
+    /// follow from the content; nor does compression count, which can make it more. Without error
+    /// control a character is start-stop: ten bits [V.14]. Ports that are slower are the limit.
+    pub fn limit_millicps(&self, end: End) -> u64 {
+        const START_STOP: u64 = 10;
+        /// Address, two octets of control, two of check, and a flag [V.42 8.1.2].
+        const AROUND: u64 = 6;
+        let bits = self.line_bps[end.index()] * 1000;
+        let octets = self.octets as u64;
+        let line = if self.has_frames() {
+            bits / 8 * octets / (octets + AROUND)
+        } else {
+            bits / START_STOP
+        };
+        self.dte_bps.iter().map(|rate| rate * 1000 / START_STOP).fold(line, u64::min)
+    }
+
     /// Whether frames are used.
     pub fn has_frames(&self) -> bool {
         self.v42 || self.v42bis.is_some()

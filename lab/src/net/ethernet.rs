@@ -40,7 +40,7 @@ use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 const AROUND: u64 = 8 + 14 + 4;
 /// Least bytes of a packet; a shorter one is padded.
 const LEAST: u64 = 46;
-const GAP_BITS: u64 = 96;
+pub(crate) const GAP_BITS: u64 = 96;
 const SLOT_BITS: u64 = 512;
 /// Preamble and jam: what is left on the cable of frames that collide, at least.
 const FRAGMENT_BITS: u64 = 64 + 32;

@@ -20,10 +20,12 @@ use crate::chain::Chain;
 use crate::element::{Element, End, Unit};
 use crate::host::{HostModel, Hosted};
 use crate::modem::{BadWord, ModemModel, ModemPair};
-use crate::net::{BadNetwork, Network};
+use crate::net::ethernet::GAP_BITS;
+use crate::net::{BadNetwork, EthernetModel, Link, Network};
 use crate::serial::flow::{FlowLine, FlowModel};
 use crate::serial::interference::{Interference, InterferenceModel};
 use crate::serial::{BadLine, LineModel, Probability, Serial};
+use crate::tcp::TcpModel;
 use crate::terminal::{Ibm7171, Ibm7171Model, TelnetModel, TelnetPath};
 use std::fmt;
 use wetstring_proto::LineFacts;
@@ -37,8 +39,33 @@ pub struct Part {
     /// What the direction from A to B can carry, in characters per 1000 s; `None` if it takes no
     /// time.
     pub limit_millicps: Option<u64>,
+    /// What takes the bytes over from the port.
+    pub carrier: Carrier,
     /// Something in it is left to chance, so that another seed gives another run.
     pub has_chance: bool,
+}
+
+/// What takes bytes over from the port, and whether the time that it takes for them is even.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Carrier {
+    /// A line: each byte takes the same.
+    #[default]
+    Even,
+    /// Modems that put bytes into frames of their own, repeat those, and may compress.
+    Frames,
+    /// A network: its packets wait for each other, for those of others, for acknowledgements.
+    Network,
+}
+
+impl Carrier {
+    /// Its name in a trace.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Even => "even",
+            Self::Frames => "frames",
+            Self::Network => "network",
+        }
+    }
 }
 
 /// All that lies between two ports, as one element.
@@ -49,6 +76,8 @@ pub struct Stretch {
     pub ports: [LineFacts; 2],
     /// What the direction from A to B can carry, as in [`Part`].
     pub limit_millicps: Option<u64>,
+    /// What takes the bytes over from the port: the least even of all parts.
+    pub carrier: Carrier,
     /// Whether another seed gives another run, as in [`Part`].
     pub has_chance: bool,
 }
@@ -61,6 +90,7 @@ impl Part {
             element,
             ports: ports_bps.map(port),
             limit_millicps: millicps(rate_bps, 10),
+            carrier: Carrier::Even,
             has_chance: false,
         }
     }
@@ -177,7 +207,33 @@ fn network(spec: &str, network: &Network, seed: u64, hosts: &mut Hosts) -> Resul
         }
     }
     let facts = LineFacts { reliable: Some(reliable), clear: reliable, rate_bps: 0, telnet: false };
-    Ok(Part { element: network.build(), ports: [facts; 2], limit_millicps: None, has_chance: true })
+    let limit_millicps = network.tcp.as_ref().and_then(|tcp| tcp_millicps(&network.links, tcp));
+    let (element, ports) = (network.build(), [facts; 2]);
+    Ok(Part { element, ports, limit_millicps, carrier: Carrier::Network, has_chance: true })
+}
+
+/// What TCP carries over these links at most, in characters per 1000 s: full segments one after
+/// the other over the slowest of them, with the headers of TCP and IP and what the link puts around
+/// a packet. The traffic of others, and acknowledgements on a shared cable, are not taken off.
+/// `None` if none of them takes any time.
+fn tcp_millicps(links: &[Link], tcp: &TcpModel) -> Option<u64> {
+    /// Headers of TCP and IP [RFC 793, RFC 791].
+    const HEADERS: u64 = 40;
+    let data = tcp.mss_bytes as u64;
+    let packet = data + HEADERS;
+    let millicps = |rate_bps: u64, bits: u64| {
+        let rate = u128::from(rate_bps) * u128::from(data) * 1000 / u128::from(bits.max(1));
+        u64::try_from(rate).ok().filter(|rate| *rate > 0)
+    };
+    let of = |link: &Link| match link {
+        Link::Ethernet(model) => {
+            millicps(model.rate_bps, EthernetModel::frame_bits(packet) + GAP_BITS)
+        }
+        Link::Path(model) => millicps(model.rate_from(End::A), (packet + model.overhead_bytes) * 8),
+        Link::Ring(model) => millicps(model.rate_bps, (packet + model.overhead_bytes) * 8),
+        Link::Slotted(_) | Link::Nic(_) | Link::Line(_) => None,
+    };
+    links.iter().filter_map(of).min()
 }
 
 fn flipped(part: Part) -> Part {
@@ -189,12 +245,11 @@ fn modem(spec: &str, model: &ModemModel, name: &str, seed: u64) -> Part {
     let own = spec.contains("seed=");
     let model = ModemModel { seed: if own { model.seed } else { seed }, ..model.clone() };
     let noisy = model.burst.is_some() || model.bit_errors != Probability::NEVER;
-    let part = Part::quiet(
-        Box::new(ModemPair::named(&model, name)),
-        model.dte_bps,
-        model.line_bps[End::A.index()],
-    );
-    Part { has_chance: noisy && !own, ..part }
+    let element = Box::new(ModemPair::named(&model, name));
+    let carrier = if model.has_frames() { Carrier::Frames } else { Carrier::Even };
+    let limit_millicps = Some(model.limit_millicps(End::A));
+    let part = Part::quiet(element, model.dte_bps, 0);
+    Part { limit_millicps, carrier, has_chance: noisy && !own, ..part }
 }
 
 fn interference(spec: &str, model: InterferenceModel, name: &str, seed: u64) -> Part {
@@ -218,6 +273,7 @@ fn serial(spec: &str, model: &LineModel, name: &str, seed: u64) -> Part {
         element: Box::new(Serial::named(&model, name)),
         ports: End::BOTH.map(|end| port(model.rate_from(end))),
         limit_millicps: millicps(model.rate_from(End::A), u64::from(model.bits)),
+        carrier: Carrier::Even,
         has_chance: noisy && !own,
     }
 }
@@ -262,6 +318,7 @@ pub fn stretch(
     let ports = [row[0].ports[0], row[row.len() - 1].ports[1]];
     let has_chance = row.iter().any(|part| part.has_chance);
     let limit_millicps = row.iter().filter_map(|part| part.limit_millicps).min();
+    let carrier = row.iter().map(|part| part.carrier).max().unwrap_or_default();
     let mut elements: Vec<Box<dyn Element>> = row.into_iter().map(|part| part.element).collect();
     let mut element =
         if elements.len() == 1 { elements.remove(0) } else { Box::new(Chain::new(elements)) };
@@ -269,5 +326,5 @@ pub fn stretch(
     if hosts != [HostModel::default(); 2] {
         element = Box::new(Hosted::new(element, &hosts));
     }
-    Ok(Stretch { element, ports, limit_millicps, has_chance })
+    Ok(Stretch { element, ports, limit_millicps, carrier, has_chance })
 }

@@ -42,7 +42,8 @@ impl Scenario {
             events: report.events,
             window_bytes: report.window_bytes,
         };
-        let (bytes, elapsed) = self.measured(&report).unwrap_or((bytes, report.elapsed));
+        let whole = (self.arrived_bytes(ending, &report), report.elapsed);
+        let (bytes, elapsed) = self.measured(&report).unwrap_or(whole);
         Outcome {
             ending,
             bytes,

@@ -47,7 +47,7 @@ mod run;
 
 pub use built_in::{named, names};
 pub use comparator::Comparator;
-pub use elements::{BadElement, Stretch};
+pub use elements::{BadElement, Carrier, Stretch};
 pub use ends::Protocol;
 pub use error::BadScenario;
 pub use layer::{Layer, Partial};
@@ -92,6 +92,8 @@ pub struct Scenario {
     event_limit: u64,
     /// What the direction of the data can carry, in characters per 1000 s.
     limit_millicps: Option<u64>,
+    /// What takes the bytes over from the ports.
+    carrier: Carrier,
     /// Another seed gives another run.
     has_chance: bool,
 }
@@ -219,6 +221,7 @@ impl Scenario {
                 Some(network) => comparator::limit_millicps(network),
                 None => stretch.limit_millicps,
             },
+            carrier: stretch.carrier,
             has_chance: stretch.has_chance,
         })
     }
@@ -265,6 +268,17 @@ impl Scenario {
     /// if the line takes no time.
     pub fn limit_millicps(&self) -> Option<u64> {
         self.limit_millicps
+    }
+
+    /// What takes the bytes over from the ports.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// Whether this is the name of a comparator: FTP or another that moves bytes without an engine
+    /// of ours.
+    pub fn is_comparator(protocol: &str) -> bool {
+        protocol == FTP || Comparator::of(protocol).is_some()
     }
 
     /// Whether another seed gives another run.

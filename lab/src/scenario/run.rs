@@ -44,7 +44,8 @@ impl fmt::Display for Ending {
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// File bytes, as [`Scenario::counted_bytes`] has them; those of the window if there is one.
+    /// File bytes, as [`Scenario::counted_bytes`] has them; those of the window if there is one. If
+    /// it did not end well, only those that arrived and were given to the receiver's store.
     pub bytes: u64,
     /// From the start to when both ends knew the outcome; or how long the window is.
     pub elapsed: Duration,
@@ -84,10 +85,14 @@ impl Outcome {
         per(self.millicps(), 100_000, u128::from(limit_millicps))
     }
 
-    /// Bits per second that the line carried from the sender, framing included.
+    /// Bits per second that the line carried from the sender, framing included. What was sent again
+    /// counts once.
     pub fn line_bps(&self) -> u64 {
-        let bits = self.report.sides[End::A.index()].usage.bits;
-        per(bits, 1_000_000_000, self.elapsed.as_nanos())
+        let side = &self.report.sides[End::A.index()];
+        let (all, again) = (side.stats.wire_out_bytes, side.stats.repeated_bytes);
+        let once = u128::from(side.usage.bits) * u128::from(all.saturating_sub(again));
+        let bits = once.checked_div(u128::from(all)).unwrap_or(u128::from(side.usage.bits));
+        per(u64::try_from(bits).unwrap_or(u64::MAX), 1_000_000_000, self.elapsed.as_nanos())
     }
 
     /// Packets that were sent again, by both ends.
@@ -116,7 +121,7 @@ impl Scenario {
             pair = pair.window(window);
         }
         let (report, ending) = self.run_pair(pair, recorder);
-        let whole = (self.counted_bytes(), report.elapsed);
+        let whole = (self.arrived_bytes(ending, &report), report.elapsed);
         let (bytes, elapsed) = self.measured(&report).unwrap_or(whole);
         Outcome {
             ending,
@@ -126,6 +131,14 @@ impl Scenario {
             report,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
+    }
+
+    /// File bytes that the receiver has: all, or what came to its store before it ended badly. The
+    /// last block of a protocol that fills it up may have more than the file.
+    pub(super) fn arrived_bytes(&self, ending: Ending, report: &PairReport) -> u64 {
+        let all = self.counted_bytes();
+        let done = matches!(ending, Ending::Done | Ending::Measured);
+        if done { all } else { report.sides[End::B.index()].written.min(all) }
     }
 
     /// Runs the engines between their stores.
