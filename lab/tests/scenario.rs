@@ -31,6 +31,26 @@ fn a_wrong_place_is_named_by_file_line_and_key() {
         ("lien = '9600'", "x.toml:1: lien: unknown field `lien`"),
         ("\n\nline = '-9600'", "x.toml:3: line: `-9600`: "),
         ("line = []", "x.toml:1: line: ``: expected at least one element"),
+        (
+            "line = ['7171:', '7171:']",
+            "x.toml:1: line: `7171:`: expected it as the last of the row",
+        ),
+        (
+            "seed = 2\nline = ['9600', 'flip 7171:']",
+            "x.toml:2: line: `flip 7171:`: expected it as the first of the row",
+        ),
+        (
+            "line = ['telnet:escape=1e', '9600']",
+            "x.toml:1: line: `telnet:escape=1e`: expected it as the last",
+        ),
+        (
+            "line = ['tcp:mss=1460 over ethernet:10M', '9600']",
+            "x.toml:1: line: `tcp:mss=1460 over ethernet:10M`: expected a network alone",
+        ),
+        (
+            "line = ['9600', 'flip tcp:mss=1460 over ethernet:10M']",
+            "x.toml:1: line: `flip tcp:mss=1460 over ethernet:10M`: expected a network alone",
+        ),
         ("line = 7", "x.toml:1: line: expected a description"),
         ("line = ['9600', '9600,dely=1s']", "x.toml:1: line: `9600,dely=1s`: "),
         ("seed = 1", "x.toml: line: expected a line"),

@@ -118,6 +118,13 @@ fn a_wrong_place_is_named_by_file_line_and_key() {
         ("column = 'X', secs = -0.5", "small.toml:11: secs: expected a number"),
         ("column = 'X', scenario.line = '-1'", "small.toml:11: line: `-1`"),
         ("column = 'X', scenario.both.widow = 1", "small.toml:11: both.widow: unknown setting"),
+        ("column = 'X', saved = [5, 2], without.seed = 2", "small.toml:11: saved: expected two"),
+        ("column = 'X', saved = [2, 5]", "small.toml:11: saved: expected two percentages"),
+        ("column = 'X', corpora = ['zip']", "small.toml:11: saved: expected saved = "),
+        (
+            "column = 'X', saved = [2, 5], without.seed = 2, corpora = ['bible']",
+            "small.toml:11: row.cells.corpora: expected one of manual, ",
+        ),
         ("column = 'X', class = 'lenient'", "small.toml:11: row.class: unknown variant"),
     ] {
         match table(cell) {
@@ -162,6 +169,73 @@ fn a_row_can_be_made_again_alone() {
     let said = named("kermit-news-2").only("Binary").unwrap_err();
     assert!(said.starts_with("expected one of the rows "), "{said}");
     assert!(said.ends_with(", got Binary"), "{said}");
+    let said = named("streaming-0").only("by noon").unwrap_err();
+    assert!(said.contains("by day: streaming against nonstreaming, "), "{said}");
     let trial = named("streaming-0").only("by night: streaming").unwrap();
     assert_eq!(trial.jobs().len(), 18 * 31 * 2 + 5);
+}
+
+/// Whatever a report prints as the name of a row can be asked for, and is what the table names.
+#[test]
+fn every_row_of_every_report_can_be_asked_for() {
+    let tiny = "line = '0'\nfile.bytes = 100\n";
+    let outcome = Scenario::parse("tiny.toml", tiny, &no_files).unwrap().run(&mut Recorder::off());
+    for name in Table::names() {
+        let table = named(name);
+        let report = table.judge(&vec![outcome; table.jobs().len()]);
+        let printed: std::collections::BTreeSet<String> =
+            report.cells.iter().map(|cell| cell.row.clone()).collect();
+        assert_eq!(printed, table.rows().into_iter().collect(), "{name}");
+        for row in printed {
+            let alone = table.clone().only(&row).unwrap_or_else(|say| panic!("{name}: {say}"));
+            assert!(!alone.jobs().is_empty(), "{name}: {row}");
+            let report = alone.judge(&vec![outcome; alone.jobs().len()]);
+            assert!(report.cells.iter().any(|cell| cell.row == row), "{name}: {row}");
+        }
+    }
+}
+
+/// A small table of a Kermit with settings of its own; more of the cell.
+fn kermit(era: &str, cell: &str) -> Report {
+    let text = format!(
+        "title = 'small'\nclass = 'physics'\n[common]\nline = '9600'\nfile.made = 'runs'\nfile.bytes = 20000\n\
+         [[column]]\nname = 'K'\nera.both = {{ {era} }}\n\
+         [[row]]\nname = 'r'\ncells = [{{ column = 'K', {cell} }}]\n"
+    );
+    judged(&Table::parse("small", "small.toml", &text, &no_files).unwrap_or_else(|b| panic!("{b}")))
+}
+
+/// Where our defaults are slower a reason has to stand, and nowhere else.
+#[test]
+fn slower_defaults_need_a_reason() {
+    let fast = "prefixing = 'none', unprefixed = '255'";
+    let slow = "window = 1, receive-length = 60";
+    let why = "reason = 'x', defaults-reason = 'prefixes'";
+    let of = |era, cell: &str| kermit(era, cell).cells[0].clone();
+    assert_eq!(of(slow, "secs = 9999, reason = 'x'").verdict, Verdict::Differs);
+    assert_eq!(of(slow, &format!("secs = 9999, {why}")).verdict, Verdict::Needless);
+    // Ramp: every byte in turn, a quarter of them control characters.
+    let ramp = "scenario.file.made = 'ramp', secs = 9999";
+    assert_eq!(of(fast, &format!("{ramp}, reason = 'x'")).verdict, Verdict::Slower);
+    let good = of(fast, &format!("{ramp}, {why}"));
+    assert_eq!((good.verdict, &*good.slower), (Verdict::Differs, "prefixes"));
+}
+
+#[test]
+fn time_saved_is_against_the_same_transfer_without() {
+    let runs = "without.both = { repeat = 'off' }";
+    let of = |cell: &str| kermit("window = 5", cell).cells[0].clone();
+    let ours: f64 = of(&format!("saved = [0, 100], {runs}")).ours.parse().unwrap();
+    assert!((20.0..100.0).contains(&ours), "{ours}");
+    assert_eq!(of(&format!("saved = [0, 3], {runs}")).verdict, Verdict::Unexplained);
+    assert_eq!(of(&format!("saved = [0, 3], {runs}, reason = 'x'")).verdict, Verdict::Differs);
+    assert_eq!(of(&format!("saved = [0, 100], {runs}, reason = 'x'")).verdict, Verdict::Needless);
+    // In a file without runs there is nothing to save, and the mean is half of it.
+    let none = of(&format!("saved = [0, 100], {runs}, corpora = ['zip']"));
+    let none: f64 = none.ours.parse().unwrap();
+    assert!(none.abs() < 1.0, "{none}");
+    let two = of(&format!("saved = [0, 100], {runs}, corpora = ['sparc-small', 'zip']"));
+    let one = of(&format!("saved = [0, 100], {runs}, corpora = ['sparc-small']"));
+    let [one, two] = [one, two].map(|cell| cell.ours.parse::<f64>().unwrap());
+    assert!((two - (one + none) / 2.0).abs() < 0.2, "{one} {two} {none}");
 }

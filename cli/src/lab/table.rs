@@ -100,6 +100,7 @@ fn fields(cell: &Cell) -> Value {
         "verdict": cell.verdict.to_string(),
         "reason": cell.reason,
         "defaults": value(&cell.defaults),
+        "defaults_reason": cell.slower,
         "efficiency": thousandths(cell.efficiency),
     })
 }

@@ -9,7 +9,7 @@ const MOST_PAIRS: usize = 40;
 
 /// One line of the overview.
 pub(super) fn summary(report: &Report) -> Markup {
-    let bad = report.count(Verdict::Unexplained) + report.count(Verdict::Needless);
+    let bad = report.cells.iter().filter(|cell| !cell.verdict.is_good()).count();
     html! {
         tr {
             td { a href={ "#" (report.table) } { (report.table) } }
@@ -47,7 +47,7 @@ pub(super) fn section(report: &Report) -> Markup {
             (command(&again(report)))
             @if report.own { (matrix(report)) } @else { (figure(report)) (trials::figures(report)) (list(report, &reasons)) }
             @if !reasons.is_empty() {
-                h3 { "Why some differ" }
+                h3 { "Why some differ, and why our defaults are slower where they are" }
                 ol.reasons {
                     @for (index, reason) in reasons.iter().enumerate() {
                         li id={ (report.table) "-" (index + 1) } { (reason) }
@@ -75,9 +75,9 @@ fn quoted(word: &str) -> String {
 /// The reasons, each once, in the order in which they come.
 fn reasons(report: &Report) -> Vec<&str> {
     let mut reasons: Vec<&str> = Vec::new();
-    for cell in report.cells.iter().filter(|cell| !cell.reason.is_empty()) {
-        if !reasons.contains(&cell.reason.as_str()) {
-            reasons.push(&cell.reason);
+    for reason in report.cells.iter().flat_map(|cell| [&cell.reason, &cell.slower]) {
+        if !reason.is_empty() && !reasons.contains(&reason.as_str()) {
+            reasons.push(reason);
         }
     }
     reasons
@@ -123,7 +123,7 @@ fn list(report: &Report, reasons: &[&str]) -> Markup {
 }
 
 fn line(report: &Report, cell: &Cell, reasons: &[&str]) -> Markup {
-    let number = reasons.iter().position(|reason| *reason == cell.reason).map(|index| index + 1);
+    let number = |of: &str| reasons.iter().position(|reason| *reason == of).map(|index| index + 1);
     // The order of columns does not fit where a number does.
     let is_long = cell.published.len().max(cell.ours.len()) > 12;
     let share = cell.efficiency.map(|share| format!("{}.{} %", share / 1000, share / 100 % 10));
@@ -135,11 +135,16 @@ fn line(report: &Report, cell: &Cell, reasons: &[&str]) -> Markup {
             td.n data-label="ratio" { (cell.ratio()) }
             td.verdict {
                 span class=(class(cell.verdict)) { (cell.verdict) }
-                @if let Some(number) = number {
+                @if let Some(number) = number(&cell.reason) {
                     " " a href={ "#" (report.table) "-" (number) } { "[" (number) "]" }
                 }
             }
-            td.n data-label="our defaults" { (with_unit(&cell.defaults, cell.unit)) }
+            td.n data-label="our defaults" {
+                (with_unit(&cell.defaults, cell.unit))
+                @if let Some(number) = number(&cell.slower) {
+                    " slower " a href={ "#" (report.table) "-" (number) } { "[" (number) "]" }
+                }
+            }
             td.n data-label="of the line" { (share.unwrap_or_default()) }
         }
     }
@@ -149,7 +154,7 @@ const fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
         Verdict::Differs => "differs",
-        Verdict::Unexplained | Verdict::Needless => "unexplained",
+        Verdict::Unexplained | Verdict::Needless | Verdict::Slower => "unexplained",
         Verdict::Own => "own",
     }
 }

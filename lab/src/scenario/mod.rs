@@ -43,6 +43,7 @@ mod error;
 mod flip;
 mod ftp;
 mod layer;
+mod row;
 mod run;
 
 pub use built_in::{named, names};
@@ -178,6 +179,9 @@ impl Scenario {
         };
         let bad_line = |say: String| line_layer.bad(line, "line", say);
         let mut specs = line.get_ref().specs();
+        if let Some((spec, say)) = row::misfit(&specs) {
+            return Err(bad_line(format!("`{spec}`: {say}")));
+        }
         let network = network_of(&specs);
         if let (Some(Other::Transport(comparator)), [spec]) = (other, &mut specs[..]) {
             *spec = comparator.over(spec).map_err(bad_line)?;

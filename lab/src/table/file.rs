@@ -94,6 +94,8 @@ pub(super) struct ColumnFile {
     pub(super) name: String,
     pub(super) scenario: Option<Partial>,
     pub(super) era: Option<Partial>,
+    /// Seeds of its transfers, unless as many as the table says.
+    pub(super) seeds: Option<u64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -141,10 +143,19 @@ pub(super) struct CellFile {
     /// Thousands of bytes of the transfer that counts are of; ours are scaled to it.
     kbytes: Option<u64>,
     outcome: Option<Result>,
+    /// Least and greatest percentage of the time that is saved.
+    saved: Option<Spanned<[u64; 2]>>,
+    /// What is set for the transfer that takes longer.
+    pub(super) without: Option<Partial>,
+    /// Each of these files in turn, and the mean of all.
+    #[serde(default)]
+    pub(super) corpora: Vec<Spanned<String>>,
     class: Option<Class>,
     reason: Option<String>,
     #[serde(default)]
     reasons: BTreeMap<Measure, String>,
+    /// Why our defaults are slower.
+    defaults_reason: Option<String>,
 }
 
 impl CellFile {
@@ -164,9 +175,13 @@ impl CellFile {
             timeouts: None,
             kbytes: None,
             outcome: None,
+            saved: None,
+            without: None,
+            corpora: Vec::new(),
             class: None,
             reason: None,
             reasons: BTreeMap::new(),
+            defaults_reason: None,
         }
     }
 }
@@ -232,9 +247,13 @@ pub(super) struct Published {
     pub(super) kbytes: Option<u64>,
     /// It failed, or could not be done.
     pub(super) outcome: Option<Result>,
+    /// Percentage of the time that is saved, from and to.
+    pub(super) saved: Option<(u64, u64)>,
     pub(super) class: Option<Class>,
     pub(super) reason: Option<String>,
     pub(super) reasons: BTreeMap<Measure, String>,
+    /// Why our defaults are slower.
+    pub(super) defaults_reason: Option<String>,
 }
 
 impl Published {
@@ -273,9 +292,27 @@ impl Published {
                 }
             });
         }
+        let saved = match &cell.saved {
+            None if cell.without.is_some() || !cell.corpora.is_empty() => {
+                let say = "expected saved = [LEAST, MOST] beside without and corpora";
+                return Err(BadScenario::at(source, &cell.column.span(), "saved", say));
+            }
+            None => None,
+            Some(saved) => {
+                let [low, high] = *saved.get_ref();
+                if low > high || high > 100 || cell.without.is_none() || !values.is_empty() {
+                    let say =
+                        "expected two percentages, the lower first, `without`, and no other value";
+                    return Err(BadScenario::at(source, &saved.span(), "saved", say));
+                }
+                Some((low, high))
+            }
+        };
         Ok(Self {
             values,
             kbytes: cell.kbytes,
+            saved,
+            defaults_reason: cell.defaults_reason.clone(),
             outcome: cell.outcome.filter(|outcome| *outcome != Result::Ok),
             class: cell.class,
             reason: cell.reason.clone(),

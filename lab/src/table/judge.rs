@@ -15,8 +15,10 @@ pub enum Verdict {
     Differs,
     /// It is not, and nobody says why.
     Unexplained,
-    /// A reason is given although nothing differs.
+    /// A reason is given although nothing differs, or our defaults are not slower.
     Needless,
+    /// Our defaults are slower than the settings of the source, and nobody says why.
+    Slower,
     /// Nothing was published.
     Own,
 }
@@ -35,6 +37,7 @@ impl fmt::Display for Verdict {
             Self::Differs => "differs",
             Self::Unexplained => "unexplained",
             Self::Needless => "reason without a difference",
+            Self::Slower => "our defaults are slower for no reason that is given",
             Self::Own => "own",
         })
     }
@@ -63,6 +66,8 @@ pub struct Cell {
     pub reason: String,
     /// The same value with our defaults.
     pub defaults: String,
+    /// Why our defaults take more than a hundredth longer; empty if they do not.
+    pub slower: String,
     /// Efficiency with our defaults against the line's limit, in thousandths of a percent; as
     /// published where nothing was.
     pub efficiency: Option<u64>,
@@ -87,6 +92,40 @@ pub struct Report {
     pub own: bool,
     /// Every transfer of its trials, for plots; none if it has no trials.
     pub samples: Vec<Sample>,
+}
+
+/// Whether our defaults are slower than what was set as in the source, and what is said of it.
+pub(super) enum Slower {
+    /// They are not, and nothing is said.
+    No,
+    /// They are, for this reason.
+    For(String),
+    /// The one without the other.
+    Wrong(Verdict),
+}
+
+impl Slower {
+    /// A reason has to be given if they are, and must not be if they are not.
+    pub(super) fn of(slower: bool, reason: Option<&str>) -> Self {
+        match (slower, reason) {
+            (false, None) => Self::No,
+            (true, Some(reason)) => Self::For(reason.to_owned()),
+            (true, None) => Self::Wrong(Verdict::Slower),
+            (false, Some(_)) => Self::Wrong(Verdict::Needless),
+        }
+    }
+
+    /// Says so of the cells of the transfer. What was bad about them already stays.
+    pub(super) fn mark<'a>(&self, cells: impl IntoIterator<Item = &'a mut Cell>) {
+        for cell in cells {
+            match self {
+                Self::No => {}
+                Self::For(reason) => reason.clone_into(&mut cell.slower),
+                Self::Wrong(verdict) if cell.verdict.is_good() => cell.verdict = *verdict,
+                Self::Wrong(_) => {}
+            }
+        }
+    }
 }
 
 impl Report {
@@ -173,6 +212,9 @@ impl Judge<'_> {
         if self.table.file.own {
             return cells.push(self.own(ours, failed));
         }
+        if let Some(range) = published.saved {
+            return cells.push(self.saved(range));
+        }
         if let Some(outcome) = published.outcome {
             return cells.push(self.outcome(outcome, ours, defaults));
         }
@@ -192,6 +234,42 @@ impl Judge<'_> {
                 cell.verdict = Verdict::Needless;
             }
         }
+        if let Some(defaults) = defaults {
+            let slower = match (ours.is_done(), defaults.is_done()) {
+                (true, true) => defaults.elapsed > ours.elapsed + ours.elapsed / 100,
+                (ours, defaults) => ours && !defaults,
+            };
+            let slower = Slower::of(slower, published.defaults_reason.as_deref());
+            slower.mark(&mut cells[first..]);
+        }
+    }
+
+    /// How much less time it took than without what the cell names, on the mean of its files.
+    fn saved(&self, (low, high): (u64, u64)) -> Cell {
+        let mut cell = self.cell("saved", "%");
+        cell.published = format!("{low}-{high}");
+        let shares = self.transfer.ours.clone().zip(self.transfer.without.clone());
+        let share = |(with, without): (usize, usize)| {
+            let (with, without) = (self.outcomes.get(with)?, self.outcomes.get(without)?);
+            let done = with.is_done() && without.is_done();
+            let share = with.elapsed.as_nanos() as f64 / without.elapsed.as_nanos() as f64;
+            done.then_some(100.0 * (1.0 - share))
+        };
+        let shares: Option<Vec<f64>> = shares.map(share).collect();
+        let ours = shares.filter(|shares| !shares.is_empty());
+        let ours = ours.map(|shares| shares.iter().sum::<f64>() / shares.len() as f64);
+        cell.ours = ours.map_or_else(|| "fail".to_owned(), |ours| format!("{ours:.1}"));
+        let class = self.transfer.published.class.unwrap_or(self.table.file.class);
+        let share = class.per_mille() as f64 / 1000.0;
+        let (low, high) = (low as f64, high as f64);
+        let range = low * (1.0 - share) - 0.5..=high * (1.0 + share) + 0.5;
+        let near = ours.is_some_and(|ours| range.contains(&ours));
+        let reason = self.transfer.published.reason.as_deref().unwrap_or_default();
+        verdict(&mut cell, near, reason);
+        if near && !reason.is_empty() {
+            cell.verdict = Verdict::Needless;
+        }
+        cell
     }
 
     fn cell(&self, what: &str, unit: &'static str) -> Cell {
@@ -206,6 +284,7 @@ impl Judge<'_> {
             verdict: Verdict::Own,
             reason: String::new(),
             defaults: String::new(),
+            slower: String::new(),
             efficiency: None,
         }
     }
@@ -401,6 +480,7 @@ fn order(
         verdict: Verdict::Own,
         reason: String::new(),
         defaults: String::new(),
+        slower: String::new(),
         efficiency: None,
     };
     verdict(&mut cell, same, reason.unwrap_or_default());

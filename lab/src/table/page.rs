@@ -29,9 +29,13 @@ impl Report {
     /// How many cells have which verdict.
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
-        for verdict in
-            [Verdict::Reproduced, Verdict::Differs, Verdict::Unexplained, Verdict::Needless]
-        {
+        for verdict in [
+            Verdict::Reproduced,
+            Verdict::Differs,
+            Verdict::Unexplained,
+            Verdict::Needless,
+            Verdict::Slower,
+        ] {
             let count = self.count(verdict);
             if count > 0 || verdict == Verdict::Reproduced {
                 parts.push(format!("{count} {verdict}"));
@@ -69,8 +73,10 @@ impl Report {
     fn reasons(&self) -> Vec<&str> {
         let mut reasons: Vec<&str> = Vec::new();
         for cell in &self.cells {
-            if !cell.reason.is_empty() && !reasons.contains(&cell.reason.as_str()) {
-                reasons.push(&cell.reason);
+            for reason in [&cell.reason, &cell.slower] {
+                if !reason.is_empty() && !reasons.contains(&reason.as_str()) {
+                    reasons.push(reason);
+                }
             }
         }
         reasons
@@ -90,16 +96,19 @@ impl Report {
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         let reasons = self.reasons();
         for cell in &self.cells {
-            let number = reasons.iter().position(|reason| *reason == cell.reason);
-            let mark = number.map_or_else(String::new, |number| format!(" [{}]", number + 1));
+            let mark = |of: &str| {
+                let number = reasons.iter().position(|reason| *reason == of);
+                number.map_or_else(String::new, |number| format!(" [{}]", number + 1))
+            };
+            let slower = if cell.slower.is_empty() { "" } else { ", slower" };
             rows.push(vec![
                 cell.row.clone(),
                 cell.col.clone(),
                 with_unit(&cell.published, cell.unit),
                 with_unit(&cell.ours, cell.unit),
                 cell.ratio(),
-                format!("{}{mark}", cell.verdict),
-                with_unit(&cell.defaults, cell.unit),
+                format!("{}{}", cell.verdict, mark(&cell.reason)),
+                format!("{}{slower}{}", with_unit(&cell.defaults, cell.unit), mark(&cell.slower)),
                 cell.efficiency.map_or_else(String::new, |share| format!("{} %", tenths(share))),
             ]);
         }

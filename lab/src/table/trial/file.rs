@@ -75,8 +75,10 @@ pub(super) struct SeriesFile {
     /// So many times the same, and not over the axes.
     pub(super) repeat: Option<u64>,
     pub(super) max: Option<f64>,
+    /// So many came to the published `max`.
     pub(super) max_count: Option<u64>,
     pub(super) min: Option<f64>,
+    /// So many came to the published `min`, or were slower.
     pub(super) min_count: Option<u64>,
     pub(super) mean: Option<f64>,
     pub(super) median: Option<f64>,
@@ -84,6 +86,8 @@ pub(super) struct SeriesFile {
     /// Correlation of the rate with each axis, and with the product.
     #[serde(default)]
     pub(super) r: BTreeMap<String, f64>,
+    /// Why the mean is lower with our defaults.
+    pub(super) defaults_reason: Option<String>,
     #[serde(default)]
     pub(super) reasons: BTreeMap<Spanned<String>, String>,
 }
@@ -94,6 +98,8 @@ pub(super) struct SeriesFile {
 pub(super) struct BetweenFile {
     /// Correlation of the rate with being in the first series (1) or in the second (0).
     pub(super) r: Option<f64>,
+    /// The same of another run of the same, if that was published too.
+    pub(super) r_again: Option<f64>,
     /// Pairs of equal settings in which the first was faster, as fast, slower.
     pub(super) wins: Option<u64>,
     pub(super) ties: Option<u64>,
@@ -102,6 +108,13 @@ pub(super) struct BetweenFile {
     pub(super) percent: Option<f64>,
     #[serde(default)]
     pub(super) reasons: BTreeMap<Spanned<String>, String>,
+}
+
+impl BetweenFile {
+    /// The row that compares these two.
+    pub(super) fn part([first, second]: [&str; 2]) -> String {
+        format!("{first} against {second}")
+    }
 }
 
 /// How the fastest transfers of all series lie on an axis.
@@ -116,6 +129,13 @@ pub(super) struct BestFile {
     pub(super) median: Option<f64>,
     #[serde(default)]
     pub(super) reasons: BTreeMap<Spanned<String>, String>,
+}
+
+impl BestFile {
+    /// The row of it.
+    pub(super) fn part(&self) -> String {
+        format!("{} of the fastest", self.axis.get_ref())
+    }
 }
 
 /// So many of them have a value from `from` to `to`.

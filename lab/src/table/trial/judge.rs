@@ -1,11 +1,11 @@
 //! What was published of a trial, and ours.
 
 use super::file::{BestFile, BetweenFile, SeriesFile};
-use super::statistics::{correlation, insignificant, mean_and_deviation, median};
+use super::statistics::{correlation, mean_and_deviation, median};
 use super::{Trial, file};
 use crate::scenario::{BadScenario, Outcome};
 use crate::table::file::Class;
-use crate::table::judge::{Cell, Verdict};
+use crate::table::judge::{Cell, Slower, Verdict};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
@@ -30,9 +30,9 @@ pub(in crate::table) fn judge(trial: &Trial, setting: Setting<'_>) -> Vec<Cell> 
     let rates: Vec<Vec<(Vec<f64>, f64)>> =
         trial.series.iter().map(|runs| rates(runs, setting.outcomes)).collect();
     for (index, of) in trial.file.series.iter().enumerate() {
-        page.series(of, &rates[index], trial.series[index].len());
+        page.series(of, &rates[index], index);
     }
-    if trial.file.series.iter().filter(|of| of.mean.is_some()).count() > 1 {
+    if trial.file.has_order_of_means() {
         page.order_of_means(&rates);
     }
     let over_axes: Vec<usize> =
@@ -55,13 +55,11 @@ fn rates(runs: &[(Vec<u64>, usize)], outcomes: &[Outcome]) -> Vec<(Vec<f64>, f64
     runs.iter().filter_map(rate).collect()
 }
 
-/// How a value is shown and what it may be off.
+/// How a value is shown. Each may be off by the table's class, and by half a unit.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A rate: by the class.
+    /// A rate.
     Rate,
-    /// A rate of one transfer: half a second more.
-    Extreme(f64),
     /// A number of transfers.
     Count,
     /// A percentage with one decimal.
@@ -89,6 +87,7 @@ impl Page<'_> {
             verdict: Verdict::Own,
             reason: String::new(),
             defaults: String::new(),
+            slower: String::new(),
             efficiency: None,
         }
     }
@@ -114,7 +113,7 @@ impl Page<'_> {
         reasons: &Reasons,
     ) {
         let unit = match kind {
-            Kind::Rate | Kind::Extreme(_) => "cps",
+            Kind::Rate => "cps",
             Kind::Percent => "%",
             Kind::Count | Kind::Place => "",
         };
@@ -129,16 +128,29 @@ impl Page<'_> {
             cell.ratio_per_mille = ours.map(|ours| (ours / published * 1000.0).round() as u64);
         }
         let class = published * self.setting.class.per_mille() as f64 / 1000.0;
-        let tolerance = match kind {
-            Kind::Rate | Kind::Percent | Kind::Place => class + 0.5,
-            Kind::Extreme(bytes) => class + published * published / bytes / 2.0,
-            Kind::Count => class.max(2.0 * published.max(1.0).sqrt()),
-        };
-        let same = ours.is_some_and(|ours| (ours - published).abs() <= tolerance);
+        let same = ours.is_some_and(|ours| (ours - published).abs() <= class + 0.5);
         if what == "mean" {
             self.with_defaults(&mut cell);
         }
         self.put(cell, same, of(reasons, what));
+    }
+
+    /// Whether the mean of our defaults is more than a hundredth below that of this series, or
+    /// more of them fail, and the reason that is given for it.
+    fn slower(&self, of: &SeriesFile, index: usize) -> Slower {
+        let runs = |jobs: &mut dyn Iterator<Item = usize>| {
+            let runs: Vec<&Outcome> =
+                jobs.filter_map(|job| self.setting.outcomes.get(job)).collect();
+            let done = runs.iter().filter(|run| run.is_done());
+            let rates: Vec<f64> = done.map(|run| run.millicps() as f64).collect();
+            let failed = runs.len() - rates.len();
+            (mean_and_deviation(&rates).map_or(0.0, |spread| spread.0), failed, runs.len())
+        };
+        let (ours, ours_failed, transfers) =
+            runs(&mut self.trial.series[index].iter().map(|run| run.1));
+        let (defaults, failed, seeds) = runs(&mut self.trial.defaults.clone());
+        let slower = defaults < ours * 0.99 || failed * transfers > ours_failed * seeds;
+        Slower::of(slower, of.defaults_reason.as_deref())
     }
 
     /// The mean rate with our defaults, and what share of the line it is.
@@ -157,9 +169,9 @@ impl Page<'_> {
         cell.efficiency = limit.map(|limit| (mean * 100_000.0 / limit as f64).round() as u64);
     }
 
-    fn series(&mut self, of: &SeriesFile, rates: &[(Vec<f64>, f64)], transfers: usize) {
+    fn series(&mut self, of: &SeriesFile, rates: &[(Vec<f64>, f64)], index: usize) {
         let part = of.name.as_str();
-        let failed = transfers - rates.len();
+        let failed = self.trial.series[index].len() - rates.len();
         if failed > 0 {
             let what = (part, "transfers that fail");
             self.number(what, Kind::Count, 0.0, Some(failed as f64), &of.reasons);
@@ -168,18 +180,18 @@ impl Page<'_> {
         let spread = mean_and_deviation(&values);
         let by = |order: fn(f64, f64) -> f64| values.iter().copied().reduce(order);
         let (max, min) = (by(f64::max), by(f64::min));
-        let having = |extreme: Option<f64>| {
-            extreme.map(|extreme| {
-                values.iter().filter(|value| value.total_cmp(&extreme).is_eq()).count() as f64
-            })
+        // How many came to what the source's fastest and slowest did, not to what ours did.
+        let having = |reached: &dyn Fn(f64) -> bool| {
+            Some(values.iter().filter(|value| reached(**value)).count() as f64)
         };
-        let bytes = self.setting.outcomes.first().map_or(1.0, |_| self.bytes(of));
+        let fastest = having(&|value| of.max.is_some_and(|max| value >= max));
+        let slowest = having(&|value| of.min.is_some_and(|min| value <= min));
         let count = |count: Option<u64>| count.map(|count| count as f64);
         for (what, kind, published, ours) in [
-            ("max", Kind::Extreme(bytes), of.max, max),
-            ("max-count", Kind::Count, count(of.max_count), having(max)),
-            ("min", Kind::Extreme(bytes), of.min, min),
-            ("min-count", Kind::Count, count(of.min_count), having(min)),
+            ("max", Kind::Rate, of.max, max),
+            ("max-count", Kind::Count, count(of.max_count), fastest),
+            ("min", Kind::Rate, of.min, min),
+            ("min-count", Kind::Count, count(of.min_count), slowest),
             ("mean", Kind::Rate, of.mean, spread.map(|spread| spread.0)),
             ("median", Kind::Rate, of.median, median(&values)),
             ("stddev", Kind::Rate, of.stddev, spread.map(|spread| spread.1)),
@@ -187,26 +199,22 @@ impl Page<'_> {
             if let Some(published) = published {
                 self.number((part, what), kind, published, ours, &of.reasons);
             }
+            if what == "mean" && published.is_some() {
+                let slower = self.slower(of, index);
+                slower.mark(self.cells.last_mut());
+            }
         }
-        let chance = insignificant(values.len());
         let mut both = Vec::new();
         for (name, published) in &of.r {
             let pairs: Vec<(f64, f64)> =
                 rates.iter().map(|(point, rate)| (self.place(name, point), *rate)).collect();
             let ours = correlation(&pairs);
             both.push((name.as_str(), *published, ours.unwrap_or(0.0)));
-            self.r(part, &format!("r {name}"), *published, (ours, chance), &of.reasons);
+            self.r(part, &format!("r {name}"), *published, ours, &of.reasons);
         }
         if both.len() > 1 {
-            self.order_of_r(part, &both, chance, &of.reasons);
+            self.order_of_r(part, &both, &of.reasons);
         }
-    }
-
-    /// File bytes of a transfer of this series.
-    fn bytes(&self, of: &SeriesFile) -> f64 {
-        let index = self.trial.file.series.iter().position(|series| std::ptr::eq(series, of));
-        let job = index.and_then(|index| self.trial.series[index].first()).map(|run| run.1);
-        job.and_then(|job| self.setting.outcomes.get(job)).map_or(1.0, |run| run.bytes as f64)
     }
 
     /// Where a transfer is on this axis, or on the product of all.
@@ -215,32 +223,22 @@ impl Page<'_> {
         axis.map_or_else(|| point.iter().product(), |axis| point[axis])
     }
 
-    fn r(
-        &mut self,
-        part: &str,
-        what: &str,
-        published: f64,
-        (ours, chance): (Option<f64>, f64),
-        reasons: &Reasons,
-    ) {
+    /// The sign of a correlation, as it is printed. One of 0.00 has none.
+    fn r(&mut self, part: &str, what: &str, published: f64, ours: Option<f64>, reasons: &Reasons) {
         let mut cell = self.cell(part, what, "");
         cell.published = format!("{published:.2}");
-        cell.ours = ours.map_or_else(|| "none".to_owned(), |ours| format!("{ours:.2}"));
-        let same = ours.is_some_and(|ours| {
-            let none = published.abs() < chance && ours.abs() < chance;
-            none || (published * ours > 0.0 && ours.abs() >= chance.min(published.abs()))
-        });
+        cell.ours = ours.map_or_else(
+            || "none".to_owned(),
+            // Never -0.00.
+            |ours| format!("{:.2}", (ours * 100.0).round() / 100.0 + 0.0),
+        );
+        let sign = |r: f64| (r * 100.0).round().partial_cmp(&0.0);
+        let same = ours.is_some_and(|ours| sign(ours) == sign(published));
         self.put(cell, same, of(reasons, what));
     }
 
-    /// Every two that differ by more than chance come in the published order.
-    fn order_of_r(
-        &mut self,
-        part: &str,
-        both: &[(&str, f64, f64)],
-        chance: f64,
-        reasons: &Reasons,
-    ) {
+    /// The rank: all come in the published order; those that are printed alike come in any.
+    fn order_of_r(&mut self, part: &str, both: &[(&str, f64, f64)], reasons: &Reasons) {
         let ranked = |pick: fn(&(&str, f64, f64)) -> f64| {
             let mut list: Vec<&(&str, f64, f64)> = both.iter().collect();
             list.sort_by(|a, b| pick(a).total_cmp(&pick(b)));
@@ -248,7 +246,7 @@ impl Page<'_> {
         };
         let mut cell = self.cell(part, "order of r", "");
         (cell.published, cell.ours) = (ranked(|r| r.1), ranked(|r| r.2));
-        let same = both.iter().all(|a| both.iter().all(|b| b.1 - a.1 <= chance || b.2 > a.2));
+        let same = both.iter().all(|a| both.iter().all(|b| b.1 <= a.1 || b.2 > a.2));
         self.put(cell, same, of(reasons, "order of r"));
     }
 
@@ -264,7 +262,7 @@ impl Page<'_> {
             list.sort_by(|a, b| pick(a).total_cmp(&pick(b)));
             list.iter().map(|mean| mean.0).collect::<Vec<_>>().join(" < ")
         };
-        let mut cell = self.cell("all", "order of means", "");
+        let mut cell = self.cell(super::ALL, "order of means", "");
         (cell.published, cell.ours) = (ranked(|mean| mean.1), ranked(|mean| mean.2));
         let same = cell.published == cell.ours;
         let reason = self.trial.file.order_reason.clone();
@@ -272,8 +270,9 @@ impl Page<'_> {
     }
 
     fn between(&mut self, between: &BetweenFile, first: usize, second: usize) {
-        let names = [first, second].map(|index| self.trial.file.series[index].name.clone());
-        let part = format!("{} against {}", names[0], names[1]);
+        let part = BetweenFile::part(
+            [first, second].map(|index| self.trial.file.series[index].name.as_str()),
+        );
         let reasons = &between.reasons;
         let rate = |job: usize| {
             let outcome = self.setting.outcomes.get(job).filter(|outcome| outcome.is_done());
@@ -290,8 +289,10 @@ impl Page<'_> {
         let [wins, ties, losses] = counts.map(f64::from);
         let pairs = wins + ties + losses;
         if let Some(published) = between.r {
-            let ours = (correlation(&all), insignificant(all.len()));
-            self.r(&part, "r", published, ours, reasons);
+            self.r(&part, "r", published, correlation(&all), reasons);
+        }
+        if let Some(published) = between.r_again {
+            self.r(&part, "r again", published, correlation(&all), reasons);
         }
         let count = |count: Option<u64>| count.map(|count| count as f64);
         for (what, kind, published, ours) in [
@@ -314,7 +315,7 @@ impl Page<'_> {
             .filter(|rate| rate.1.total_cmp(&max).is_eq())
             .map(|rate| self.place(name, &rate.0))
             .collect();
-        let part = format!("{name} of the fastest");
+        let part = best.part();
         for bucket in &best.bucket {
             let range = bucket.from as f64..=bucket.to as f64;
             let ours = places.iter().filter(|place| range.contains(place)).count();
@@ -360,10 +361,14 @@ impl file::TrialFile {
             ];
             cells.extend(numbers.iter().filter(|n| n.1).map(|n| n.0.to_owned()));
             cells.extend(of.r.keys().map(|name| format!("r {name}")));
+            if of.defaults_reason.is_some() && of.mean.is_none() {
+                let say = "expected a mean, which our defaults are compared with";
+                return Err(BadScenario::missing(source.0, "trial.series.defaults-reason", say));
+            }
             known(&of.reasons, &cells)?;
         }
         if let Some(between) = &self.between {
-            let cells = ["r", "wins", "ties", "losses", "percent"].map(str::to_owned);
+            let cells = ["r", "r again", "wins", "ties", "losses", "percent"].map(str::to_owned);
             known(&between.reasons, &cells)?;
         }
         for best in &self.best {

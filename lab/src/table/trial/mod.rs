@@ -48,11 +48,15 @@
 //!
 //! | value | reproduced if |
 //! |---|---|
-//! | `max`, `min`, `mean`, `median`, `stddev`, `percent` | within the table's class; the extremes have half a second more, as each transfer has |
-//! | `max-count`, `wins`, `best` and other counts | within the class or two standard deviations of such a count (its root), whichever is more |
-//! | `r` | of the same sign; or both so near 0 that chance alone would do it (2 / sqrt n) |
-//! | order of the `r` of a series | every two whose published values differ by more than chance come in the same order |
+//! | `max`, `min`, `mean`, `median`, `stddev`, `percent` | within the table's class |
+//! | `max-count`, `wins`, `best` and other counts | within the class; `max-count` counts those that came to the published `max` |
+//! | `r` | of the same sign, as it is printed: 0.00 has none |
+//! | order of the `r` of a series | all come in the published order; those that are printed alike in any |
 //! | order of the means | all series come in the same order |
+//!
+//! Chance makes nothing reproduced: it may be the reason of a value that differs. A correlation of
+//! n values is off from that of endlessly many by 2 / sqrt n or less 19 times in 20, and a count by
+//! twice its root.
 //!
 //! A transfer that fails is left out of the statistics and counted in a cell of its own.
 
@@ -66,6 +70,9 @@ pub(super) use judge::{Setting, judge};
 use crate::element::End;
 use crate::scenario::{BadScenario, Layer, Load, Outcome, Scenario};
 use std::ops::Range;
+
+/// The row that compares all series.
+const ALL: &str = "all";
 
 /// A trial, and where its runs are among the table's jobs.
 #[derive(Clone, Debug)]
@@ -150,16 +157,27 @@ impl Trial {
         Ok(Self { series, defaults: first..jobs.len(), file })
     }
 
-    /// The rows that a report on it has, but for those that compare.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.file.series.iter().map(|of| self.file.row(&of.name)).collect()
+    /// The rows that a report on it has.
+    pub(super) fn rows(&self) -> Vec<String> {
+        let file = &self.file;
+        let mut parts: Vec<String> = file.series.iter().map(|of| of.name.clone()).collect();
+        if file.has_order_of_means() {
+            parts.push(ALL.to_owned());
+        }
+        if file.between.is_some() {
+            let mut over_axes = file.series.iter().filter(|of| of.repeat.is_none());
+            if let (Some(first), Some(second)) = (over_axes.next(), over_axes.next()) {
+                parts.push(file::BetweenFile::part([&first.name, &second.name]));
+            }
+        }
+        parts.extend(file.best.iter().map(file::BestFile::part));
+        parts.iter().map(|part| file.row(part)).collect()
     }
 
-    /// Whether a report on it has such a row.
+    /// Whether a report on it has such a row, or this is its name.
     pub(super) fn has(&self, row: &str) -> bool {
-        let name = &self.file.name;
-        let whole = !name.is_empty() && (row == name || row.starts_with(&format!("{name}: ")));
-        whole || name.is_empty() && self.names().iter().any(|own| own == row)
+        let named = !self.file.name.is_empty() && row == self.file.name;
+        named || self.rows().iter().any(|own| own == row)
     }
 
     /// Where its runs are among the table's jobs: they stand together.
@@ -199,6 +217,11 @@ impl TrialFile {
     /// The name of a row of the report.
     fn row(&self, part: &str) -> String {
         if self.name.is_empty() { part.to_owned() } else { format!("{}: {part}", self.name) }
+    }
+
+    /// Whether there is anything to rank.
+    fn has_order_of_means(&self) -> bool {
+        self.series.iter().filter(|of| of.mean.is_some()).count() > 1
     }
 
     /// What names each other must exist.

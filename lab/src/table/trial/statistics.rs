@@ -35,11 +35,6 @@ pub(super) fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     (x > 0.0 && y > 0.0).then(|| both / (x.sqrt() * y.sqrt()))
 }
 
-/// How far a correlation of so many values may be from 0 by chance, 19 times in 20.
-pub(super) fn insignificant(count: usize) -> f64 {
-    2.0 / (count.max(4) as f64).sqrt()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
