@@ -48,7 +48,8 @@ fn the_fast_trials_are_reproduced_or_explained() {
 #[test]
 fn trial_0_is_complete() {
     let table = named("streaming-0");
-    assert_eq!(table.jobs().len(), 2 * (18 * 31 * 2 + 5));
+    // FTP 20 times more.
+    assert_eq!(table.jobs().len(), 2 * (18 * 31 * 2 + 5) + 20 + 5);
     let seeds: std::collections::BTreeSet<u64> =
         table.jobs()[..1116].iter().map(Scenario::seed).collect();
     assert_eq!(seeds.len(), 1116);
@@ -97,9 +98,14 @@ fn trial(more: &str) -> Result<Table, String> {
 #[test]
 fn verdicts_of_a_trial() {
     for (more, col, verdict) in [
-        ("mean = 890", "mean", Verdict::Reproduced),
+        ("mean = 890\ndefaults-reason = 'shorter packets'", "mean", Verdict::Reproduced),
+        ("mean = 890", "mean", Verdict::Slower),
         ("mean = 2000", "mean", Verdict::Unexplained),
-        ("mean = 2000\nreasons.mean = 'a slow day'", "mean", Verdict::Differs),
+        (
+            "mean = 2000\ndefaults-reason = 'x'\nreasons.mean = 'a slow day'",
+            "mean",
+            Verdict::Differs,
+        ),
         ("mean = 890\nreasons.mean = 'a slow day'", "mean", Verdict::Needless),
         ("max = 960", "max", Verdict::Reproduced),
         ("max = 960\nmax-count = 90", "max-count", Verdict::Unexplained),

@@ -75,6 +75,8 @@ pub(super) struct TableFile {
     pub(super) inconsistent: Vec<String>,
     #[serde(default)]
     pub(super) calibrated: Vec<Calibrated>,
+    /// Why our defaults are slower, for all cells in which they are and that do not say it.
+    pub(super) defaults_reason: Option<String>,
     pub(super) common: Option<Partial>,
     #[serde(default)]
     pub(super) column: Vec<ColumnFile>,

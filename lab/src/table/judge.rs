@@ -153,6 +153,13 @@ pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
             cells.push(order(table, &transfers, row.order_reason.as_deref(), outcomes));
         }
     }
+    // A reason for all cells is needless only if none of them has it.
+    if let Some(reason) = &file.defaults_reason
+        && cells.iter().all(|cell| cell.slower != *reason)
+        && let Some(first) = cells.first_mut()
+    {
+        first.verdict = Verdict::Needless;
+    }
     let setting = trial::Setting {
         table: &table.name,
         class: file.class,
@@ -239,7 +246,8 @@ impl Judge<'_> {
                 (true, true) => defaults.elapsed > ours.elapsed + ours.elapsed / 100,
                 (ours, defaults) => ours && !defaults,
             };
-            let slower = Slower::of(slower, published.defaults_reason.as_deref());
+            let common = self.table.file.defaults_reason.as_deref().filter(|_| slower);
+            let slower = Slower::of(slower, published.defaults_reason.as_deref().or(common));
             slower.mark(&mut cells[first..]);
         }
     }

@@ -43,7 +43,8 @@
 //! and `timeouts` (of a transfer of so many `kbytes`), or an `outcome` of `fail` or `impossible`. Further keys are
 //! `scenario`, `class`, `reason` (for all of its values that differ) and `reasons` (for one of
 //! them); `defaults-reason` says why our defaults take more than a hundredth longer than the
-//! settings of the source, and has to stand where they do and nowhere else. `saved = [30, 40]` is
+//! settings of the source, and has to stand where they do and nowhere else (as a top key, it is for
+//! all cells in which they do). `saved = [30, 40]` is
 //! the percentage of the time that the transfer saves against one with `without` on top; with
 //! `corpora`, the mean over these files. A table with `own = true` has no published values: every column of every row is run, and
 //! its efficiency is shown.
