@@ -237,5 +237,5 @@ fn time_saved_is_against_the_same_transfer_without() {
     let two = of(&format!("saved = [0, 100], {runs}, corpora = ['sparc-small', 'zip']"));
     let one = of(&format!("saved = [0, 100], {runs}, corpora = ['sparc-small']"));
     let [one, two] = [one, two].map(|cell| cell.ours.parse::<f64>().unwrap());
-    assert!((two - (one + none) / 2.0).abs() < 0.2, "{one} {two} {none}");
+    assert!((two - f64::midpoint(one, none)).abs() < 0.2, "{one} {two} {none}");
 }
