@@ -247,7 +247,8 @@ impl Core {
             self.enter(cx, Sending::Init);
             self.control(mem, kind::SEND_INIT, |core, data, _| {
                 let mut text = [0; 40];
-                let len = core.ours.emit(&mut text, usize::from(core.link.config.init_length));
+                let limit = usize::from(core.link.config.init_length).min(data.len());
+                let len = core.ours.emit(&mut text, limit);
                 data[..len].copy_from_slice(&text[..len]);
                 len
             });
