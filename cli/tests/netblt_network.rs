@@ -1,5 +1,5 @@
 //! NETBLT between two network namespaces that `wst line` joins: UDP and IP protocol 30, with delay and
-//! loss, and kernel TCP on the same path. And `wst line` as a relay of UDP.
+//! loss. And `wst line` as a relay of UDP.
 //!
 //! Namespaces and devices are the right of root. Elsewhere it is said that this was not tested.
 
