@@ -44,7 +44,7 @@ fn settings_and_lines_are_checked() {
         "x.toml:2: line: `9600`: expected a network of packets such as udp over path:10M, got bytes"
     );
     let two = refused("protocol = 'netblt'\nline = ['path:1M', 'path:2M']");
-    assert!(two.contains("expected one network, its links joined with ` + `"), "{two}");
+    assert!(two.contains("expected a network alone, its links joined with ` + `"), "{two}");
     let window = refused("protocol = 'netblt'\nline = 'path:1M'\nboth = { window = 3 }");
     assert!(window.contains("expected host or one of datagram, buffer-size"), "{window}");
 }

@@ -11,7 +11,7 @@ pub(super) fn misfit(specs: &[String]) -> Option<(&str, &'static str)> {
     specs.iter().enumerate().find_map(|(index, spec)| {
         let say = match side(spec.trim())? {
             Side::Both if last > 0 => {
-                "expected a network alone: there is a computer at both of its ends"
+                "expected a network alone, its links joined with ` + `: there is a computer at both of its ends"
             }
             Side::Right if index < last => {
                 "expected it as the last of the row: behind it is the computer that it belongs to"
