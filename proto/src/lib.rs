@@ -24,6 +24,7 @@ pub mod engine;
 pub mod file;
 pub mod kermit;
 pub mod line;
+mod machine;
 pub mod memory;
 pub mod netblt;
 pub mod settings;

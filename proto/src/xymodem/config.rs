@@ -172,12 +172,22 @@ impl Config {
 
     /// Bytes of memory a sender of this configuration lives in.
     pub fn sender_memory(&self) -> usize {
-        self.source_len() + self.queue_len() + self.name_len()
+        self.sender_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn sender_lengths(&self) -> [usize; 3] {
+        [self.source_len(), self.queue_len(), self.name_len()]
     }
 
     /// Bytes of memory a receiver of this configuration lives in.
     pub fn receiver_memory(&self) -> usize {
-        self.sink_len() + if self.variant.is_batch() { LONG } else { 0 }
+        self.receiver_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn receiver_lengths(&self) -> [usize; 2] {
+        [self.sink_len(), if self.variant.is_batch() { LONG } else { 0 }]
     }
 
     /// How a receiver of this variant begins.

@@ -29,14 +29,12 @@ mod length;
 mod link;
 mod pace;
 pub mod packet;
-mod receiver;
 mod receiving;
-mod sender;
 mod sending;
 mod sink;
 mod source;
 pub mod states;
 
 pub use config::{Config, FirstEot, Variant};
-pub use receiver::Receiver;
-pub use sender::Sender;
+pub use receiving::Receiver;
+pub use sending::Sender;

@@ -4,21 +4,23 @@ use super::config::{Config, FirstEot};
 use super::frame::{ACK, BlockReader, NAK, WANT_STREAM};
 use super::link::{Ending, Link, Note, trace_got};
 use super::packet;
-use super::receiver::Mem;
 use super::sink::Sink;
 use super::states::{Place, ReceiverStep, Receiving, on_block};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::{FileInfo, Left, Reply, StoreError};
+use crate::file::{FileInfo, Left, StoreError};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, Wait, trace_duplicate};
+use crate::trace::{TraceEvent, trace_duplicate};
 
 mod hearing;
+mod receiver;
 
 use hearing::Hearing;
+use receiver::Mem;
+pub use receiver::Receiver;
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Offer,
     Write,
@@ -43,13 +45,13 @@ struct Current {
 const MOST_EXCESS: u64 = 1 << 20;
 
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
+struct Core {
+    link: Link,
     state: Receiving,
-    pub(super) ask: Ask,
+    ask: Ask,
     reader: BlockReader,
     hearing: Hearing,
-    pub(super) sink: Sink,
+    sink: Sink,
     file: Current,
     /// The start character in use.
     start: u8,
@@ -89,7 +91,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         let (start, check) = config.start();
         let batch = config.variant.is_batch();
         let buffer = config.sink_len();
@@ -128,19 +130,19 @@ impl Core {
         self.link.config.variant.is_batch()
     }
 
-    pub(super) fn started(&self) -> bool {
+    fn started(&self) -> bool {
         self.began.is_some()
     }
 
     /// The current file, as far as it is known.
-    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+    fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let Current { name_len, size, modified, mode, left, .. } = self.file;
         let name = &name[..name_len];
         FileInfo { name, size, modified, mode, left, ..FileInfo::default() }
     }
 
     /// Whether input is taken now, or waits until the store has answered.
-    pub(super) fn takes_input(&self, memory_len: usize) -> bool {
+    fn takes_input(&self, memory_len: usize) -> bool {
         match self.link.ending {
             Ending::No => {
                 matches!(self.state, Receiving::Header | Receiving::Data)
@@ -179,7 +181,7 @@ impl Core {
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
     }
 
-    pub(super) fn abort(&mut self, cx: &mut Cx<'_>) {
+    fn abort(&mut self, cx: &mut Cx<'_>) {
         self.fail(cx, Blame::Local, FailureKind::Aborted, true);
     }
 
@@ -190,60 +192,6 @@ impl Core {
         self.link.say(cx, words, u64::from(self.expected));
         self.base = cx.now;
         self.prompted = false;
-    }
-
-    /// The port took bytes.
-    pub(super) fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize) {
-        if self.link.took(cx, len) > 0 && self.link.words.pending() == 0 {
-            self.base = cx.now;
-            if self.tries == 0 && self.starts <= 1 {
-                self.answered = cx.now;
-            }
-        }
-    }
-
-    /// Lets timers run out.
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending == Ending::No {
-            self.run_timers(cx, mem);
-        } else {
-            self.link.tick_ending(cx);
-        }
-    }
-
-    /// Everything that follows from input and from answers; harmless to call.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.began.is_none() {
-            (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
-            self.good = cx.now;
-            self.answered = cx.now;
-            self.link.moved = cx.now;
-            if self.is_batch() {
-                self.say_start(cx);
-            }
-        }
-        let _ = self.link.may_send(cx.now);
-        let store = self.ask != Ask::Nothing && !self.takes_input(mem.file.len());
-        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
-            Ending::No if store => Wait::Store,
-            Ending::No => Wait::Partner,
-            _ => Wait::Nothing,
-        });
-        if self.link.ending != Ending::No {
-            let stay = if self.link.config.line.reliable == Some(true) {
-                Duration::ZERO
-            } else {
-                Duration::from_millis(u64::from(self.link.config.linger_ms)).max(self.gap * 3)
-            };
-            return self.link.pump_ending(cx, self.ask == Ask::Nothing, stay);
-        }
-        if self.ask == Ask::Nothing && self.state == Receiving::Data {
-            let full = !self.sink.has_room(mem.file.len(), self.reader.longest());
-            let pending = self.sink.pending();
-            if pending >= self.write_at || (full && pending > 0) {
-                self.ask = Ask::Write;
-            }
-        }
     }
 
     /// Asks the sender to begin, or to go on.
@@ -466,41 +414,6 @@ impl Core {
         self.enter(cx, Receiving::Header);
         let start = self.start;
         self.say(cx, &[ACK, start]);
-    }
-
-    pub(super) fn reply(&mut self, cx: &mut Cx<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
-        match (ask, reply) {
-            (Ask::Nothing, _) => {}
-            (Ask::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
-            (Ask::Offer, Reply::Accept { .. }) => {
-                // Neither protocol can begin in the middle of a file.
-                self.file.open = true;
-                self.fail(cx, Blame::Local, FailureKind::Unsupported, true);
-            }
-            (Ask::Offer, Reply::Refuse(why)) => {
-                self.link.stats.files_skipped += 1;
-                self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
-                self.fail(cx, Blame::Local, FailureKind::Aborted, true);
-            }
-            (Ask::Write, Reply::Done) => {
-                self.sink.taken(!self.reader.mid_block());
-                match self.state {
-                    Receiving::Close => self.close_on(),
-                    Receiving::End if self.sink.pending() > 0 => self.ask = Ask::Write,
-                    Receiving::End => self.ask = Ask::Close { complete: false },
-                    _ => {}
-                }
-            }
-            (Ask::Close { complete: true }, Reply::Done) => self.closed(cx),
-            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
-            (Ask::Write, _) if self.link.ending != Ending::No => {
-                self.ask = Ask::Close { complete: false };
-            }
-            (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
-            // An answer to something else: a host's mistake.
-            _ => self.store_failed(cx, ask, StoreError::Unsupported),
-        }
     }
 
     fn store_failed(&mut self, cx: &mut Cx<'_>, ask: Ask, error: StoreError) {

@@ -4,7 +4,6 @@ use super::config::Config;
 use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_CRC, WANT_STREAM, finish};
 use super::length::LengthPolicy;
 use super::link::{Ending, Link, Note, letter, trace_got, trace_sent};
-use super::sender::Mem;
 use super::source::Source;
 use super::states::{SenderStep, Sending, on_word};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
@@ -14,8 +13,11 @@ use crate::trace::{Again, Load, TraceEvent, Wait};
 
 mod files;
 mod queue;
+mod sender;
 
-pub(super) use queue::Queue;
+use queue::Queue;
+use sender::Mem;
+pub use sender::Sender;
 
 /// A start character that comes sooner than this after what it would ask for again was on its way
 /// before: receivers send them seconds apart.
@@ -28,7 +30,7 @@ const UNSURE: Duration = Duration::from_millis(500);
 const ALONE: Duration = Duration::from_millis(30);
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Next,
     Read,
@@ -70,12 +72,12 @@ struct Flight {
 }
 
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
-    pub(super) state: Sending,
-    pub(super) ask: Ask,
-    pub(super) queue: Queue,
-    pub(super) source: Source,
+struct Core {
+    link: Link,
+    state: Sending,
+    ask: Ask,
+    queue: Queue,
+    source: Source,
     file: Current,
     flight: Option<Flight>,
     check: Check,
@@ -100,7 +102,7 @@ pub(super) struct Core {
     /// When the line has carried all that the port took, as far as its rate is known.
     busy_until: Instant,
     /// All that is queued was lent, and nothing was told since.
-    pub(super) lent: bool,
+    lent: bool,
     /// An answer that came while the port had not told yet that all has left.
     early: Option<(u8, Instant)>,
     /// When we began to wait for the partner to begin.
@@ -108,7 +110,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         Self {
             state: Sending::Next,
             ask: Ask::Next,
@@ -140,11 +142,11 @@ impl Core {
         self.link.config.variant.is_batch()
     }
 
-    pub(super) fn started(&self) -> bool {
+    fn started(&self) -> bool {
         self.base.is_some()
     }
 
-    pub(super) fn takes_input(&self) -> bool {
+    fn takes_input(&self) -> bool {
         // XMODEM is over with the acknowledgement of EOT, whatever the store still has to do.
         let acknowledged = match self.state {
             Sending::Close => true,
@@ -190,7 +192,7 @@ impl Core {
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
     }
 
-    pub(super) fn abort(&mut self, cx: &mut Cx<'_>) {
+    fn abort(&mut self, cx: &mut Cx<'_>) {
         self.fail(cx, Blame::Local, FailureKind::Aborted, true);
     }
 
@@ -198,21 +200,6 @@ impl Core {
         self.flight = None;
         self.enter(cx, Sending::End);
         self.link.end(cx, Outcome::Done, false);
-    }
-
-    /// Lets timers run out.
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>) {
-        if self.link.ending == Ending::No {
-            self.run_timers(cx);
-        } else {
-            self.link.tick_ending(cx);
-        }
-    }
-
-    /// Everything that follows from input and the store; harmless to call.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.pump_blocks(cx, mem);
-        self.link.waits = self.link.waits.note(cx, || self.waits_for());
     }
 
     /// What keeps us from sending, when all that is queued has left.
@@ -438,64 +425,6 @@ impl Core {
         self.fail(cx, blame, kind, true);
     }
 
-    /// The port took bytes.
-    pub(super) fn transmitted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
-        let words = self.link.took(cx, len);
-        let len = self.queue.took(len - words);
-        self.link.stats.wire_out_bytes += len as u64;
-        if len == 0 {
-            return;
-        }
-        let total = self.link.stats.wire_out_bytes;
-        self.link.leavings = self.link.leavings.note(cx, total, self.queue.pending());
-        self.link.moved = cx.now;
-        self.busy_until = self.busy_until.max(cx.now) + self.link.config.line_time(len);
-        self.lent = false;
-        if self.queue.pending() == 0
-            && let Some(flight) = &mut self.flight
-        {
-            // A port that took it may have it in a buffer; on a line of known rate it leaves then.
-            flight.left = Some(self.busy_until.max(cx.now));
-            if let Some((byte, at)) = self.early.take()
-                && cx.now - at < AT_ONCE
-            {
-                self.word(cx, mem, byte);
-            }
-        }
-    }
-
-    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        let mut used = 0;
-        while used < bytes.len() {
-            match self.link.ending {
-                _ if !self.takes_input() => break,
-                Ending::No => {}
-                _ => {
-                    let count = self.link.pass_over(cx, bytes.len() - used);
-                    used += count;
-                    self.link.stats.wire_in_bytes += count as u64;
-                    break;
-                }
-            }
-            let byte = bytes[used];
-            used += 1;
-            self.link.stats.wire_in_bytes += 1;
-            if self.state == Sending::Invite && is_kmd(bytes, used - 1) {
-                // The K says that blocks of 1024 bytes are welcome, which is left to the variant.
-                used += 1;
-                self.link.stats.wire_in_bytes += 1;
-            } else if self.state == Sending::Invite && is_prose(bytes.get(used)) {
-                // A letter of a text, such as a prompt, is no start character.
-                self.link.stats.noise_bytes += 1;
-                continue;
-            }
-            self.input(cx, mem, byte);
-            // What follows is judged by what is out now.
-            self.pump(cx, mem);
-        }
-        used
-    }
-
     fn input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
         if self.link.is_cancelled(byte) {
             return match self.state {
@@ -710,13 +639,6 @@ impl Core {
             }
             _ => None,
         }
-    }
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
-            return self.link.ending_deadline();
-        }
-        [self.link.hold, self.due()].into_iter().flatten().min()
     }
 
     fn run_timers(&mut self, cx: &mut Cx<'_>) {

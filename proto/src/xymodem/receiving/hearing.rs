@@ -1,6 +1,6 @@
 //! What a receiver does with bytes and with silence: blocks, damage, EOT, and when to ask again.
 
-use super::{Core, Receiving};
+use super::{Core, Mem, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
@@ -9,7 +9,6 @@ use crate::xymodem::frame::{
     ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
 };
 use crate::xymodem::link::Ending;
-use crate::xymodem::receiver::Mem;
 
 /// What the receiver listens for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,43 +30,7 @@ const MOST_NOISE: usize = SHORT / 2;
 const ALONE_LONG: Duration = Duration::from_secs(1);
 
 impl Core {
-    pub(in crate::xymodem) fn take_input(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        bytes: &[u8],
-    ) -> usize {
-        let mut used = 0;
-        while used < bytes.len() {
-            match self.link.ending {
-                Ending::No => {}
-                Ending::Linger { outcome: Outcome::Done, .. } => {
-                    let count = self.linger_input(cx, mem, &bytes[used..]);
-                    used += count;
-                    self.link.stats.wire_in_bytes += count as u64;
-                    break;
-                }
-                Ending::Words(Outcome::Done) => break,
-                _ => {
-                    let count = self.link.pass_over(cx, bytes.len() - used);
-                    used += count;
-                    self.link.stats.wire_in_bytes += count as u64;
-                    break;
-                }
-            }
-            if !self.takes_input(mem.file.len()) {
-                break;
-            }
-            used += self.listen(cx, mem, &bytes[used..]);
-        }
-        if used > 0 {
-            self.heard = cx.now;
-        }
-        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
-        used
-    }
-
-    fn listen(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+    pub(super) fn listen(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         match &mut self.hearing {
             Hearing::Blocks => {
                 if !self.reader.mid_block() {
@@ -169,7 +132,12 @@ impl Core {
     }
 
     /// After the end: only a repetition of the last thing is ours, and what has the looks of it.
-    fn linger_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+    pub(super) fn linger_input(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        bytes: &[u8],
+    ) -> usize {
         let expected = if self.is_batch() { SOH } else { EOT };
         if !self.reader.mid_block() && bytes[0] != expected {
             // The prompt, or the next protocol: none of ours.
@@ -216,16 +184,8 @@ impl Core {
         (usual * (1 << self.tries.min(3))).min(longest.max(self.gap * 3))
     }
 
-    pub(in crate::xymodem) fn deadline(&self, memory_len: usize) -> Option<Instant> {
-        if self.link.ending != Ending::No {
-            return self.link.ending_deadline();
-        }
-        let due = self.due(memory_len);
-        [self.link.hold, due].into_iter().flatten().min()
-    }
-
     /// When silence means something.
-    fn due(&self, memory_len: usize) -> Option<Instant> {
+    pub(super) fn due(&self, memory_len: usize) -> Option<Instant> {
         if self.began.is_none() || !self.takes_input(memory_len) {
             return None;
         }

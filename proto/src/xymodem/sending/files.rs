@@ -1,18 +1,17 @@
 //! The sender's files: names, block 0, and the store's answers.
 
-use super::{Ask, Core, Current, Flight, Source};
+use super::{Ask, Core, Current, Flight, Mem, Source};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
 use crate::trace::TraceEvent;
 use crate::xymodem::frame::{HEADER, LONG, SHORT, finish};
 use crate::xymodem::link::{Ending, Note};
 use crate::xymodem::packet;
-use crate::xymodem::sender::Mem;
 use crate::xymodem::states::Sending;
 
 impl Core {
     /// The current file, as far as it is known.
-    pub(in crate::xymodem) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         FileInfo { name: &name[..self.file.name_len], ..self.file.info }
     }
 
@@ -115,12 +114,8 @@ impl Core {
         }
     }
 
-    pub(in crate::xymodem) fn reply(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        reply: Reply<'_>,
-    ) {
+    /// The store has answered.
+    pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
         let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
         match (ask, reply) {
             (Ask::Nothing, _) => {}

@@ -2,7 +2,7 @@
 
 /// Bytes of the sender's memory: `at..end` is to go; `0..end` stays until it is answered.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::xymodem) struct Queue {
+pub(super) struct Queue {
     at: usize,
     end: usize,
     /// Bytes of the last block that is complete in the queue, to tell whether one was cut.
@@ -14,11 +14,11 @@ impl Queue {
         Self { at: 0, end: 0, last: 0 }
     }
 
-    pub(in crate::xymodem) fn pending(&self) -> usize {
+    pub(super) fn pending(&self) -> usize {
         self.end - self.at
     }
 
-    pub(in crate::xymodem) fn lend<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
+    pub(super) fn lend<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
         &memory[self.at..self.end]
     }
 

@@ -1,0 +1,224 @@
+//! The file receiver: its doors and its memory.
+
+use super::{Ask, Core};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
+use crate::file::{Reply, Request, StoreError};
+use crate::machine::{Housed, Machine, engine, split};
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::Wait;
+use crate::xymodem::config::Config;
+use crate::xymodem::link::{Ending, Link, Note};
+use crate::xymodem::states::Receiving;
+
+/// Receives files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
+///
+/// XMODEM knows no name: the store is offered an empty one, and decides. Neither protocol can
+/// leave out one file, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what
+/// [`Command::Abort`] does, and a file that the store refuses ends the transfer.
+#[derive(Debug)]
+pub struct Receiver<M>(Housed<Core, M>);
+
+engine!(Receiver);
+
+impl<M: Memory> Receiver<M> {
+    /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
+    pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
+        let lengths = config.receiver_lengths();
+        Housed::new(Core::new(config), lengths, memory).map(Self)
+    }
+}
+
+/// The memory, divided.
+pub(super) struct Mem<'a> {
+    /// File bytes on their way to the store; blocks are read to where they belong.
+    pub(super) file: &'a mut [u8],
+    /// The name of the current file.
+    pub(super) name: &'a mut [u8],
+}
+
+impl Machine for Core {
+    type Lengths = [usize; 2];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 2], memory: &mut [u8]) -> Mem<'_> {
+        let [file, name] = split(memory, lengths);
+        Mem { file, name }
+    }
+
+    /// Everything that follows from input and from answers; harmless to call.
+    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.began.is_none() {
+            (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
+            self.good = cx.now;
+            self.answered = cx.now;
+            self.link.moved = cx.now;
+            if self.is_batch() {
+                self.say_start(cx);
+            }
+        }
+        let _ = self.link.may_send(cx.now);
+        let store = self.ask != Ask::Nothing && !self.takes_input(mem.file.len());
+        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
+            Ending::No if store => Wait::Store,
+            Ending::No => Wait::Partner,
+            _ => Wait::Nothing,
+        });
+        if self.link.ending != Ending::No {
+            let stay = if self.link.config.line.reliable == Some(true) {
+                Duration::ZERO
+            } else {
+                Duration::from_millis(u64::from(self.link.config.linger_ms)).max(self.gap * 3)
+            };
+            return self.link.pump_ending(cx, self.ask == Ask::Nothing, stay);
+        }
+        if self.ask == Ask::Nothing && self.state == Receiving::Data {
+            let full = !self.sink.has_room(mem.file.len(), self.reader.longest());
+            let pending = self.sink.pending();
+            if pending >= self.write_at || (full && pending > 0) {
+                self.ask = Ask::Write;
+            }
+        }
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        self.pump(cx, mem);
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No => {}
+                Ending::Linger { outcome: Outcome::Done, .. } => {
+                    let count = self.linger_input(cx, mem, &bytes[used..]);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
+                    break;
+                }
+                Ending::Words(Outcome::Done) => break,
+                _ => {
+                    let count = self.link.pass_over(cx, bytes.len() - used);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
+                    break;
+                }
+            }
+            if !self.takes_input(mem.file.len()) {
+                break;
+            }
+            used += self.listen(cx, mem, &bytes[used..]);
+        }
+        if used > 0 {
+            self.heard = cx.now;
+        }
+        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
+        used
+    }
+
+    fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, _: Mem<'a>) -> &'a [u8] {
+        if self.link.may_send(cx.now) { self.link.lend() } else { &[] }
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
+        if self.link.took(cx, len) > 0 && self.link.words.pending() == 0 {
+            self.base = cx.now;
+            if self.tries == 0 && self.starts <= 1 {
+                self.answered = cx.now;
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let due = self.due(self.link.config.sink_len());
+        [self.link.hold, due].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump(cx, mem);
+        if self.link.ending == Ending::No {
+            self.run_timers(cx, mem);
+        } else {
+            self.link.tick_ending(cx);
+        }
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            Ask::Write => {
+                let (offset, range) = self.sink.lend();
+                Some(Request::Write { offset, bytes: &mem.file[range] })
+            }
+            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, reply: Reply<'_>) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
+            (Ask::Offer, Reply::Accept { .. }) => {
+                // Neither protocol can begin in the middle of a file.
+                self.file.open = true;
+                self.fail(cx, Blame::Local, FailureKind::Unsupported, true);
+            }
+            (Ask::Offer, Reply::Refuse(why)) => {
+                self.link.stats.files_skipped += 1;
+                self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+                self.fail(cx, Blame::Local, FailureKind::Aborted, true);
+            }
+            (Ask::Write, Reply::Done) => {
+                self.sink.taken(!self.reader.mid_block());
+                match self.state {
+                    Receiving::Close => self.close_on(),
+                    Receiving::End if self.sink.pending() > 0 => self.ask = Ask::Write,
+                    Receiving::End => self.ask = Ask::Close { complete: false },
+                    _ => {}
+                }
+            }
+            (Ask::Close { complete: true }, Reply::Done) => self.closed(cx),
+            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (Ask::Write, _) if self.link.ending != Ending::No => {
+                self.ask = Ask::Close { complete: false };
+            }
+            (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
+            // An answer to something else: a host's mistake.
+            _ => self.store_failed(cx, ask, StoreError::Unsupported),
+        }
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        Some(Link::event(note, self.info(mem.name)))
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
+        self.abort(cx);
+    }
+
+    fn wants(&self) -> Wants {
+        let link = &self.link;
+        let words = link.words.pending() > 0 && link.hold.is_none();
+        Wants::NONE
+            .with(Wants::INPUT, self.takes_input(link.config.sink_len()))
+            .with(Wants::OUTPUT, !self.started() || words)
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, !link.notes.is_empty())
+    }
+
+    fn status(&self) -> Status {
+        match self.link.ending {
+            // The last file is safe and the sender knows it, or will when the last word has left.
+            Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
+            _ => self.link.status(),
+        }
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+}

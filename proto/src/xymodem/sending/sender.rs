@@ -1,0 +1,192 @@
+//! The file sender: its doors and its memory.
+
+use super::{AT_ONCE, Ask, Core, is_kmd, is_prose};
+use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
+use crate::file::{Reply, Request};
+use crate::machine::{Housed, Machine, engine, split};
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::stats::Stats;
+use crate::time::Instant;
+use crate::xymodem::config::Config;
+use crate::xymodem::link::{Ending, Link};
+use crate::xymodem::states::Sending;
+
+/// Sends files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
+///
+/// It obeys the receiver: NAK asks for checksums, `C` for CRCs, `G` for a stream (in XMODEM not on a
+/// line that is known to lose data, where it is a damaged `C`). XMODEM sends one
+/// file; the others that the store has are refused. Neither protocol can leave a file in the
+/// middle, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what [`Command::Abort`] does.
+#[derive(Debug)]
+pub struct Sender<M>(Housed<Core, M>);
+
+engine!(Sender);
+
+impl<M: Memory> Sender<M> {
+    /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
+    pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
+        let lengths = config.sender_lengths();
+        Housed::new(Core::new(config), lengths, memory).map(Self)
+    }
+}
+
+/// The memory, divided.
+pub(super) struct Mem<'a> {
+    /// File bytes between the store and the blocks.
+    pub(super) source: &'a mut [u8],
+    /// What is out, or on its way out.
+    pub(super) out: &'a mut [u8],
+    /// The name of the current file.
+    pub(super) name: &'a mut [u8],
+}
+
+impl Machine for Core {
+    type Lengths = [usize; 3];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 3], memory: &mut [u8]) -> Mem<'_> {
+        let [source, out, name] = split(memory, lengths);
+        Mem { source, out, name }
+    }
+
+    /// Everything that follows from input and the store; harmless to call.
+    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump_blocks(cx, mem);
+        self.link.waits = self.link.waits.note(cx, || self.waits_for());
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        self.pump(cx, mem);
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                _ if !self.takes_input() => break,
+                Ending::No => {}
+                _ => {
+                    let count = self.link.pass_over(cx, bytes.len() - used);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
+                    break;
+                }
+            }
+            let byte = bytes[used];
+            used += 1;
+            self.link.stats.wire_in_bytes += 1;
+            if self.state == Sending::Invite && is_kmd(bytes, used - 1) {
+                // The K says that blocks of 1024 bytes are welcome, which is left to the variant.
+                used += 1;
+                self.link.stats.wire_in_bytes += 1;
+            } else if self.state == Sending::Invite && is_prose(bytes.get(used)) {
+                // A letter of a text, such as a prompt, is no start character.
+                self.link.stats.noise_bytes += 1;
+                continue;
+            }
+            self.input(cx, mem, byte);
+            // What follows is judged by what is out now.
+            self.pump(cx, mem);
+        }
+        used
+    }
+
+    fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
+        if self.link.words.pending() > 0 {
+            return self.link.lend();
+        }
+        if !self.link.may_send(cx.now) {
+            return &[];
+        }
+        self.lent = true;
+        self.queue.lend(mem.out)
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
+        let words = self.link.took(cx, len);
+        let len = self.queue.took(len - words);
+        self.link.stats.wire_out_bytes += len as u64;
+        if len == 0 {
+            return;
+        }
+        let total = self.link.stats.wire_out_bytes;
+        self.link.leavings = self.link.leavings.note(cx, total, self.queue.pending());
+        self.link.moved = cx.now;
+        self.busy_until = self.busy_until.max(cx.now) + self.link.config.line_time(len);
+        self.lent = false;
+        if self.queue.pending() == 0
+            && let Some(flight) = &mut self.flight
+        {
+            // A port that took it may have it in a buffer; on a line of known rate it leaves then.
+            flight.left = Some(self.busy_until.max(cx.now));
+            if let Some((byte, at)) = self.early.take()
+                && cx.now - at < AT_ONCE
+            {
+                self.word(cx, mem, byte);
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        [self.link.hold, self.due()].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump(cx, mem);
+        if self.link.ending == Ending::No {
+            self.run_timers(cx);
+        } else {
+            self.link.tick_ending(cx);
+        }
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Next => Some(Request::Next),
+            Ask::Read => {
+                let offset = self.source.offset;
+                Some(Request::Read { offset, into: self.source.lend(mem.source) })
+            }
+            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        self.replied(cx, mem, reply);
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        Some(Link::event(note, self.info(mem.name)))
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
+        self.abort(cx);
+    }
+
+    fn wants(&self) -> Wants {
+        let Self { link, queue, .. } = self;
+        let block = queue.pending() > 0 && link.hold.is_none();
+        Wants::NONE
+            .with(Wants::INPUT, self.takes_input())
+            .with(Wants::OUTPUT, !self.started() || link.words.pending() > 0 || block)
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, !link.notes.is_empty())
+    }
+
+    fn status(&self) -> Status {
+        let Self { state, link, queue, .. } = self;
+        // Every file is acknowledged; only the answer to the goodbye is missing, and partners that
+        // are done hang up. The goodbye itself must have left, which a pause may hold back.
+        let said = *state == Sending::Goodbye && queue.pending() == 0;
+        if said && link.ending == Ending::No {
+            return Status::Lingering(Outcome::Done);
+        }
+        link.status()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+}
