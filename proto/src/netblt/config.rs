@@ -198,21 +198,24 @@ impl Config {
 
     /// Bytes of memory a sender of this configuration lives in.
     pub fn sender_memory(&self) -> usize {
-        self.out_len()
-            + self.data_len()
-            + self.datagram()
-            + self.shape().sender_len()
-            + super::sequence::SEEN_LEN
-            + MAX_NAME
+        self.sender_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn sender_lengths(&self) -> [usize; 6] {
+        let (out, data, slots) = (self.out_len(), self.data_len(), self.shape().sender_len());
+        [out, data, self.datagram(), slots, super::sequence::SEEN_LEN, MAX_NAME]
     }
 
     /// Bytes of memory a receiver of this configuration lives in.
     pub fn receiver_memory(&self) -> usize {
-        self.out_len()
-            + self.data_len()
-            + self.shape().receiver_len()
-            + super::messages::ring_len(self.shape().slots)
-            + MAX_NAME
+        self.receiver_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn receiver_lengths(&self) -> [usize; 5] {
+        let messages = super::messages::ring_len(self.shape().slots);
+        [self.out_len(), self.data_len(), self.shape().receiver_len(), messages, MAX_NAME]
     }
 }
 

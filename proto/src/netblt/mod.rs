@@ -33,9 +33,7 @@ mod messages;
 pub mod packet;
 mod ranges;
 mod rate;
-mod receiver;
 mod receiving;
-mod sender;
 mod sending;
 mod sequence;
 mod sink;
@@ -43,5 +41,5 @@ mod source;
 mod window;
 
 pub use config::{Config, Rate, Role};
-pub use receiver::{Measured, Receiver};
-pub use sender::Sender;
+pub use receiving::{Measured, Receiver};
+pub use sending::Sender;

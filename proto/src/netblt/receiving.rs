@@ -5,25 +5,28 @@
 mod control;
 mod data;
 mod files;
+mod receiver;
+
+use receiver::Mem;
+pub use receiver::{Measured, Receiver};
 
 use super::config::{Config, Role};
 use super::info::{Said, Writing};
-use super::link::{Ending, Link, Note, Short};
+use super::link::{Ending, Link, Short};
 use super::messages::Messages;
 use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, put_terms_before};
 use super::ranges::Having;
 use super::rate::Path;
-use super::receiver::{Measured, Mem};
 use super::sink::Sink;
 use super::window::Shape;
-use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
-use crate::trace::{Load, TraceEvent, Wait};
+use crate::trace::{Load, TraceEvent};
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Offer,
     Held { from: u64 },
@@ -106,10 +109,10 @@ enum Then {
 
 /// The whole state of a receiver.
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
-    pub(super) sink: Sink,
-    pub(super) ask: Ask,
+struct Core {
+    link: Link,
+    sink: Sink,
+    ask: Ask,
     stage: Stage,
     file: File,
     offer: Offered,
@@ -161,7 +164,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         let first = config.first_burst();
         Self {
             path: Path::new(first, config.ceiling_mpps()),
@@ -201,7 +204,7 @@ impl Core {
         }
     }
 
-    pub(super) fn measured(&self) -> Measured {
+    fn measured(&self) -> Measured {
         Measured {
             burst: self.burst,
             round_trip: self.path.round_trip(),
@@ -220,7 +223,7 @@ impl Core {
     // ---- input ----
 
     /// Takes a datagram; false if the store has to do something first.
-    pub(super) fn take(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> bool {
+    fn take(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> bool {
         if self.sink.is_pending() && self.must_wait(mem, bytes) {
             return false;
         }
@@ -368,7 +371,7 @@ impl Core {
     // ---- output ----
 
     /// Builds the packet that leaves next, if one does.
-    pub(super) fn fill(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    fn fill(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.link.lent > 0 || self.link.is_over() {
             return;
         }
@@ -425,61 +428,12 @@ impl Core {
     }
 
     /// The port took the packet that was lent.
-    pub(super) fn left(&mut self, cx: &mut Cx<'_>) {
+    fn left(&mut self, cx: &mut Cx<'_>) {
         let number = u64::from(self.messages.next_sequence());
         self.link.left(cx, number, Load::default(), false);
     }
 
     // ---- timers ----
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        let link = &self.link;
-        match link.ending {
-            Ending::Over(_) => return None,
-            Ending::Linger { until, .. } => return Some(until),
-            Ending::Words(_) | Ending::No => {}
-        }
-        let moving = matches!(self.stage, Stage::Moving).then_some(());
-        let overdue = moving.and(self.overdue);
-        let front = moving.and(self.front);
-        let control = self.control_at();
-        let times = [link.death_at(), link.keepalive_at(), link.again_at, overdue, front, control];
-        times.into_iter().flatten().min()
-    }
-
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        let now = cx.now;
-        if let Ending::Linger { outcome, until } = self.link.ending {
-            if now >= until {
-                self.link.ending = Ending::Over(outcome);
-            }
-            return;
-        }
-        if !self.link.is_running() {
-            return;
-        }
-        if self.link.death_at().is_some_and(|at| now >= at) {
-            return self.died(cx);
-        }
-        if self.link.again_at.is_some_and(|at| now >= at) {
-            self.again(cx);
-        }
-        if self.link.keepalive_at().is_some_and(|at| now >= at) {
-            self.link.say(Short::KeepAlive);
-            self.link.spoke = now;
-        }
-        if self.stage == Stage::Moving {
-            if self.overdue.is_some_and(|at| now >= at) {
-                self.ask_overdue(cx, mem);
-            }
-            if self.front.is_some_and(|at| now >= at) {
-                self.ask_front(cx, mem);
-            }
-        }
-        if self.control_again.is_some_and(|at| now >= at) {
-            self.control_timed_out(cx);
-        }
-    }
 
     fn timeout(&mut self, cx: &mut Cx<'_>, waiting_for: &'static str, number: u64) {
         self.link.stats.timeouts += 1;
@@ -530,11 +484,6 @@ impl Core {
 
     // ---- the person ----
 
-    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
-        let info = self.offered(name);
-        self.link.event(info)
-    }
-
     /// What the store is told of the file.
     pub(super) fn offered<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let file = &self.file;
@@ -553,56 +502,9 @@ impl Core {
         }
     }
 
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, command: Command) {
-        if !self.link.is_running() {
-            return;
-        }
-        match command {
-            Command::Abort => {
-                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
-            }
-            Command::CancelFile | Command::CancelBatch => {
-                self.stop |= command == Command::CancelBatch;
-                if self.stage == Stage::Moving {
-                    self.link.note(Note::Cancelled { by_peer: false });
-                    self.link.stats.files_skipped += 1;
-                    let say: &[u8] = if self.stop { b"wst1 cancel-batch" } else { b"wst1 cancel" };
-                    let then = if self.stop { Then::End } else { Then::NextFile };
-                    self.say_quit(cx, say, then);
-                }
-            }
-        }
-    }
-
     /// Whether `transmit` would lend something, as far as is known without making it.
-    pub(super) fn may_send(&self) -> bool {
+    fn may_send(&self) -> bool {
         self.link.next_short().is_some() || self.messages.unsent > 0
-    }
-
-    /// What is left to do after anything has happened.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if let Ending::Words(outcome) = self.link.ending {
-            self.finish_words(cx, outcome);
-        } else if self.link.is_running() {
-            let fresh = self.stage == Stage::Opening && self.link.again_at.is_none();
-            if fresh && self.ask == Ask::Nothing && self.link.opened == 0 {
-                self.open_next(cx);
-            }
-            if self.ask == Ask::Nothing && self.sink.is_pending() && self.open {
-                self.ask = Ask::Write;
-            }
-            if self.stage == Stage::Moving {
-                self.grant(mem);
-            } else if self.stage == Stage::Checking {
-                self.check(mem.data);
-            }
-        }
-        let wait = match self.stage {
-            _ if self.ask != Ask::Nothing => Wait::Store,
-            Stage::Opening | Stage::Leaving | Stage::Quitting => Wait::Answer,
-            _ => Wait::Partner,
-        };
-        self.link.waiting(cx, wait);
     }
 
     /// The outcome is fixed: the store is told, and the last word leaves.

@@ -3,23 +3,26 @@
 
 mod data;
 mod files;
+mod sender;
+
+use sender::Mem;
+pub use sender::Sender;
 
 use super::config::{Config, Role};
 use super::info::Said;
 use super::link::{Ending, Link, Note, Short};
 use super::packet::{Body, Packet, Ports, Terms, kind, put_terms_before};
-use super::sender::Mem;
 use super::sequence::Seen;
 use super::source::{Source, Want};
 use super::window::{Sends, Shape};
-use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome};
+use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
-use crate::trace::{Load, TraceEvent, Wait};
+use crate::trace::{Load, TraceEvent};
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Next,
     Source(Want),
@@ -97,10 +100,10 @@ pub(super) struct Past {
 
 /// The whole state of a sender.
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
-    pub(super) source: Source,
-    pub(super) ask: Ask,
+struct Core {
+    link: Link,
+    source: Source,
+    ask: Ask,
     stage: Stage,
     file: File,
     /// A file is open in the store.
@@ -121,7 +124,7 @@ pub(super) struct Core {
     /// Packets below this place have been sent once.
     fresh: u64,
     /// Burst values in use.
-    pub(super) burst: (u16, u16),
+    burst: (u16, u16),
     /// Sequence number of the message they came with.
     offer: u16,
     burst_left: u16,
@@ -138,7 +141,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         Self {
             burst: config.first_burst(),
             shape: config.shape(),
@@ -177,7 +180,7 @@ impl Core {
     // ---- input ----
 
     /// Takes a datagram.
-    pub(super) fn take(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) {
+    fn take(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) {
         let Some(packet) = self.link.read(cx, bytes) else { return };
         let ports = packet.ports;
         if let Body::Open(terms) = packet.body {
@@ -375,7 +378,7 @@ impl Core {
     // ---- output ----
 
     /// Builds the packet that leaves next, if one does.
-    pub(super) fn fill(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    fn fill(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.link.lent > 0 || self.link.is_over() {
             return;
         }
@@ -435,7 +438,7 @@ impl Core {
     }
 
     /// The port took the packet that was lent.
-    pub(super) fn left(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+    fn left(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         match self.lent.take() {
             Some((index, packet, bytes)) => self.left_data(cx, mem, index, packet, bytes),
             None => self.link.left(cx, u64::from(self.seen.high), Load::default(), false),
@@ -443,44 +446,6 @@ impl Core {
     }
 
     // ---- timers ----
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        let link = &self.link;
-        match link.ending {
-            Ending::Over(_) => return None,
-            Ending::Linger { until, .. } => {
-                return Some(link.again_at.map_or(until, |again| again.min(until)));
-            }
-            Ending::Words(_) | Ending::No => {}
-        }
-        let moving = self.stage == Stage::Moving && self.ready;
-        let burst = (moving && self.burst_left == 0).then_some(self.burst_at);
-        let times = [link.death_at(), link.keepalive_at(), link.again_at, burst];
-        times.into_iter().flatten().min()
-    }
-
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        let now = cx.now;
-        if let Ending::Linger { outcome, until } = self.link.ending {
-            if now >= until {
-                self.link.ending = Ending::Over(outcome);
-                return;
-            }
-        } else if self.link.is_running() && self.link.death_at().is_some_and(|at| now >= at) {
-            self.timeout(cx, "death");
-            return self.link.fail(cx, Blame::Line, FailureKind::Silence, b"silence");
-        }
-        if self.link.again_at.is_some_and(|at| now >= at) {
-            self.again(cx);
-        }
-        if self.link.is_running() && self.link.keepalive_at().is_some_and(|at| now >= at) {
-            self.link.say(Short::KeepAlive);
-            self.link.spoke = now;
-        }
-        if self.stage == Stage::Moving && self.burst_left == 0 && now >= self.burst_at {
-            self.look(mem);
-        }
-    }
 
     fn timeout(&mut self, cx: &mut Cx<'_>, waiting_for: &'static str) {
         self.link.stats.timeouts += 1;
@@ -523,30 +488,6 @@ impl Core {
 
     // ---- the person ----
 
-    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
-        let info = self.file.info(name);
-        self.link.event(info)
-    }
-
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, command: Command) {
-        if !self.link.is_running() {
-            return;
-        }
-        match command {
-            Command::Abort => {
-                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
-            }
-            Command::CancelFile | Command::CancelBatch => {
-                self.stop |= command == Command::CancelBatch;
-                if self.open && self.stage != Stage::Quitting && self.stage != Stage::Closing {
-                    self.link.note(Note::Cancelled { by_peer: false });
-                    self.link.stats.files_skipped += 1;
-                    self.give_up(cx);
-                }
-            }
-        }
-    }
-
     /// Ends the connection of the current file in good order, if there is one.
     fn give_up(&mut self, cx: &mut Cx<'_>) {
         if self.stage != Stage::Moving && self.stage != Stage::Opening {
@@ -560,28 +501,10 @@ impl Core {
     }
 
     /// Whether `transmit` would lend something, as far as is known without making it.
-    pub(super) fn may_send(&self) -> bool {
+    fn may_send(&self) -> bool {
         self.link.next_short().is_some()
             || self.past.say
             || (self.stage == Stage::Moving && (self.owes || self.ready))
-    }
-
-    /// What is left to do after anything has happened.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if let Ending::Words(outcome) = self.link.ending {
-            self.finish_words(outcome);
-        } else if self.stage == Stage::Moving && self.link.is_running() {
-            self.look(mem);
-            self.ask_source(mem);
-        }
-        let wait = match self.stage {
-            _ if self.ask != Ask::Nothing => Wait::Store,
-            Stage::Moving if self.ready => Wait::Nothing,
-            Stage::Moving => Wait::Window,
-            Stage::Waiting => Wait::Partner,
-            _ => Wait::Answer,
-        };
-        self.link.waiting(cx, wait);
     }
 
     /// Everything has failed: the store is told, and the last word leaves.

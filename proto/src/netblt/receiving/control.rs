@@ -1,12 +1,11 @@
 //! The receiver's control messages: when they are said, said again, and acknowledged (RFC 998
 //! "control message", RFC 1030 section 7).
 
-use super::{Core, Stage};
+use super::{Core, Mem, Stage};
 use crate::engine::Cx;
 use crate::netblt::control::{GO_LEN, OK_LEN, Offer, put_go, put_ok, put_resend, resend_len};
 use crate::netblt::messages::{About, Entry};
 use crate::netblt::packet::{Body, HEADER, Packet};
-use crate::netblt::receiver::Mem;
 use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
 use crate::time::{Duration, Instant};
 

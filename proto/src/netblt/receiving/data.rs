@@ -1,12 +1,11 @@
 //! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): what comes, what is
 //! overdue, what may come next.
 
-use super::{Core, Stage};
+use super::{Core, Mem, Stage};
 use crate::engine::Cx;
 use crate::netblt::messages::About;
 use crate::netblt::packet::{Body, Data, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
-use crate::netblt::receiver::Mem;
 use crate::netblt::sink::Verdict;
 use crate::netblt::window::{ASKING, COUNTED, Gets, Record, SAID_OK, WHOLE};
 use crate::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The receiver's files: what the sender says of them, what the store says, and how a connection
 //! ends.
 
-use super::{Ask, Core, File, Offered, Stage, Then};
+use super::{Ask, Core, File, Mem, Offered, Stage, Then};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{Refusal, Reply};
 use crate::netblt::config::Role;
@@ -11,7 +11,6 @@ use crate::netblt::messages::About;
 use crate::netblt::packet::{Ports, Terms};
 use crate::netblt::ranges::{Having, Ranges};
 use crate::netblt::rate::rate_of;
-use crate::netblt::receiver::Mem;
 use crate::netblt::source::{TRAILER, XXH3};
 use crate::netblt::window::Shape;
 
@@ -72,12 +71,7 @@ impl Core {
     }
 
     /// The store's answer.
-    pub(in crate::netblt) fn reply(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        reply: Reply<'_>,
-    ) {
+    pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
         let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
         match (ask, reply) {
             (Ask::Nothing, _) => {}

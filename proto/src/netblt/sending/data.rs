@@ -1,12 +1,11 @@
 //! What the sender does while a connection carries data: control messages in, bursts out.
 
-use super::{Ask, Core, Stage};
+use super::{Ask, Core, Mem, Stage};
 use crate::engine::Cx;
 use crate::netblt::config::Rate;
 use crate::netblt::control::{Message, Missing, messages};
 use crate::netblt::link::{Link, Short};
 use crate::netblt::packet::{DATA_HEADER, Data, data_checksum, put_data_header};
-use crate::netblt::sender::Mem;
 use crate::netblt::sequence::ahead;
 use crate::netblt::window::Sends;
 use crate::time::Duration;
@@ -190,7 +189,7 @@ impl Core {
     }
 
     /// From this position on the source must keep what it has.
-    pub(in crate::netblt) fn keep(&self) -> u64 {
+    pub(super) fn keep(&self) -> u64 {
         let buffer = u64::from(self.link.agreed.buffer);
         if self.file.size.is_none() {
             // A pipe gives its bytes once.

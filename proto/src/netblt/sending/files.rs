@@ -1,6 +1,6 @@
 //! The sender's files: what the store says, what the client string says, and how a connection ends.
 
-use super::{Ask, Core, File, Past, Stage};
+use super::{Ask, Core, File, Mem, Past, Stage};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{Reply, StoreError};
 use crate::netblt::config::{MAX_NAME, Role};
@@ -8,18 +8,12 @@ use crate::netblt::info::{Said, Writing};
 use crate::netblt::link::{Ending, Note, Short};
 use crate::netblt::packet::Ports;
 use crate::netblt::ranges::Ranges;
-use crate::netblt::sender::Mem;
 use crate::netblt::source::{TRAILER, Want};
 use crate::time::Duration;
 
 impl Core {
     /// The store's answer.
-    pub(in crate::netblt) fn reply(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        reply: Reply<'_>,
-    ) {
+    pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
         let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
         match (ask, reply) {
             (Ask::Nothing, _) => {}

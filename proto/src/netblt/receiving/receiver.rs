@@ -1,0 +1,220 @@
+//! The file receiver: its doors and its memory.
+
+use super::{Ask, Core, Stage, Then};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Status, Wants};
+use crate::file::{DigestKind, Reply, Request};
+use crate::machine::{Housed, Machine, engine, split};
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::netblt::config::Config;
+use crate::netblt::link::{Ending, Note, Short};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::Wait;
+
+/// Receives files by NETBLT, a connection for each. See [`Engine`](crate::Engine) for how to turn it: `transmit`
+/// lends one datagram, `transmitted` is told its whole length or 0, `receive` takes one datagram
+/// or, while the store has to take others first, none.
+#[derive(Debug)]
+pub struct Receiver<M>(Housed<Core, M>);
+
+engine!(Receiver);
+
+impl<M: Memory> Receiver<M> {
+    /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
+    pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
+        let lengths = config.receiver_lengths();
+        Housed::new(Core::new(config), lengths, memory).map(Self)
+    }
+
+    /// What is known of the path now.
+    pub fn measured(&self) -> Measured {
+        self.0.core.measured()
+    }
+}
+
+/// What the receiver has measured of the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Measured {
+    /// Burst values that it offers: packets, and milliseconds from burst to burst.
+    pub burst: (u16, u16),
+    /// Smoothed round trip of its control messages.
+    pub round_trip: Option<Duration>,
+    /// Its control timer.
+    pub control_timer: Duration,
+}
+
+/// The memory, divided.
+pub(super) struct Mem<'a> {
+    /// The packet that is lent.
+    pub(super) out: &'a mut [u8],
+    /// File data on its way to the store.
+    pub(super) data: &'a mut [u8],
+    /// The ring of buffers.
+    pub(super) slots: &'a mut [u8],
+    /// Control messages without acknowledgement.
+    pub(super) messages: &'a mut [u8],
+    /// The name of the current file.
+    pub(super) name: &'a mut [u8],
+}
+
+impl Machine for Core {
+    type Lengths = [usize; 5];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 5], memory: &mut [u8]) -> Mem<'_> {
+        let [out, data, slots, messages, name] = split(memory, lengths);
+        Mem { out, data, slots, messages, name }
+    }
+
+    /// What is left to do after anything has happened.
+    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if let Ending::Words(outcome) = self.link.ending {
+            self.finish_words(cx, outcome);
+        } else if self.link.is_running() {
+            let fresh = self.stage == Stage::Opening && self.link.again_at.is_none();
+            if fresh && self.ask == Ask::Nothing && self.link.opened == 0 {
+                self.open_next(cx);
+            }
+            if self.ask == Ask::Nothing && self.sink.is_pending() && self.open {
+                self.ask = Ask::Write;
+            }
+            if self.stage == Stage::Moving {
+                self.grant(mem);
+            } else if self.stage == Stage::Checking {
+                self.check(mem.data);
+            }
+        }
+        let wait = match self.stage {
+            _ if self.ask != Ask::Nothing => Wait::Store,
+            Stage::Opening | Stage::Leaving | Stage::Quitting => Wait::Answer,
+            _ => Wait::Partner,
+        };
+        self.link.waiting(cx, wait);
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        if self.link.is_over() || !self.take(cx, mem, bytes) { 0 } else { bytes.len() }
+    }
+
+    fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mut mem: Mem<'a>) -> &'a [u8] {
+        self.fill(cx, &mut mem);
+        &mem.out[..self.link.lent]
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
+        if len > 0 && self.link.lent > 0 {
+            self.left(cx);
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let link = &self.link;
+        match link.ending {
+            Ending::Over(_) => return None,
+            Ending::Linger { until, .. } => return Some(until),
+            Ending::Words(_) | Ending::No => {}
+        }
+        let moving = matches!(self.stage, Stage::Moving).then_some(());
+        let overdue = moving.and(self.overdue);
+        let front = moving.and(self.front);
+        let control = self.control_at();
+        let times = [link.death_at(), link.keepalive_at(), link.again_at, overdue, front, control];
+        times.into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let now = cx.now;
+        if let Ending::Linger { outcome, until } = self.link.ending {
+            if now >= until {
+                self.link.ending = Ending::Over(outcome);
+            }
+            return;
+        }
+        if !self.link.is_running() {
+            return;
+        }
+        if self.link.death_at().is_some_and(|at| now >= at) {
+            return self.died(cx);
+        }
+        if self.link.again_at.is_some_and(|at| now >= at) {
+            self.again(cx);
+        }
+        if self.link.keepalive_at().is_some_and(|at| now >= at) {
+            self.link.say(Short::KeepAlive);
+            self.link.spoke = now;
+        }
+        if self.stage == Stage::Moving {
+            if self.overdue.is_some_and(|at| now >= at) {
+                self.ask_overdue(cx, mem);
+            }
+            if self.front.is_some_and(|at| now >= at) {
+                self.ask_front(cx, mem);
+            }
+        }
+        if self.control_again.is_some_and(|at| now >= at) {
+            self.control_timed_out(cx);
+        }
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Offer => Some(Request::Offer { info: self.offered(mem.name) }),
+            Ask::Held { from } => Some(Request::Held { from }),
+            Ask::Write => {
+                let (offset, bytes) = self.sink.lend(mem.data);
+                Some(Request::Write { offset, bytes })
+            }
+            Ask::Digest => {
+                Some(Request::Digest { kind: DigestKind::Xxh3, len: self.sink.file_len() })
+            }
+            Ask::Close { complete, verified } => Some(Request::Close { complete, verified }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        self.replied(cx, mem, reply);
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let info = self.offered(mem.name);
+        self.link.event(info)
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, command: Command) {
+        if !self.link.is_running() {
+            return;
+        }
+        match command {
+            Command::Abort => {
+                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
+            }
+            Command::CancelFile | Command::CancelBatch => {
+                self.stop |= command == Command::CancelBatch;
+                if self.stage == Stage::Moving {
+                    self.link.note(Note::Cancelled { by_peer: false });
+                    self.link.stats.files_skipped += 1;
+                    let say: &[u8] = if self.stop { b"wst1 cancel-batch" } else { b"wst1 cancel" };
+                    let then = if self.stop { Then::End } else { Then::NextFile };
+                    self.say_quit(cx, say, then);
+                }
+            }
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::NONE
+            .with(Wants::INPUT, !self.link.is_over())
+            .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, self.link.has_notes())
+    }
+
+    fn status(&self) -> Status {
+        self.link.status()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+}
