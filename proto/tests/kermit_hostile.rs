@@ -3,27 +3,12 @@
 mod common;
 
 use common::{Dice, File, Pair, Sink, Source};
-use wetstring_proto::kermit::{Config, Receiver, Sender};
-use wetstring_proto::settings::Settings;
+use wetstring_proto::kermit::Config;
 use wetstring_proto::{
     Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Status, Store,
 };
 
-fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 2048, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("kermit.{name}"), value).unwrap();
-    }
-    config
-}
-
-fn sender(config: &Config) -> Sender<Vec<u8>> {
-    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
-}
-
-fn receiver(config: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
-}
+common::protocol!(kermit, Config { buffer_len: 2048, ..Config::default() });
 
 /// Turns one engine against bytes that `make` gives, until it is over; returns the time it took.
 fn turn_against(
@@ -180,23 +165,7 @@ fn a_silent_partner_ends_within_the_set_time() {
 #[test]
 fn an_echoing_line_is_no_partner() {
     let set = config(&[("timeout", "2"), ("retries", "3"), ("streaming", "off")]);
-    let mut s = sender(&set);
-    let mut source = Source::new(vec![File::new("f", b"x")]);
-    let mut now = Instant::ZERO;
-    while !matches!(s.status(), Status::Over(_)) {
-        let cx = &mut Cx { now, trace: &mut NoTrace };
-        let echo = s.transmit(cx).to_vec();
-        s.transmitted(cx, echo.len());
-        assert_eq!(s.receive(cx, &echo), echo.len());
-        while let Some(request) = s.request() {
-            let reply = source.answer(request);
-            s.reply(cx, reply);
-        }
-        s.tick(cx);
-        now = now + Duration::from_millis(50);
-        assert!(now < Instant::ZERO + Duration::from_secs(60));
-    }
-    assert_ne!(s.status().outcome(), Some(Outcome::Done));
+    common::assert_no_partner(&mut sender(&set), Duration::from_secs(60));
 }
 
 #[test]

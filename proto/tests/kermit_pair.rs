@@ -2,31 +2,11 @@
 
 mod common;
 
-use common::{Dice, File, Pair, Sink, Source};
-use wetstring_proto::kermit::{Config, Receiver, Sender, Zone};
-use wetstring_proto::settings::Settings;
+use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, random};
+use wetstring_proto::kermit::{Config, Sender, Zone};
 use wetstring_proto::{Command, Engine, Failure, FailureKind, Outcome, Refusal};
 
-fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 8192, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("kermit.{name}"), value).unwrap();
-    }
-    config
-}
-
-fn sender(config: &Config) -> Sender<Vec<u8>> {
-    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
-}
-
-fn receiver(config: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
-}
-
-fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut dice = Dice(seed);
-    (0..len).map(|_| dice.roll(256) as u8).collect()
-}
+common::protocol!(kermit, Config { buffer_len: 8192, ..Config::default() });
 
 /// Every byte value at every run length that the repeat count treats differently.
 fn runs() -> Vec<u8> {
@@ -50,22 +30,11 @@ fn files() -> Vec<File> {
     ]
 }
 
-fn transfer(ours: &Config, theirs: &Config) -> (Vec<File>, common::Ends) {
+fn transfer(ours: &Config, theirs: &Config) -> (Vec<File>, Ends) {
     let (mut s, mut r) = (sender(ours), receiver(theirs));
     let (mut source, mut sink) = (Source::new(files()), Sink::new());
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
     (sink.files, ends)
-}
-
-fn assert_whole(got: &[File], label: &str) {
-    let want = files();
-    assert_eq!(got.len(), want.len(), "{label}: number of files");
-    for (got, want) in got.iter().zip(&want) {
-        let name = String::from_utf8_lossy(&want.name).into_owned();
-        assert_eq!(got.name, want.name, "{label}");
-        assert!(got.complete, "{label}: {name} is complete");
-        assert!(got.bytes == want.bytes, "{label}: {name} has the same bytes");
-    }
 }
 
 #[test]
@@ -109,7 +78,7 @@ fn every_setting_alone() {
                             file.bytes.clone_from(&files()[4].bytes);
                         }
                     }
-                    assert_whole(&got, &label);
+                    assert_whole(&got, &files(), &label);
                 }
             }
         }
@@ -142,7 +111,7 @@ fn parity_is_sensed_by_the_receiver() {
     for parity in ["even", "odd", "mark", "space"] {
         let (got, ends) = transfer(&config(&[("parity", parity)]), &config(&[]));
         assert_eq!(ends.receiver, Outcome::Done, "{parity}");
-        assert_whole(&got, parity);
+        assert_whole(&got, &files(), parity);
     }
 }
 
@@ -151,7 +120,7 @@ fn forced_locking_shifts() {
     let set = config(&[("locking-shift", "forced"), ("parity", "even"), ("streaming", "off")]);
     let (got, ends) = transfer(&set, &set);
     assert_eq!(ends.receiver, Outcome::Done);
-    assert_whole(&got, "forced");
+    assert_whole(&got, &files(), "forced");
 }
 
 #[test]
@@ -181,19 +150,11 @@ fn doors_in_any_order_and_any_chunking() {
             ("parity", ["none", "even"][dice.roll(2)]),
         ]);
         let (mut s, mut r) = (sender(&set), receiver(&set));
-        let (mut source, mut sink) = (Source::new(files()), Sink::new());
-        source.chunk = 1 + dice.roll(5000);
-        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-        pair.chunk = 1 + dice.roll(700);
-        pair.dice = Some(dice);
-        let ends = pair.run();
-        assert_eq!(ends.sender, Outcome::Done, "seed {seed}: {:?}", ends.events);
-        assert_eq!(ends.receiver, Outcome::Done, "seed {seed}");
-        assert_whole(&sink.files, &format!("seed {seed}"));
+        common::any_order(&mut s, &mut r, &files(), dice, &format!("seed {seed}"));
     }
 }
 
-fn resume(partial: &[u8], whole: &[u8], settings: &[(&str, &str)]) -> (Vec<File>, common::Ends) {
+fn resume(partial: &[u8], whole: &[u8], settings: &[(&str, &str)]) -> (Vec<File>, Ends) {
     let set = config(settings);
     let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut source = Source::new(vec![File { resume: true, ..File::new("big", whole) }]);
@@ -284,7 +245,7 @@ fn cancel_by_either_side_at_any_moment() {
     }
 }
 
-fn check_cancel(label: &str, command: Command, by_sender: bool, ends: &common::Ends, got: &[File]) {
+fn check_cancel(label: &str, command: Command, by_sender: bool, ends: &Ends, got: &[File]) {
     let label = &label[..label.len().min(600)];
     for file in got.iter().filter(|file| file.complete) {
         let want = files().into_iter().find(|want| want.name == file.name).unwrap();

@@ -3,28 +3,15 @@
 
 mod common;
 use common::{File, Pair, Sink, Source};
+use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::attributes::Attributes;
 use wetstring_proto::kermit::check::Check;
-use wetstring_proto::kermit::{Config, Receiver, Sender};
-use wetstring_proto::settings::Settings;
 use wetstring_proto::{
     Command, Cx, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Reply, Request, Status,
     Store, StoreError,
 };
 
-fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 8192, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("kermit.{name}"), value).unwrap();
-    }
-    config
-}
-fn sender(config: &Config) -> Sender<Vec<u8>> {
-    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
-}
-fn receiver(config: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
-}
+common::protocol!(kermit, Config { buffer_len: 8192, ..Config::default() });
 
 // drop the n-th chunk going from receiver to sender (each chunk = one packet in lockstep phases)
 type Meddle = Box<dyn FnMut(bool, &mut Vec<u8>)>;

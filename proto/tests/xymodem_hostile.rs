@@ -2,13 +2,11 @@
 
 mod common;
 
-use common::{Dice, File, Pair, Sink, Source};
-use wetstring_proto::settings::Settings;
+use common::{Dice, File, Pair, Sink, Source, failed};
+use wetstring_proto::xymodem::Config;
 use wetstring_proto::xymodem::frame::{Check, HEADER, finish};
-use wetstring_proto::xymodem::{Config, Receiver, Sender};
 use wetstring_proto::{
-    Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Refusal, Status,
-    Store,
+    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Status, Store,
 };
 
 const EOT: u8 = 4;
@@ -17,25 +15,7 @@ const NAK: u8 = 0x15;
 
 const VARIANTS: [&str; 5] = ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"];
 
-fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 2048, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("xymodem.{name}"), value).unwrap();
-    }
-    config
-}
-
-fn sender(config: &Config) -> Sender<Vec<u8>> {
-    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
-}
-
-fn receiver(config: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
-}
-
-fn failed(blame: Blame, kind: FailureKind) -> Outcome {
-    Outcome::Failed(Failure { blame, kind })
-}
+common::protocol!(xymodem, Config { buffer_len: 2048, ..Config::default() });
 
 /// One engine, its store and its time.
 struct Bench<'a> {

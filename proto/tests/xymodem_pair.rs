@@ -2,37 +2,17 @@
 
 mod common;
 
-use common::{Dice, Ends, File, Pair, Sink, Source};
+use common::{Dice, Ends, File, Pair, Sink, Source, failed, random};
 use wetstring_proto::settings::{Range, Settings};
+use wetstring_proto::xymodem::Config;
 use wetstring_proto::xymodem::config::TABLE;
-use wetstring_proto::xymodem::{Config, Receiver, Sender};
 use wetstring_proto::{
-    Blame, Command, Duration, Engine, Failure, FailureKind, Instant, Outcome, Refusal, Status,
-    Store,
+    Blame, Command, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Status, Store,
 };
 
 const VARIANTS: [&str; 5] = ["xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"];
 
-fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 4096, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("xymodem.{name}"), value).unwrap();
-    }
-    config
-}
-
-fn sender(config: &Config) -> Sender<Vec<u8>> {
-    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
-}
-
-fn receiver(config: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
-}
-
-fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut dice = Dice(seed);
-    (0..len).map(|_| dice.roll(256) as u8).collect()
-}
+common::protocol!(xymodem, Config { buffer_len: 4096, ..Config::default() });
 
 fn transfer(ours: &Config, theirs: &Config, files: &[File]) -> (Vec<File>, Ends) {
     let (mut s, mut r) = (sender(ours), receiver(theirs));
@@ -361,10 +341,6 @@ fn the_first_eot_is_refused_unless_the_length_agrees() {
         let found = ends.to_sender.split(|byte| *byte == 0x15).count() - 1;
         assert_eq!(found, naks + start, "{variant} {first_eot}");
     }
-}
-
-fn failed(blame: Blame, kind: FailureKind) -> Outcome {
-    Outcome::Failed(Failure { blame, kind })
 }
 
 /// Either person gives up after any number of bytes: both ends learn it, nobody claims a whole file.

@@ -157,27 +157,9 @@ fn an_xmodem_receiver_is_named() {
 
 #[test]
 fn an_echoing_line_is_no_partner() {
-    for is_sender in [true, false] {
-        let set = config(&[("patience", "20"), ("timeout", "2")]);
-        let (mut s, mut r) = (sender(&set), receiver(&set));
-        let engine: &mut dyn Engine = if is_sender { &mut s } else { &mut r };
-        let mut source = Source::new(vec![File::new("f", b"x")]);
-        let mut now = Instant::ZERO;
-        while !matches!(engine.status(), Status::Over(_)) {
-            let cx = &mut Cx { now, trace: &mut NoTrace };
-            let echo = engine.transmit(cx).to_vec();
-            engine.transmitted(cx, echo.len());
-            assert_eq!(engine.receive(cx, &echo), echo.len());
-            while let Some(request) = engine.request() {
-                let reply = source.answer(request);
-                engine.reply(cx, reply);
-            }
-            engine.tick(cx);
-            now = now + Duration::from_millis(50);
-            assert!(now < Instant::ZERO + Duration::from_secs(100));
-        }
-        assert_ne!(engine.status().outcome(), Some(Outcome::Done));
-    }
+    let set = config(&[("patience", "20"), ("timeout", "2")]);
+    common::assert_no_partner(&mut sender(&set), Duration::from_secs(100));
+    common::assert_no_partner(&mut receiver(&set), Duration::from_secs(100));
 }
 
 #[test]

@@ -2,31 +2,11 @@
 
 mod common;
 
-use common::{Dice, Ends, File, Pair, Sink, Source};
-use wetstring_proto::settings::Settings;
-use wetstring_proto::zmodem::{Config, Receiver, Sender};
+use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, random};
+use wetstring_proto::zmodem::{Config, Sender};
 use wetstring_proto::{Command, Engine, Failure, FailureKind, Outcome, Refusal};
 
-fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 8192, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("zmodem.{name}"), value).unwrap();
-    }
-    config
-}
-
-fn sender(config: &Config) -> Sender<Vec<u8>> {
-    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
-}
-
-fn receiver(config: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
-}
-
-fn random(len: usize, seed: u64) -> Vec<u8> {
-    let mut dice = Dice(seed);
-    (0..len).map(|_| dice.roll(256) as u8).collect()
-}
+common::protocol!(zmodem, Config { buffer_len: 8192, ..Config::default() });
 
 /// Every byte value after every other, and runs.
 fn all_pairs() -> Vec<u8> {
@@ -58,17 +38,6 @@ fn transfer(ours: &Config, theirs: &Config) -> (Vec<File>, Ends) {
     let (mut source, mut sink) = (Source::new(files()), Sink::new());
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
     (sink.files, ends)
-}
-
-fn assert_whole(got: &[File], label: &str) {
-    let want = files();
-    assert_eq!(got.len(), want.len(), "{label}: number of files");
-    for (got, want) in got.iter().zip(&want) {
-        let name = String::from_utf8_lossy(&want.name).into_owned();
-        assert_eq!(got.name, want.name, "{label}");
-        assert!(got.complete, "{label}: {name} is complete");
-        assert!(got.bytes == want.bytes, "{label}: {name} has the same bytes");
-    }
 }
 
 #[test]
@@ -104,7 +73,7 @@ fn every_setting_alone() {
                 let (got, ends) = transfer(ours, theirs);
                 assert_eq!(ends.sender, Outcome::Done, "{label}: {:?}", ends.events);
                 assert_eq!(ends.receiver, Outcome::Done, "{label}: {:?}", ends.events);
-                assert_whole(&got, &label);
+                assert_whole(&got, &files(), &label);
             }
         }
     }
@@ -188,15 +157,7 @@ fn doors_in_any_order_and_any_chunking() {
             ("buffer", ["1024", "20000"][dice.roll(2)]),
         ]);
         let (mut s, mut r) = (sender(&set), receiver(&set));
-        let (mut source, mut sink) = (Source::new(files()), Sink::new());
-        source.chunk = 1 + dice.roll(5000);
-        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-        pair.chunk = 1 + dice.roll(700);
-        pair.dice = Some(dice);
-        let ends = pair.run();
-        assert_eq!(ends.sender, Outcome::Done, "seed {seed}: {:?}", ends.events);
-        assert_eq!(ends.receiver, Outcome::Done, "seed {seed}");
-        assert_whole(&sink.files, &format!("seed {seed}"));
+        common::any_order(&mut s, &mut r, &files(), dice, &format!("seed {seed}"));
     }
 }
 

@@ -4,7 +4,6 @@ mod common;
 
 use common::{File, Sink, Source};
 use std::collections::BTreeMap;
-use wetstring_proto::settings::Settings;
 use wetstring_proto::zmodem::escape::Dropping;
 use wetstring_proto::zmodem::frame::{Found, FrameReader};
 use wetstring_proto::zmodem::packet::kind;
@@ -54,13 +53,7 @@ fn content(name: &str) -> Vec<u8> {
     }
 }
 
-fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 8192, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("zmodem.{name}"), value).unwrap();
-    }
-    config
-}
+common::protocol!(zmodem, Config { buffer_len: 8192, ..Config::default() });
 
 /// Gives the engine what it wants until nothing moves; returns what it sent.
 fn settle(engine: &mut dyn Engine, store: &mut dyn Store, now: Instant) -> Vec<u8> {

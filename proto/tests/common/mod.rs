@@ -3,9 +3,51 @@
 
 use std::time::Duration;
 use wetstring_proto::{
-    Command, Cx, Engine, Event, FileInfo, FileKind, Instant, NoTrace, Outcome, Refusal, Reply,
-    Request, Status, Store, StoreError,
+    Blame, Command, Cx, Engine, Event, Failure, FailureKind, FileInfo, FileKind, Instant, NoTrace,
+    Outcome, Refusal, Reply, Request, Status, Store, StoreError,
 };
+
+/// `config` with settings by their names in the protocol's table, `sender` and `receiver` of it.
+#[allow(unused_macros)] // Each test uses a part.
+macro_rules! protocol {
+    ($vis:vis $protocol:ident, $config:expr) => {
+        $vis fn config(settings: &[(&str, &str)]) -> wetstring_proto::$protocol::Config {
+            let mut config = $config;
+            for (name, value) in settings {
+                let name = format!("{}.{name}", stringify!($protocol));
+                wetstring_proto::settings::Settings::set(&mut config, &name, value).unwrap();
+            }
+            config
+        }
+
+        #[allow(dead_code)]
+        $vis fn sender(
+            config: &wetstring_proto::$protocol::Config,
+        ) -> wetstring_proto::$protocol::Sender<Vec<u8>> {
+            let memory = vec![0; config.sender_memory()];
+            wetstring_proto::$protocol::Sender::new(config.clone(), memory).unwrap()
+        }
+
+        #[allow(dead_code)]
+        $vis fn receiver(
+            config: &wetstring_proto::$protocol::Config,
+        ) -> wetstring_proto::$protocol::Receiver<Vec<u8>> {
+            let memory = vec![0; config.receiver_memory()];
+            wetstring_proto::$protocol::Receiver::new(config.clone(), memory).unwrap()
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use protocol;
+
+pub fn failed(blame: Blame, kind: FailureKind) -> Outcome {
+    Outcome::Failed(Failure { blame, kind })
+}
+
+pub fn random(len: usize, seed: u64) -> Vec<u8> {
+    let mut dice = Dice(seed);
+    (0..len).map(|_| dice.roll(256) as u8).collect()
+}
 
 /// A file in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -362,4 +404,54 @@ fn show(event: &Event<'_>) -> String {
         Event::Message(text) => format!("message {}", text.escape_ascii()),
         _ => String::from("?"),
     }
+}
+
+/// These files arrived, whole and in this order.
+pub fn assert_whole(got: &[File], want: &[File], label: &str) {
+    assert_eq!(got.len(), want.len(), "{label}: number of files");
+    for (got, want) in got.iter().zip(want) {
+        let name = String::from_utf8_lossy(&want.name).into_owned();
+        assert_eq!(got.name, want.name, "{label}");
+        assert!(got.complete, "{label}: {name} is complete");
+        assert!(got.bytes == want.bytes, "{label}: {name} has the same bytes");
+    }
+}
+
+/// Whatever the order of the doors and the size of the chunks, the files arrive.
+pub fn any_order(
+    sender: &mut dyn Engine,
+    receiver: &mut dyn Engine,
+    files: &[File],
+    mut dice: Dice,
+    label: &str,
+) {
+    let (mut source, mut sink) = (Source::new(files.to_vec()), Sink::new());
+    source.chunk = 1 + dice.roll(5000);
+    let mut pair = Pair::new(sender, receiver, &mut source, &mut sink);
+    pair.chunk = 1 + dice.roll(700);
+    pair.dice = Some(dice);
+    let ends = pair.run();
+    assert_eq!(ends.sender, Outcome::Done, "{label}: {:?}", ends.events);
+    assert_eq!(ends.receiver, Outcome::Done, "{label}");
+    assert_whole(&sink.files, files, label);
+}
+
+/// A line that gives back what is sent is no partner: the engine ends in time, without success.
+pub fn assert_no_partner(engine: &mut dyn Engine, limit: Duration) {
+    let mut source = Source::new(vec![File::new("f", b"x")]);
+    let mut now = Instant::ZERO;
+    while !matches!(engine.status(), Status::Over(_)) {
+        let cx = &mut Cx { now, trace: &mut NoTrace };
+        let echo = engine.transmit(cx).to_vec();
+        engine.transmitted(cx, echo.len());
+        assert_eq!(engine.receive(cx, &echo), echo.len());
+        while let Some(request) = engine.request() {
+            let reply = source.answer(request);
+            engine.reply(cx, reply);
+        }
+        engine.tick(cx);
+        now = now + Duration::from_millis(50);
+        assert!(now < Instant::ZERO + limit);
+    }
+    assert_ne!(engine.status().outcome(), Some(Outcome::Done));
 }

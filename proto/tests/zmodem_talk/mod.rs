@@ -1,32 +1,17 @@
 //! What the ZMODEM engine tests share: frames, and one engine against a script.
 #![allow(dead_code, unreachable_pub)]
 
-use wetstring_proto::settings::Settings;
+use wetstring_proto::zmodem::Config;
 use wetstring_proto::zmodem::escape::{Dropping, Escaper, Escaping};
 use wetstring_proto::zmodem::frame::{Found, FrameReader};
 use wetstring_proto::zmodem::packet::{
     Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room,
 };
-use wetstring_proto::zmodem::{Config, Receiver, Sender};
 use wetstring_proto::{
     Blame, Cx, Duration, Engine, Failure, FailureKind, Instant, NoTrace, Outcome, Status, Store,
 };
 
-pub fn config(settings: &[(&str, &str)]) -> Config {
-    let mut config = Config { buffer_len: 2048, ..Config::default() };
-    for (name, value) in settings {
-        config.set(&format!("zmodem.{name}"), value).unwrap();
-    }
-    config
-}
-
-pub fn sender(config: &Config) -> Sender<Vec<u8>> {
-    Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap()
-}
-
-pub fn receiver(config: &Config) -> Receiver<Vec<u8>> {
-    Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap()
-}
+crate::common::protocol!(pub zmodem, Config { buffer_len: 2048, ..Config::default() });
 
 pub fn header(form: Form, kind: u8, number: u32) -> Vec<u8> {
     flags(form, kind, number.to_le_bytes())
