@@ -3,6 +3,8 @@
 //! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
 //! kermit_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
+mod swarm_run;
+
 use wetstring_lab::element::End;
 use wetstring_lab::pair::{Act, Pair, Stop};
 use wetstring_lab::random::Random;
@@ -14,40 +16,9 @@ use wetstring_lab::swarm::{Swarm, any_line};
 use wetstring_lab::trace::Recorder;
 use wetstring_proto::{Command, Duration, Refusal};
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 #[test]
 fn no_false_success_and_always_an_end() {
-    if let Some(seed) = number("WETSTRING_SEED") {
-        let mut recorder = Recorder::keep();
-        let result = Swarm::of(Protocol::Kermit).one(seed, &mut recorder);
-        for line in recorder.lines() {
-            println!("{line}");
-        }
-        result.unwrap_or_else(|failed| panic!("{failed}"));
-        return;
-    }
-    let runs = number("WETSTRING_SWARM").unwrap_or(2000);
-    let half = runs / 2;
-    // Two cores: two halves.
-    let tallies = std::thread::scope(|scope| {
-        let [a, b] = [0..half, half..runs].map(|seeds| {
-            scope.spawn(|| {
-                Swarm::of(Protocol::Kermit).run(seeds).unwrap_or_else(|failed| panic!("{failed}"))
-            })
-        });
-        [a.join(), b.join()]
-    });
-    let tallies =
-        tallies.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-    let done: u64 = tallies.iter().map(|tally| tally.done).sum();
-    let hits: u64 = tallies.iter().map(|tally| tally.hits).sum();
-    println!("{runs} runs, {done} done, {hits} bytes damaged, lost or doubled; {tallies:?}");
-    // A swarm that hits nothing, or in which nothing arrives, proves nothing.
-    assert!(hits > runs, "the lines did harm");
-    assert!(done * 10 >= runs * 9, "{done} of {runs} transfers came through");
+    swarm_run::nobody_lies(|| Swarm::of(Protocol::Kermit));
 }
 
 /// What one seed does besides the line: refusals, partial files, wishes to stop.
@@ -106,7 +77,7 @@ fn decide(seed: u64) -> Result<(bool, u64), String> {
 #[test]
 fn refusals_resumes_and_cancels_on_bad_lines() {
     let (mut done, mut whole) = (0, 0);
-    for seed in 0..number("WETSTRING_SWARM").unwrap_or(1500) {
+    for seed in 0..swarm_run::runs(1500) {
         let (is_done, files) = decide(seed).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         done += u64::from(is_done);
         whole += files;

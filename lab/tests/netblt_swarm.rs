@@ -4,6 +4,7 @@
 //! netblt_swarm` runs more; `WETSTRING_SEED=7` runs one and shows what came of it.
 
 mod netblt_run;
+mod swarm_run;
 
 use netblt_run::{Forged, Path, Plan, Side, ends, receiver, run, sender};
 use wetstring_lab::random::Random;
@@ -11,10 +12,6 @@ use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_proto::netblt::packet::{Body, Data, Packet, Ports, Terms, data_checksum};
 use wetstring_proto::netblt::{Config, Rate};
 use wetstring_proto::{Command, Duration};
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
 
 fn any_config(random: &mut Random) -> Config {
     let rate = match random.below(3) {
@@ -170,11 +167,10 @@ fn one(seed: u64, show: bool) -> (bool, bool) {
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    if let Some(seed) = number("WETSTRING_SEED") {
-        one(seed, true);
+    if swarm_run::replayed(|seed, _| one(seed, true)) {
         return;
     }
-    let runs = number("WETSTRING_SWARM").unwrap_or(1000);
+    let runs = swarm_run::runs(1000);
     let results: Vec<(bool, bool)> = (0..runs).map(|seed| one(seed, false)).collect();
     let failed: Vec<usize> = (0..results.len()).filter(|seed| !results[*seed].0).collect();
     let hit = results.iter().filter(|result| result.1).count() as u64;

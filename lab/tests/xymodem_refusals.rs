@@ -3,6 +3,8 @@
 //!
 //! `WETSTRING_SWARM=20000` runs more seeds, `WETSTRING_SEED=7` one, with its trace.
 
+mod swarm_run;
+
 use wetstring_lab::pair::{Pair, Stop};
 use wetstring_lab::random::Random;
 use wetstring_lab::serial::Serial;
@@ -104,21 +106,14 @@ fn one(variant: &str, seed: u64, sum: &mut Sum, recorder: &mut Recorder) {
     sum.told += u64::from(ours.outcome == aborted(Blame::Peer));
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 #[test]
 fn a_refusal_ends_both_and_no_sender_is_fooled() {
     for variant in ["xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g"] {
         let mut sum = Sum::default();
-        if let Some(seed) = number("WETSTRING_SEED") {
-            let mut recorder = Recorder::keep();
-            one(variant, seed, &mut sum, &mut recorder);
-            recorder.lines().iter().for_each(|line| println!("{line}"));
+        if swarm_run::replayed(|seed, recorder| one(variant, seed, &mut sum, recorder)) {
             continue;
         }
-        let runs = number("WETSTRING_SWARM").unwrap_or(1000);
+        let runs = swarm_run::runs(1000);
         for seed in 0..runs {
             one(variant, seed, &mut sum, &mut Recorder::off());
         }

@@ -3,6 +3,8 @@
 //! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
 //! zmodem_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
+mod swarm_run;
+
 use wetstring_lab::element::End;
 use wetstring_lab::pair::Act;
 use wetstring_lab::random::Random;
@@ -10,45 +12,12 @@ use wetstring_lab::scenario::Protocol;
 use wetstring_lab::serial::LineModel;
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, Policy};
 use wetstring_lab::swarm::protocols::ends;
-use wetstring_lab::swarm::{Swarm, Tally, any_line};
-use wetstring_lab::trace::Recorder;
+use wetstring_lab::swarm::{Swarm, any_line};
 use wetstring_proto::{Command, Duration, Refusal};
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
-/// Runs the seeds on two cores, or the one that `WETSTRING_SEED` names, with its trace.
-fn turn(swarm: impl Fn() -> Swarm<'static> + Sync, runs: u64) -> Option<[Tally; 2]> {
-    if let Some(seed) = number("WETSTRING_SEED") {
-        let mut recorder = Recorder::keep();
-        let result = swarm().one(seed, &mut recorder);
-        for line in recorder.lines() {
-            println!("{line}");
-        }
-        result.unwrap_or_else(|failed| panic!("{failed}"));
-        return None;
-    }
-    let half = runs / 2;
-    let tallies = std::thread::scope(|scope| {
-        let [a, b] = [0..half, half..runs].map(|seeds| {
-            scope.spawn(|| swarm().run(seeds).unwrap_or_else(|failed| panic!("{failed}")))
-        });
-        [a.join(), b.join()]
-    });
-    Some(tallies.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
-}
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    let runs = number("WETSTRING_SWARM").unwrap_or(2000);
-    let Some(tallies) = turn(|| Swarm::of(Protocol::Zmodem).names_stay(), runs) else { return };
-    let done: u64 = tallies.iter().map(|tally| tally.done).sum();
-    let hits: u64 = tallies.iter().map(|tally| tally.hits).sum();
-    println!("{runs} runs, {done} done, {hits} bytes damaged, lost or doubled; {tallies:?}");
-    // A swarm that hits nothing, or in which nothing arrives, proves nothing.
-    assert!(hits > runs, "the lines did harm");
-    assert!(done * 10 >= runs * 9, "{done} of {runs} transfers came through");
+    swarm_run::nobody_lies(|| Swarm::of(Protocol::Zmodem).names_stay());
 }
 
 /// Half of the lines damage nothing and are slow, most of them.
@@ -116,8 +85,8 @@ fn refusals_resumes_and_wishes_lose_no_other_file() {
             .ports(&[64, 64, 1000, 9000, 65_536])
             .names_stay()
     };
-    let runs = number("WETSTRING_SWARM").unwrap_or(400);
-    let Some(tallies) = turn(swarm, runs) else { return };
+    let runs = swarm_run::runs(400);
+    let Some(tallies) = swarm_run::turn(swarm, runs) else { return };
     let done: u64 = tallies.iter().map(|tally| tally.done).sum();
     println!("{runs} runs, {done} done; {tallies:?}");
     assert!(done * 10 >= runs * 8, "{done} of {runs} transfers came through");

@@ -1,0 +1,58 @@
+//! What the swarms share: which seeds are run, and what must come of them.
+
+#![allow(dead_code)] // Each test uses a part.
+
+use wetstring_lab::swarm::{Swarm, Tally};
+use wetstring_lab::trace::Recorder;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// How many seeds: what `WETSTRING_SWARM` says, or what the ordinary tests run.
+pub(crate) fn runs(usual: u64) -> u64 {
+    number("WETSTRING_SWARM").unwrap_or(usual)
+}
+
+/// Runs only the seed that `WETSTRING_SEED` names and shows its trace; false if it names none.
+pub(crate) fn replayed<T>(one: impl FnOnce(u64, &mut Recorder) -> T) -> bool {
+    let Some(seed) = number("WETSTRING_SEED") else { return false };
+    let mut recorder = Recorder::keep();
+    let result =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| one(seed, &mut recorder)));
+    recorder.lines().iter().for_each(|line| println!("{line}"));
+    if let Err(panic) = result {
+        std::panic::resume_unwind(panic);
+    }
+    true
+}
+
+/// Runs the seeds on two cores, or the one that `WETSTRING_SEED` names.
+pub(crate) fn turn(swarm: impl Fn() -> Swarm<'static> + Sync, runs: u64) -> Option<[Tally; 2]> {
+    let one = |seed, recorder: &mut Recorder| {
+        swarm().one(seed, recorder).unwrap_or_else(|failed| panic!("{failed}"))
+    };
+    if replayed(one) {
+        return None;
+    }
+    let half = runs / 2;
+    let tallies = std::thread::scope(|scope| {
+        let [a, b] = [0..half, half..runs].map(|seeds| {
+            scope.spawn(|| swarm().run(seeds).unwrap_or_else(|failed| panic!("{failed}")))
+        });
+        [a.join(), b.join()]
+    });
+    Some(tallies.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
+}
+
+/// Whatever the line does, nobody reports a success that is none, and nine of ten come through.
+pub(crate) fn nobody_lies(swarm: impl Fn() -> Swarm<'static> + Sync) {
+    let runs = runs(2000);
+    let Some(tallies) = turn(swarm, runs) else { return };
+    let done: u64 = tallies.iter().map(|tally| tally.done).sum();
+    let hits: u64 = tallies.iter().map(|tally| tally.hits).sum();
+    println!("{runs} runs, {done} done, {hits} bytes damaged, lost or doubled; {tallies:?}");
+    // A swarm that hits nothing, or in which nothing arrives, proves nothing.
+    assert!(hits > runs, "the lines did harm");
+    assert!(done * 10 >= runs * 9, "{done} of {runs} transfers came through");
+}
