@@ -183,17 +183,27 @@ impl Config {
 
     /// Bytes of memory a sender of this configuration lives in.
     pub fn sender_memory(&self) -> usize {
-        self.buffer_len.max(1024)
-            + self.sender_queue()
-            + self.slots() * Self::slot_len(usize::from(self.send_length))
-            + Self::slot_len(usize::from(self.receive_length))
-            + MAX_NAME
+        self.sender_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn sender_lengths(&self) -> [usize; 5] {
+        let source = self.buffer_len.max(1024);
+        let slots = self.slots() * Self::slot_len(usize::from(self.send_length));
+        let frame = Self::slot_len(usize::from(self.receive_length));
+        [source, self.sender_queue(), slots, frame, MAX_NAME]
     }
 
     /// Bytes of memory a receiver of this configuration lives in.
     pub fn receiver_memory(&self) -> usize {
+        self.receiver_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn receiver_lengths(&self) -> [usize; 6] {
+        let (file, out) = (self.buffer_len.max(1024), Self::receiver_queue());
         let packet = Self::slot_len(usize::from(self.receive_length));
-        self.buffer_len.max(1024) + Self::receiver_queue() + (self.slots() + 2) * packet + MAX_NAME
+        [file, out, self.slots() * packet, packet, packet, MAX_NAME]
     }
 
     /// Whether this end offers to stream (seed 000, COMMANDS).

@@ -27,7 +27,6 @@ pub mod packet;
 pub mod params;
 pub mod prefix;
 mod probe;
-mod receiver;
 mod receiving;
 mod scan;
 mod sender;
@@ -39,6 +38,6 @@ mod timing;
 mod zone;
 
 pub use config::{Config, LineFacts, Prefixing, Switch};
-pub use receiver::Receiver;
+pub use receiving::Receiver;
 pub use sender::Sender;
 pub use zone::Zone;

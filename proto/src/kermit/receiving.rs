@@ -9,23 +9,26 @@ use super::frame::{Found, Parity};
 use super::link::{Ending, Link, Text, trace_got};
 use super::packet::{self, Packet, kind};
 use super::params::{self, Agreed, Params, agree};
-use super::receiver::Mem;
 use super::sink::Sink;
 use super::states::{ReceiverStep, Receiving, on_packet};
 use super::timing::line_time;
-use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Refusal};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, Wait, trace_duplicate};
+use crate::trace::{TraceEvent, trace_duplicate};
 
 mod files;
+mod receiver;
+
+use receiver::Mem;
+pub use receiver::Receiver;
 
 /// Quiet that lets a failed transfer's last packets run out.
 const DRAIN: Duration = Duration::from_millis(400);
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Offer,
     Write,
@@ -83,15 +86,15 @@ enum Waiting {
 }
 
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
+struct Core {
+    link: Link,
     state: Receiving,
-    pub(super) ask: Ask,
+    ask: Ask,
     waiting: Waiting,
     arrivals: Arrivals,
     ours: Params,
     file: Current,
-    pub(super) sink: Sink,
+    sink: Sink,
     cancel: Cancel,
     /// Decoded bytes that make a write worth its call.
     write_at: usize,
@@ -110,7 +113,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         let buffer = config.buffer_len.max(1024);
         let rate = config.line.rate_bps as usize;
         // On a slow line a write each second keeps a partial file worth resuming.
@@ -138,14 +141,14 @@ impl Core {
     }
 
     /// The current file, as far as it is known.
-    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+    fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let config = &self.link.config;
         let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
         self.file.attributes.info(&name[..self.file.name_len], default, config.zone)
     }
 
     /// Whether input is taken now, or waits until the store has answered.
-    pub(super) fn takes_input(&self) -> bool {
+    fn takes_input(&self) -> bool {
         match self.link.ending {
             Ending::No => self.waiting == Waiting::Nothing,
             Ending::Words(_) | Ending::Linger { .. } => true,
@@ -215,50 +218,6 @@ impl Core {
             self.link.agreed.check
         };
         self.link.say(cx, mem.out, kind::NAK, number, &[], check);
-    }
-
-    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        let frame = core::mem::take(&mut mem.frame);
-        let mut used = 0;
-        while used < bytes.len() {
-            match self.link.ending {
-                Ending::No => {}
-                Ending::Linger { outcome: Outcome::Done, .. } => {
-                    let count = self.linger_input(cx, mem, frame, &bytes[used..]);
-                    used += count;
-                    self.link.stats.wire_in_bytes += count as u64;
-                    break;
-                }
-                _ => {
-                    let count = self.link.pass_over(cx, bytes.len() - used);
-                    used += count;
-                    self.link.stats.wire_in_bytes += count as u64;
-                    break;
-                }
-            }
-            if self.waiting != Waiting::Nothing {
-                break;
-            }
-            let turn = self.link.await_turn(&bytes[used..]);
-            let (count, found) = self.link.reader.next(frame, &bytes[used + turn..]);
-            used += turn + count;
-            self.link.stats.wire_in_bytes += (turn + count) as u64;
-            match found {
-                None => break,
-                Some(Found::Packet(body)) => self.on_body(cx, mem, body),
-                Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
-                Some(Found::Interrupt) => self.abort(cx, mem),
-            }
-        }
-        if used > 0 && self.link.reader.mid_packet() {
-            self.heard = cx.now;
-            // The first of its bytes ends the silence.
-            self.silence.get_or_insert(cx.now - self.link.spoke);
-        }
-        mem.frame = frame;
-        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
-        used
     }
 
     /// After the end: only a repeated B is ours, and what has the looks of one so far.
@@ -501,62 +460,6 @@ impl Core {
         self.fail(cx, mem, Blame::Local, FailureKind::Aborted, say);
     }
 
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
-        let letter = match command {
-            Command::Abort => return self.abort(cx, mem),
-            Command::CancelFile => b'X',
-            Command::CancelBatch => b'Z',
-        };
-        match (self.state, self.cancel) {
-            (Receiving::Init, _) if letter == b'Z' => self.abort(cx, mem),
-            // Between files there is nothing to say it with but an error packet.
-            (Receiving::File, _) if letter == b'Z' => self.abort(cx, mem),
-            (Receiving::Attributes | Receiving::Offer | Receiving::Data, Cancel::No) => {
-                self.cancel = Cancel::Ask(letter);
-                if self.streaming() && self.state == Receiving::Data {
-                    // Data packets get no acknowledgements: this is the only one, once.
-                    let last = self.arrivals.next.saturating_sub(1);
-                    self.ack(cx, mem, last, &[letter]);
-                    self.cancel = Cancel::Said(letter);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>) {
-        if !self.started {
-            self.started = true;
-            self.heard = cx.now;
-            self.link.spoke = cx.now;
-            self.link.moved = cx.now;
-        }
-        let store = self.waiting != Waiting::Nothing && self.ask != Ask::Nothing;
-        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
-            Ending::No if store => Wait::Store,
-            Ending::No => Wait::Partner,
-            _ => Wait::Nothing,
-        });
-        let Ending::Words(outcome) = self.link.ending else { return };
-        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
-        if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
-            return;
-        }
-        match outcome {
-            Outcome::Done => {
-                let linger = Duration::from_millis(u64::from(self.link.config.linger_ms));
-                if self.link.config.is_reliable() || linger.is_zero() {
-                    self.link.ending = Ending::Over(outcome);
-                } else {
-                    self.link.reader.settings.transparent = false;
-                    let until = cx.now + linger;
-                    self.link.ending = Ending::Linger { outcome, until, latest: until };
-                }
-            }
-            Outcome::Failed(_) => self.link.linger(cx, outcome, DRAIN),
-        }
-    }
-
     /// How long nothing but noise, echoes and pieces may come. The longest packet takes its time.
     fn patience(&self) -> Duration {
         let config = &self.link.config;
@@ -572,37 +475,5 @@ impl Core {
         let dead = self.link.spoke + self.patience();
         // Nothing is asked for while streaming, but a line that died must not hold us forever.
         Some(if self.streaming() { dead } else { dead.min(self.heard + self.wait) })
-    }
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
-            return self.link.ending_deadline();
-        }
-        [self.link.turn, self.overdue()].into_iter().flatten().min()
-    }
-
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx);
-        }
-        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
-            self.link.turn = None;
-        }
-        if self.overdue().is_none_or(|overdue| overdue > cx.now) {
-            return;
-        }
-        let number = self.arrivals.next;
-        self.link.stats.timeouts += 1;
-        self.heard = cx.now;
-        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "packet", number });
-        if cx.now - self.link.spoke >= self.patience() {
-            let say = Some("Timed out");
-            return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
-        }
-        self.link.reader.abandon();
-        self.wait = (self.wait * 3 / 2).min(self.link.longest_wait());
-        if self.link.output.pending() < 4096 {
-            self.nak(cx, mem, number);
-        }
     }
 }

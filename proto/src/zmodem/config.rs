@@ -228,7 +228,12 @@ impl Config {
 
     /// Bytes of memory a sender of this configuration lives in.
     pub fn sender_memory(&self) -> usize {
-        self.source_len() + self.sender_queue() + self.coded_len() + MAX_NAME
+        self.sender_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn sender_lengths(&self) -> [usize; 4] {
+        [self.source_len(), self.sender_queue(), self.coded_len(), MAX_NAME]
     }
 
     /// Bytes of one run-coded subpacket.
@@ -238,7 +243,12 @@ impl Config {
 
     /// Bytes of memory a receiver of this configuration lives in.
     pub fn receiver_memory(&self) -> usize {
-        self.sink_len() + Self::receiver_queue() + self.hold_len() + MAX_NAME
+        self.receiver_lengths().iter().sum()
+    }
+
+    /// Lengths of the parts of it.
+    pub(crate) fn receiver_lengths(&self) -> [usize; 4] {
+        [self.sink_len(), Self::receiver_queue(), self.hold_len(), MAX_NAME]
     }
 
     /// The data bytes of ZRINIT.

@@ -30,7 +30,6 @@ mod length;
 mod link;
 mod pace;
 pub mod packet;
-mod receiver;
 mod receiving;
 pub mod rle;
 mod scan;
@@ -42,7 +41,7 @@ pub mod states;
 mod timing;
 
 pub use config::{Attention, Commands, Config};
-pub use receiver::Receiver;
+pub use receiving::Receiver;
 pub use sender::{BadCommand, Sender};
 
 use frame::{Found, FrameReader};

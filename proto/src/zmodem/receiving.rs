@@ -6,17 +6,20 @@ use super::frame::Found;
 use super::info::FileOptions;
 use super::link::{Ending, Link, Note};
 use super::packet::{Form, Header, TESC8, TESCCTL, end, kind, letter};
-use super::receiver::Mem;
 use super::sink::Sink;
 use super::states::{ReceiverStep, Receiving, at_receiver};
 use super::timing::line_time;
-use crate::engine::{Blame, Command, Cx, Failure, FailureKind, Outcome};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, Wait};
+use crate::trace::TraceEvent;
 
 mod command;
 mod files;
+mod receiver;
+
+use receiver::Mem;
+pub use receiver::Receiver;
 
 /// Time in which a failed transfer's last frames run out.
 const DRAIN: Duration = Duration::from_millis(400);
@@ -37,7 +40,7 @@ const MOST_HEADERS: u32 = 2000;
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Offer,
     Write,
@@ -94,11 +97,11 @@ struct Held {
 }
 
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
+struct Core {
+    link: Link,
     state: Receiving,
-    pub(super) ask: Ask,
-    pub(super) sink: Sink,
+    ask: Ask,
+    sink: Sink,
     file: Current,
     expecting: Expecting,
     held: Option<Held>,
@@ -138,7 +141,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         let buffer = config.sink_len();
         let rate = config.line.rate_bps as usize;
         // On a slow line a write each second keeps a partial file worth resuming.
@@ -177,17 +180,17 @@ impl Core {
     }
 
     /// The current file, as far as it is known.
-    pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+    fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         FileInfo { name: &name[..self.file.name_len], ..self.file.info }
     }
 
     /// Nothing has been said yet.
-    pub(super) fn is_fresh(&self) -> bool {
+    fn is_fresh(&self) -> bool {
         !self.started && self.link.ending == Ending::No
     }
 
     /// Whether input is taken now, or waits until the store has answered.
-    pub(super) fn takes_input(&self) -> bool {
+    fn takes_input(&self) -> bool {
         match self.link.ending {
             Ending::No => !self.blocked(),
             Ending::Words(_) | Ending::Linger { .. } => true,
@@ -237,34 +240,6 @@ impl Core {
             (true, _) => Ask::Close { complete: false },
         };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
-    }
-
-    /// Says what is needed when nothing else is to be said.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.output.paused(cx.now);
-        if self.is_fresh() {
-            self.started = true;
-            self.link.moved = cx.now;
-            self.link.spoke = cx.now;
-            self.say_ready(cx, mem, false);
-        }
-        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
-            Ending::No if self.blocked() && self.ask != Ask::Nothing => Wait::Store,
-            Ending::No => Wait::Partner,
-            _ => Wait::Nothing,
-        });
-        let Ending::Words(outcome) = self.link.ending else { return };
-        if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
-            return;
-        }
-        if self.run_at_the_end(outcome) {
-            return;
-        }
-        let stay = match outcome {
-            Outcome::Done => Duration::from_millis(u64::from(self.link.config.linger_ms)),
-            Outcome::Failed(_) => DRAIN,
-        };
-        self.link.ending = Ending::Linger { outcome, until: cx.now + stay };
     }
 
     /// ZRINIT, or the challenge that comes before it.
@@ -336,51 +311,6 @@ impl Core {
             return false;
         }
         true
-    }
-
-    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        let longest = self.link.config.longest_taken();
-        let mut used = 0;
-        while used < bytes.len() {
-            match self.link.ending {
-                Ending::No if self.blocked() => break,
-                Ending::No => {}
-                Ending::Over(_) => break,
-                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
-                    let count = self.linger_input(cx, mem, &bytes[used..]);
-                    used += count;
-                    self.link.stats.wire_in_bytes += count as u64;
-                    break;
-                }
-                _ => {
-                    self.link.stats.wire_in_bytes += (bytes.len() - used) as u64;
-                    used = bytes.len();
-                    break;
-                }
-            }
-            let fresh = self.link.reader.in_data() && self.link.reader.partial() == 0;
-            if fresh && !self.sink.room(mem.file, longest) {
-                // The store has to take some first.
-                self.ask = Ask::Write;
-                break;
-            }
-            let room = match self.expecting {
-                Expecting::Runs => &mut mem.hold[..longest],
-                Expecting::Nothing => &mut [],
-                _ => &mut self.sink.space(mem.file)[..longest],
-            };
-            let (count, found) = self.link.reader.next(room, &bytes[used..]);
-            used += count;
-            self.link.stats.wire_in_bytes += count as u64;
-            self.heard = cx.now;
-            match found {
-                None => break,
-                Some(found) => self.on_found(cx, mem, found),
-            }
-        }
-        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
-        used
     }
 
     fn on_found(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, found: Found) {
@@ -689,62 +619,6 @@ impl Core {
         let wait = Duration::from_secs(u64::from(self.link.config.timeout_s)) * 2u32.pow(often);
         let line = line_time(self.link.config.line.rate_bps, OFFER);
         Some(question.left?.max(question.through) + line + wait)
-    }
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
-            return self.link.ending_deadline();
-        }
-        let paused = self.link.output.paused_until();
-        [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
-    }
-
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx.now);
-        }
-        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
-            return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
-        }
-        if self.overdue().is_none_or(|overdue| overdue > cx.now) {
-            return;
-        }
-        self.link.stats.timeouts += 1;
-        let waiting_for = self.state.name();
-        let number = self.position;
-        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        // Much that is of no use may be under way behind a ZSKIP.
-        let heard = self.link.spoke.max(self.heard);
-        if cx.now - heard >= self.link.patience() {
-            return self.fail(cx, mem, Blame::Peer, FailureKind::Silence);
-        }
-        if self.link.asked_enough() && self.heard > self.link.spoke {
-            return self.too_often(cx, mem);
-        }
-        self.link.timing.timed_out();
-        self.repeat(cx, mem);
-    }
-
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
-        if self.link.ending != Ending::No {
-            return;
-        }
-        let nothing_yet = self.files == 0;
-        match command {
-            Command::Abort => self.fail(cx, mem, Blame::Local, FailureKind::Aborted),
-            Command::CancelBatch if nothing_yet => {
-                self.fail(cx, mem, Blame::Local, FailureKind::Aborted);
-            }
-            Command::CancelBatch | Command::CancelFile => {
-                self.last |= command == Command::CancelBatch;
-                match self.state {
-                    Receiving::Offer => self.unwanted = true,
-                    Receiving::Check if !self.file.open => self.unwanted = true,
-                    Receiving::Data | Receiving::Check => self.skip_open(cx),
-                    _ => {}
-                }
-            }
-        }
     }
 
     /// ZSKIP: the person at the sender has given up the file that is under way.

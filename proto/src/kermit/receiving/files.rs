@@ -1,6 +1,6 @@
 //! The receiver's files: names, decisions, data and the safe end, between packets and store.
 
-use super::{Ask, Cancel, Core, Current, Waiting};
+use super::{Ask, Cancel, Core, Current, Mem, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileKind, Refusal, Reply};
 use crate::kermit::attributes;
@@ -11,7 +11,6 @@ use crate::kermit::link::{Ending, Note};
 use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
-use crate::kermit::receiver::Mem;
 use crate::kermit::states::Receiving;
 use crate::trace::TraceEvent;
 
@@ -320,12 +319,8 @@ impl Core {
         }
     }
 
-    pub(in crate::kermit) fn reply(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        reply: Reply<'_>,
-    ) {
+    /// The store has replied.
+    pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
         let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
         match (ask, reply) {
             (Ask::Nothing, _) => {}

@@ -1,11 +1,10 @@
 //! Commands for our operating system (digest §5.9). Nothing is run here: where the configuration
 //! allows commands at all, the store is asked.
 
-use super::{Ask, Core, Current, Expecting};
+use super::{Ask, Core, Current, Expecting, Mem};
 use crate::engine::{Cx, Outcome};
 use crate::zmodem::config::Commands;
 use crate::zmodem::packet::{Header, kind};
-use crate::zmodem::receiver::Mem;
 
 /// The status of a command that was refused.
 const REFUSED: u32 = 1;

@@ -1,14 +1,13 @@
 //! The receiver's files: names, decisions, data and the safe end, between headers and store.
 
-use super::command::NOT_RUN;
 use super::{After, Ask, Core, Current, Expecting, Held};
+use super::{Mem, command::NOT_RUN};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, Wish};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::{self, FileOptions, Transport};
 use crate::zmodem::link::{Ending, MAX_NAME, Note};
 use crate::zmodem::packet::{Header, kind};
-use crate::zmodem::receiver::Mem;
 use crate::zmodem::rle;
 use crate::zmodem::states::Receiving;
 
@@ -280,12 +279,8 @@ impl Core {
         }
     }
 
-    pub(in crate::zmodem) fn reply(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        reply: Reply<'_>,
-    ) {
+    /// The store has answered.
+    pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
         let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
         match (ask, reply) {
             (Ask::Nothing, _) => {}

@@ -1,0 +1,237 @@
+//! The file receiver: its doors and its memory.
+
+use super::{Ask, Cancel, Core, DRAIN, Waiting};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
+use crate::file::{DigestKind, Reply, Request};
+use crate::kermit::config::Config;
+use crate::kermit::frame::Found;
+use crate::kermit::link::Ending;
+use crate::kermit::states::Receiving;
+use crate::machine::{Housed, Machine, engine, split};
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::{TraceEvent, Wait};
+
+/// Receives files by the Kermit protocol. See [`Engine`](crate::Engine) for how to turn it.
+#[derive(Debug)]
+pub struct Receiver<M>(Housed<Core, M>);
+
+engine!(Receiver);
+
+impl<M: Memory> Receiver<M> {
+    /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
+    pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
+        let lengths = config.receiver_lengths();
+        Housed::new(Core::new(config), lengths, memory).map(Self)
+    }
+}
+
+/// The memory, divided.
+pub(super) struct Mem<'a> {
+    /// Decoded bytes on their way to the store.
+    pub(super) file: &'a mut [u8],
+    /// The queue towards the port.
+    pub(super) out: &'a mut [u8],
+    /// Data fields that came before their turn.
+    pub(super) slots: &'a mut [u8],
+    /// An unfinished packet.
+    pub(super) frame: &'a mut [u8],
+    /// The rest of a data field that did not fit into `file`.
+    pub(super) hold: &'a mut [u8],
+    /// The name of the current file.
+    pub(super) name: &'a mut [u8],
+}
+
+impl Machine for Core {
+    type Lengths = [usize; 6];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 6], memory: &mut [u8]) -> Mem<'_> {
+        let [file, out, slots, frame, hold, name] = split(memory, lengths);
+        Mem { file, out, slots, frame, hold, name }
+    }
+
+    fn pump(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>) {
+        if !self.started {
+            self.started = true;
+            self.heard = cx.now;
+            self.link.spoke = cx.now;
+            self.link.moved = cx.now;
+        }
+        let store = self.waiting != Waiting::Nothing && self.ask != Ask::Nothing;
+        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
+            Ending::No if store => Wait::Store,
+            Ending::No => Wait::Partner,
+            _ => Wait::Nothing,
+        });
+        let Ending::Words(outcome) = self.link.ending else { return };
+        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
+        if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
+            return;
+        }
+        match outcome {
+            Outcome::Done => {
+                let linger = Duration::from_millis(u64::from(self.link.config.linger_ms));
+                if self.link.config.is_reliable() || linger.is_zero() {
+                    self.link.ending = Ending::Over(outcome);
+                } else {
+                    self.link.reader.settings.transparent = false;
+                    let until = cx.now + linger;
+                    self.link.ending = Ending::Linger { outcome, until, latest: until };
+                }
+            }
+            Outcome::Failed(_) => self.link.linger(cx, outcome, DRAIN),
+        }
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let frame = core::mem::take(&mut mem.frame);
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No => {}
+                Ending::Linger { outcome: Outcome::Done, .. } => {
+                    let count = self.linger_input(cx, mem, frame, &bytes[used..]);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
+                    break;
+                }
+                _ => {
+                    let count = self.link.pass_over(cx, bytes.len() - used);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
+                    break;
+                }
+            }
+            if self.waiting != Waiting::Nothing {
+                break;
+            }
+            let turn = self.link.await_turn(&bytes[used..]);
+            let (count, found) = self.link.reader.next(frame, &bytes[used + turn..]);
+            used += turn + count;
+            self.link.stats.wire_in_bytes += (turn + count) as u64;
+            match found {
+                None => break,
+                Some(Found::Packet(body)) => self.on_body(cx, mem, body),
+                Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
+                Some(Found::Interrupt) => self.abort(cx, mem),
+            }
+        }
+        if used > 0 && self.link.reader.mid_packet() {
+            self.heard = cx.now;
+            // The first of its bytes ends the silence.
+            self.silence.get_or_insert(cx.now - self.link.spoke);
+        }
+        mem.frame = frame;
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
+        used
+    }
+
+    fn transmit<'a>(&'a mut self, _: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
+        if self.link.turn.is_some() { &[] } else { self.link.output.lend(mem.out) }
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
+        self.link.sent(cx, len);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        [self.link.turn, self.overdue()].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx);
+        }
+        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
+            self.link.turn = None;
+        }
+        if self.overdue().is_none_or(|overdue| overdue > cx.now) {
+            return;
+        }
+        let number = self.arrivals.next;
+        self.link.stats.timeouts += 1;
+        self.heard = cx.now;
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "packet", number });
+        if cx.now - self.link.spoke >= self.patience() {
+            let say = Some("Timed out");
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
+        }
+        self.link.reader.abandon();
+        self.wait = (self.wait * 3 / 2).min(self.link.longest_wait());
+        if self.link.output.pending() < 4096 {
+            self.nak(cx, mem, number);
+        }
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            Ask::Write => {
+                let (offset, range) = self.sink.lend();
+                Some(Request::Write { offset, bytes: &mem.file[range] })
+            }
+            Ask::Digest => Some(Request::Digest { kind: DigestKind::Xxh3, len: self.sink.end() }),
+            Ask::Close { complete, verified } => Some(Request::Close { complete, verified }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        self.replied(cx, mem, reply);
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        Some(self.link.event(note, self.info(mem.name)))
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        let letter = match command {
+            Command::Abort => return self.abort(cx, mem),
+            Command::CancelFile => b'X',
+            Command::CancelBatch => b'Z',
+        };
+        match (self.state, self.cancel) {
+            (Receiving::Init, _) if letter == b'Z' => self.abort(cx, mem),
+            // Between files there is nothing to say it with but an error packet.
+            (Receiving::File, _) if letter == b'Z' => self.abort(cx, mem),
+            (Receiving::Attributes | Receiving::Offer | Receiving::Data, Cancel::No) => {
+                self.cancel = Cancel::Ask(letter);
+                if self.streaming() && self.state == Receiving::Data {
+                    // Data packets get no acknowledgements: this is the only one, once.
+                    let last = self.arrivals.next.saturating_sub(1);
+                    self.ack(cx, mem, last, &[letter]);
+                    self.cancel = Cancel::Said(letter);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        let link = &self.link;
+        Wants::NONE
+            .with(Wants::INPUT, self.takes_input())
+            .with(Wants::OUTPUT, link.output.pending() > 0 && link.turn.is_none())
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, !link.notes.is_empty())
+    }
+
+    fn status(&self) -> Status {
+        match self.link.ending {
+            // A receiver that waits to repeat its last acknowledgement has done its work.
+            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
+            _ => self.link.status(),
+        }
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+}

@@ -1,0 +1,229 @@
+//! The file receiver: its doors and its memory.
+
+use super::{Ask, Core, DRAIN, Expecting};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
+use crate::file::{DigestKind, Reply, Request};
+use crate::machine::{Housed, Machine, engine, split};
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::{TraceEvent, Wait};
+use crate::zmodem::config::Config;
+use crate::zmodem::link::Ending;
+use crate::zmodem::states::Receiving;
+
+/// Receives files by ZMODEM. See [`Engine`](crate::Engine) for how to turn it.
+#[derive(Debug)]
+pub struct Receiver<M>(Housed<Core, M>);
+
+engine!(Receiver);
+
+impl<M: Memory> Receiver<M> {
+    /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
+    pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
+        let lengths = config.receiver_lengths();
+        Housed::new(Core::new(config), lengths, memory).map(Self)
+    }
+}
+
+/// The memory, divided.
+pub(super) struct Mem<'a> {
+    /// Decoded bytes on their way to the store, and the subpacket that is coming in.
+    pub(super) file: &'a mut [u8],
+    /// The queue towards the port.
+    pub(super) out: &'a mut [u8],
+    /// Run-coded data.
+    pub(super) hold: &'a mut [u8],
+    /// The name of the current file.
+    pub(super) name: &'a mut [u8],
+}
+
+impl Machine for Core {
+    type Lengths = [usize; 4];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 4], memory: &mut [u8]) -> Mem<'_> {
+        let [file, out, hold, name] = split(memory, lengths);
+        Mem { file, out, hold, name }
+    }
+
+    /// Says what is needed when nothing else is to be said.
+    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.link.output.paused(cx.now);
+        if self.is_fresh() {
+            self.started = true;
+            self.link.moved = cx.now;
+            self.link.spoke = cx.now;
+            self.say_ready(cx, mem, false);
+        }
+        self.link.waits = self.link.waits.note(cx, || match self.link.ending {
+            Ending::No if self.blocked() && self.ask != Ask::Nothing => Wait::Store,
+            Ending::No => Wait::Partner,
+            _ => Wait::Nothing,
+        });
+        let Ending::Words(outcome) = self.link.ending else { return };
+        if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
+            return;
+        }
+        if self.run_at_the_end(outcome) {
+            return;
+        }
+        let stay = match outcome {
+            Outcome::Done => Duration::from_millis(u64::from(self.link.config.linger_ms)),
+            Outcome::Failed(_) => DRAIN,
+        };
+        self.link.ending = Ending::Linger { outcome, until: cx.now + stay };
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let longest = self.link.config.longest_taken();
+        let mut used = 0;
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No if self.blocked() => break,
+                Ending::No => {}
+                Ending::Over(_) => break,
+                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
+                    let count = self.linger_input(cx, mem, &bytes[used..]);
+                    used += count;
+                    self.link.stats.wire_in_bytes += count as u64;
+                    break;
+                }
+                _ => {
+                    self.link.stats.wire_in_bytes += (bytes.len() - used) as u64;
+                    used = bytes.len();
+                    break;
+                }
+            }
+            let fresh = self.link.reader.in_data() && self.link.reader.partial() == 0;
+            if fresh && !self.sink.room(mem.file, longest) {
+                // The store has to take some first.
+                self.ask = Ask::Write;
+                break;
+            }
+            let room = match self.expecting {
+                Expecting::Runs => &mut mem.hold[..longest],
+                Expecting::Nothing => &mut [],
+                _ => &mut self.sink.space(mem.file)[..longest],
+            };
+            let (count, found) = self.link.reader.next(room, &bytes[used..]);
+            used += count;
+            self.link.stats.wire_in_bytes += count as u64;
+            self.heard = cx.now;
+            match found {
+                None => break,
+                Some(found) => self.on_found(cx, mem, found),
+            }
+        }
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
+        used
+    }
+
+    fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
+        self.link.output.lend(mem.out, cx.now)
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
+        self.link.sent(cx, len);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let paused = self.link.output.paused_until();
+        [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx.now);
+        }
+        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
+            return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
+        }
+        if self.overdue().is_none_or(|overdue| overdue > cx.now) {
+            return;
+        }
+        self.link.stats.timeouts += 1;
+        let waiting_for = self.state.name();
+        let number = self.position;
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
+        // Much that is of no use may be under way behind a ZSKIP.
+        let heard = self.link.spoke.max(self.heard);
+        if cx.now - heard >= self.link.patience() {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::Silence);
+        }
+        if self.link.asked_enough() && self.heard > self.link.spoke {
+            return self.too_often(cx, mem);
+        }
+        self.link.timing.timed_out();
+        self.repeat(cx, mem);
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            Ask::Write => {
+                let (offset, range) = self.sink.lend();
+                Some(Request::Write { offset, bytes: &mem.file[range] })
+            }
+            Ask::Run(len) => Some(Request::Run { command: &mem.name[..len] }),
+            Ask::Digest(len) => Some(Request::Digest { kind: DigestKind::Crc32, len }),
+            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        self.replied(cx, mem, reply);
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        Some(self.link.event(note, self.info(mem.name)))
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        if self.link.ending != Ending::No {
+            return;
+        }
+        let nothing_yet = self.files == 0;
+        match command {
+            Command::Abort => self.fail(cx, mem, Blame::Local, FailureKind::Aborted),
+            Command::CancelBatch if nothing_yet => {
+                self.fail(cx, mem, Blame::Local, FailureKind::Aborted);
+            }
+            Command::CancelBatch | Command::CancelFile => {
+                self.last |= command == Command::CancelBatch;
+                match self.state {
+                    Receiving::Offer => self.unwanted = true,
+                    Receiving::Check if !self.file.open => self.unwanted = true,
+                    Receiving::Data | Receiving::Check => self.skip_open(cx),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        Wants::NONE
+            .with(Wants::INPUT, self.takes_input())
+            .with(Wants::OUTPUT, self.link.output.pending() > 0 || self.is_fresh())
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, !self.link.notes.is_empty())
+    }
+
+    fn status(&self) -> Status {
+        match self.link.ending {
+            // A receiver that waits for the sender's last word has done its work.
+            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
+            _ => self.link.status(),
+        }
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+}
