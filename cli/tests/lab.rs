@@ -83,8 +83,18 @@ fn bad_input_names_file_line_and_key() {
     let (scenario, table) = (desk.path("bad.toml"), desk.path("table.toml"));
     std::fs::write(&scenario, "line = '9600'\n[both]\nwidow = 3\n").unwrap();
     std::fs::write(&table, "title = 'x'\nclass = 'physics'\nrows = 3\n").unwrap();
+    let latin = desk.path("latin.toml");
+    std::fs::write(&latin, b"line = '9600'\n# \xe9t\xe9\n").unwrap();
     for (code, args, wanted) in [
         (2, vec!["lab", "run", &scenario], "bad.toml:3: both.widow: unknown setting"),
+        (2, vec!["lab", "run", &latin], "latin.toml:2: expected UTF-8, got byte 0xe9"),
+        (2, vec!["lab", "table", &latin], "latin.toml:2: expected UTF-8, got byte 0xe9"),
+        (2, vec!["lab", "sweep", &latin], "latin.toml:2: expected UTF-8, got byte 0xe9"),
+        (
+            2,
+            vec!["lab", "run", &scenario, "--set", "line=serial:9600"],
+            "--set line=serial:9600: line: `serial:9600`: expected a line such as 9600",
+        ),
         (2, vec!["lab", "run", &scenario, "--set", "both.window"], "--set both.window: expected"),
         (5, vec!["lab", "run", "nowhere.toml"], "could not read the scenario nowhere.toml"),
         (2, vec!["lab", "table", &table], "table.toml:3: rows: unknown field `rows`"),

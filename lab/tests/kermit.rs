@@ -25,16 +25,26 @@ struct Run {
     efficiency: u64,
 }
 
+/// The ports know the line's rate.
 fn run(line: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorder) -> Run {
     let model: LineModel = line.parse().unwrap();
-    let rate = u32::try_from(model.rate_bps).unwrap();
-    let config = config(rate, settings);
+    let config = config(u32::try_from(model.rate_bps).unwrap(), settings);
+    transfer(&model, config, len, settings, recorder)
+}
+
+fn transfer(
+    model: &LineModel,
+    config: Config,
+    len: usize,
+    settings: &[(&str, &str)],
+    recorder: &mut Recorder,
+) -> Run {
     let file = MemoryFile::made("random.bin", Content::Random(1), len);
     let bytes = file.bytes.clone();
     let (mut source, mut sink) = (MemorySource::one(file), MemorySink::new());
     let mut sender = Sender::new(config.clone(), vec![0; config.sender_memory()]).unwrap();
     let mut receiver = Receiver::new(config.clone(), vec![0; config.receiver_memory()]).unwrap();
-    let mut element = Serial::new(&model);
+    let mut element = Serial::new(model);
     let report = Pair::new(&mut element).run(
         (&mut sender, &mut source),
         (&mut receiver, &mut sink),
@@ -52,7 +62,7 @@ fn run(line: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorde
     let capacity_bytes = report.elapsed.as_nanos() * u128::from(model.rate_bps) / 10_000_000_000;
     let efficiency = u128::from(sender.stats().encoded_bytes) * 1000 / capacity_bytes;
     println!(
-        "{line} {settings:?}: {} tenths of a percent in {:?}; {:?}",
+        "{model} {settings:?}: {} tenths of a percent in {:?}; {:?}",
         efficiency,
         report.elapsed,
         report.sides[End::A.index()].stats
@@ -137,5 +147,28 @@ fn the_shortest_packets_carry_a_file() {
             let run = run("9600,delay=20ms", 700, &settings, &mut Recorder::off());
             assert!(run.report.is_done(), "{settings:?}");
         }
+    }
+}
+
+/// Behind the port stands what it does not tell of, a relay or a modem that takes all at once and
+/// passes it on slowly. A timer that has seen short packets only is no reason to send long ones
+/// twice.
+#[test]
+fn a_slow_stretch_behind_the_port_is_no_reason_to_send_again() {
+    for (window, length, adapt) in
+        [("1", "4000", "off"), ("4", "2000", "off"), ("30", "8000", "on"), ("31", "1000", "on")]
+    {
+        let model: LineModel = "19200,delay=100ms,buffer=1000000".parse().unwrap();
+        let settings = [
+            ("window", window),
+            ("send-length", length),
+            ("receive-length", length),
+            ("adapt-length", adapt),
+        ];
+        let run = transfer(&model, config(0, &settings), 60_000, &settings, &mut Recorder::off());
+        assert!(run.report.is_done(), "{settings:?}");
+        let [sender, receiver] = run.report.sides.each_ref().map(|side| side.stats);
+        let again = (sender.retransmissions, receiver.naks_out);
+        assert_eq!(again, (0, 0), "{settings:?}: {sender:?} {receiver:?}");
     }
 }

@@ -61,8 +61,9 @@ fn a_modem_pair_carries_kermit_and_compression_pays() {
     let squeezed = run("modem:line=14400,v42bis", Content::Text(1));
     println!("random over V.42 {plain}, text over V.42bis {squeezed}");
     // 1693 octets per second, of which control prefixes, packets and the beginning take some.
-    assert!((1200..1693).contains(&plain), "{plain}");
-    assert!(squeezed > plain * 3 / 2, "{squeezed} and {plain}");
+    assert!((1550..1693).contains(&plain), "{plain}");
+    // This text comes to two thirds of its length.
+    assert!(squeezed > 2300, "{squeezed} and {plain}");
 }
 
 #[test]

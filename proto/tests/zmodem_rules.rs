@@ -386,3 +386,43 @@ fn a_file_that_is_cut_while_it_is_sent_is_no_success() {
         assert_eq!(failure(&sender).1, FailureKind::Store(StoreError::Io), "{len}");
     }
 }
+
+/// Noise hits the end of the last subpacket: the receiver would take one ZEOF after the other for
+/// data until its own timer ends. What the sender repeats brings it out at once.
+#[test]
+fn a_repeated_zeof_ends_the_data_it_would_be_taken_for() {
+    for form in [Form::Bin16, Form::Bin32] {
+        let mut sender = sender(&impatient());
+        let can = if form == Form::Bin32 { 0x20 } else { 0 };
+        let init = flags(Form::Hex, kind::ZRINIT, [0, 0, 0, 0x03 | can]);
+        let mut source = Source::new(vec![File::new("a.bin", &[b'x'; 100])]);
+        let answers = vec![init, header(Form::Hex, kind::ZRPOS, 0)];
+        let sent = turn_against(&mut sender, &mut source, script(answers)).sent;
+        let last = [0x18, end::ZCRCE];
+        let at = sent.windows(2).position(|pair| pair == last).expect("the data end");
+        let eof = header(form, kind::ZEOF, 100);
+        let first = sent.windows(eof.len()).position(|w| w == eof).expect("a ZEOF") + eof.len();
+        assert!(at < first, "the data end in front of ZEOF");
+        let mut before = sent[..first].to_vec();
+        before[at] = b'?';
+        let second = sent[first..].windows(eof.len()).position(|w| w == eof).expect("once more");
+        let again = sent[first..first + second + eof.len()].to_vec();
+
+        let mut receiver = receiver(&config(&[("timeout", "60")]));
+        let (mut sink, mut said_again) = (Sink::new(), false);
+        let mut started = false;
+        let talk = turn_against(&mut receiver, &mut sink, |at| {
+            if !core::mem::replace(&mut started, true) {
+                return before.clone();
+            }
+            match at {
+                at if at < Duration::from_secs(1) => Vec::new(),
+                _ if !core::mem::replace(&mut said_again, true) => again.clone(),
+                at if at < Duration::from_secs(2) => Vec::new(),
+                _ => vec![0x18; 8],
+            }
+        });
+        let asked = talk.headers().iter().filter(|h| **h == (kind::ZRPOS, 0)).count();
+        assert_eq!(asked, 2, "{form:?}: the first ZRPOS, and one for the data: {talk:?}");
+    }
+}

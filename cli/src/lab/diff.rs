@@ -13,7 +13,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use wetstring_lab::sweep::Format;
 
-use super::run::store;
+use super::run::read_text;
 use super::traces;
 use crate::exit::Exit;
 use crate::transfer::Ending;
@@ -59,8 +59,7 @@ pub(super) fn run(voice: &Voice, verb: &DiffVerb) -> Result<Ending, Ending> {
 }
 
 fn read(path: &Path) -> Result<Content, Ending> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| store(path, "could not read", &error))?;
+    let text = read_text(path, "could not read")?;
     content(&text).map_err(|say| Ending::early(Exit::Usage, format!("{}: {say}", path.display())))
 }
 

@@ -69,8 +69,23 @@ fn text_of(path: &Path) -> Result<String, Ending> {
         let say = format!("expected a scenario ({names}) or a TOML file, got {got}");
         return Err(Ending::early(Exit::Usage, say));
     }
-    std::fs::read_to_string(path)
-        .map_err(|error| store(path, "could not read the scenario", &error))
+    read_text(path, "could not read the scenario")
+}
+
+/// The text of a file.
+///
+/// # Errors
+///
+/// A file that cannot be read (`what` could not be done), and one that is not UTF-8, with the line.
+pub(super) fn read_text(path: &Path, what: &str) -> Result<String, Ending> {
+    let bytes = std::fs::read(path).map_err(|error| store(path, what, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let bytes = error.as_bytes();
+        let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let (path, byte) = (path.display(), bytes[at]);
+        Ending::early(Exit::Usage, format!("{path}:{line}: expected UTF-8, got byte 0x{byte:02x}"))
+    })
 }
 
 /// Reads the scenario of the command line, with what overrides it.

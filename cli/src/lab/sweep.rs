@@ -20,7 +20,7 @@ use wetstring_lab::sweep::{Column, Format, Row, Sweep, merge};
 
 use super::count::Count;
 use super::pool::{Crew, News};
-use super::run::{beside, store};
+use super::run::{beside, read_text, store};
 use crate::exit::Exit;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
@@ -96,8 +96,7 @@ pub(super) fn open(
         let say = format!("expected a sweep ({}) or a TOML file, got {name}", names.join(", "));
         return Err(Ending::early(Exit::Usage, say));
     }
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| store(path, "could not read the sweep", &error))?;
+    let text = read_text(path, "could not read the sweep")?;
     let stem = path.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy());
     Sweep::parse(&stem, &name, &text, load).map_err(usage)
 }
@@ -191,8 +190,7 @@ fn read(sweep: &Sweep, path: &Path) -> Result<(Vec<Row>, usize), Ending> {
         Ending::early(Exit::Usage, format!("{}: {say}; {hint}", path.display()))
     };
     let format = format_of(path)?;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| store(path, "could not read the results", &error))?;
+    let text = read_text(path, "could not read the results")?;
     let records = format.read(&text).map_err(|bad| usage(bad.to_string()))?;
     let rows = records.of_sweep(sweep).map_err(|bad| usage(bad.to_string()))?;
     Ok((rows, records.whole_bytes))

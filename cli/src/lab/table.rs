@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wetstring_lab::table::{Cell, Report, Table};
 
-use super::run::{beside, store};
+use super::run::{beside, read_text};
 use super::{Table as TableVerb, pool};
 use crate::exit::Exit;
 use crate::transfer::Ending;
@@ -60,8 +60,7 @@ pub(super) fn open(name: &str) -> Result<Table, Ending> {
         let say = format!("expected a table ({}) or a TOML file, got {name}", names.join(", "));
         return Err(usage(say));
     }
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| store(path, "could not read the table", &error))?;
+    let text = read_text(path, "could not read the table")?;
     let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy());
     Table::parse(&stem, name, &text, &beside(path)).map_err(|bad| usage(bad.to_string()))
 }

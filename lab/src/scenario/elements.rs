@@ -171,12 +171,21 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
             let model: LineModel = text.parse().map_err(|e: BadLine| bad(e.to_string()))?;
             Ok(serial(text, &model, name, seed))
         }
+        // `foo:1`, but not `foo:1 over path:10M`: of that the network's parser says more.
+        Some(kind) if !NETWORK.contains(&kind) && !kind.contains(' ') => Err(bad(format!(
+            "expected a line such as 9600, an element ({}) or a network ({}), got `{text}`",
+            "modem:, 7171:, telnet:, interference:",
+            NETWORK.map(|kind| format!("{kind}:")).join(", "),
+        ))),
         Some(_) => {
             let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
             network(text, &model, seed, hosts).map_err(bad)
         }
     }
 }
+
+/// What a network begins with, if not with a carrier and `over`.
+const NETWORK: [&str; 8] = ["ethernet", "path", "slotted", "nic", "ring", "line", "tcp", "quic"];
 
 /// Words that only a line with flow control has.
 const FLOW_WORDS: [&str; 9] =

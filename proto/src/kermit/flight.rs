@@ -24,6 +24,8 @@ pub(crate) struct Slot {
     pub(crate) copies: u32,
     /// Position in the outgoing stream at which its last copy ends.
     pub(crate) leaves_at: u64,
+    /// Bytes of the stream up to there that nothing was heard of when the last copy was queued.
+    pub(crate) under_way: u64,
     /// When the port took the last byte of the last copy.
     pub(crate) left: Option<Instant>,
     /// Length of the data field, and bytes of the file it stands for, if it carries any.
@@ -52,6 +54,8 @@ pub(crate) struct Flight {
     /// The number that comes next.
     pub(crate) next: u64,
     order: u64,
+    /// Position in the outgoing stream up to which the partner is known to have it.
+    heard: u64,
 }
 
 /// What an acknowledgement did.
@@ -59,8 +63,8 @@ pub(crate) struct Flight {
 pub(crate) struct Acked {
     pub(crate) kind: u8,
     pub(crate) len: usize,
-    /// Round trip, if the packet was sent only once.
-    pub(crate) rtt: Option<Duration>,
+    /// Round trip and the bytes that were under way, if the packet was sent only once.
+    pub(crate) rtt: Option<(Duration, u64)>,
     /// Times it was sent; each copy may be answered.
     pub(crate) copies: u32,
 }
@@ -68,7 +72,7 @@ pub(crate) struct Acked {
 impl Flight {
     pub(crate) fn new(count: usize) -> Self {
         let count = count.clamp(1, MAX_SLOTS);
-        Self { slots: [Slot::default(); MAX_SLOTS], count, low: 0, next: 0, order: 0 }
+        Self { slots: [Slot::default(); MAX_SLOTS], count, low: 0, next: 0, order: 0, heard: 0 }
     }
 
     /// Which slot of memory a number lives in.
@@ -137,9 +141,10 @@ impl Flight {
     /// there were before.
     pub(crate) fn queued(&mut self, number: u64, leaves_at: u64) -> u32 {
         self.order += 1;
-        let order = self.order;
+        let (order, heard) = (self.order, self.heard);
         let slot = self.slot_mut(number);
         slot.queue = false;
+        slot.under_way = leaves_at.saturating_sub(heard);
         slot.order = order;
         slot.leaves_at = leaves_at;
         slot.left = None;
@@ -166,10 +171,12 @@ impl Flight {
         slot.acked = true;
         slot.queue = false;
         let rtt = match slot.left {
-            Some(left) if slot.copies == 1 => Some(now - left),
+            Some(left) if slot.copies == 1 => Some((now - left, slot.under_way)),
             _ => None,
         };
         let acked = Acked { kind: slot.kind, len: slot.len(), rtt, copies: slot.copies };
+        let leaves_at = slot.leaves_at;
+        self.heard = self.heard.max(leaves_at);
         while self.low < self.next && self.slot(self.low).acked {
             self.low += 1;
         }

@@ -529,8 +529,8 @@ impl Core {
             return;
         };
         self.echoes = acked.copies.saturating_sub(1);
-        if let Some(rtt) = acked.rtt {
-            self.timing.sample(rtt);
+        if let Some((rtt, bytes)) = acked.rtt {
+            self.timing.sample(rtt, bytes, self.link.agreed.window);
         }
         if acked.kind == kind::DATA {
             self.lengths.carried(acked.len);
@@ -712,7 +712,7 @@ impl Core {
         } else {
             Duration::ZERO
         };
-        Some(low.left? + self.timing.wait() + unknown)
+        Some(low.left? + self.timing.wait(low.under_way) + unknown)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {

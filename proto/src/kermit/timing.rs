@@ -13,6 +13,8 @@ pub(crate) struct RoundTrip {
     variation: Duration,
     /// Wait used before anything was measured, and after silence.
     wait: Duration,
+    /// The most bytes that were under way for a measurement.
+    longest: u64,
     ceiling: Duration,
 }
 
@@ -22,11 +24,13 @@ const FLOOR: Duration = Duration::from_millis(400);
 impl RoundTrip {
     pub(crate) fn new(initial: Duration, ceiling: Duration) -> Self {
         let wait = initial.min(ceiling);
-        Self { smoothed: None, variation: Duration::ZERO, wait, ceiling }
+        Self { smoothed: None, variation: Duration::ZERO, wait, longest: 0, ceiling }
     }
 
-    /// A packet sent once was answered after `rtt`.
-    pub(crate) fn sample(&mut self, rtt: Duration) {
+    /// A packet sent once was answered after `rtt`; so many bytes were under way then, itself
+    /// among them, in a window of so many packets.
+    pub(crate) fn sample(&mut self, rtt: Duration, bytes: u64, window: u8) {
+        self.longest = self.longest.max(bytes);
         let smoothed = match self.smoothed {
             None => {
                 self.variation = rtt / 2;
@@ -38,7 +42,13 @@ impl RoundTrip {
             }
         };
         self.smoothed = Some(smoothed);
-        self.wait = (smoothed + self.variation * 4).clamp(FLOOR, self.ceiling.max(smoothed * 2));
+        // In a window what is lost is told by the partner, or by the packets behind it, before any
+        // timer, and a packet that goes twice for nothing costs its whole length.
+        let wait = match window {
+            0 | 1 => smoothed + self.variation * 4,
+            _ => smoothed * 3 + self.variation * 4,
+        };
+        self.wait = wait.clamp(FLOOR, self.ceiling.max(smoothed * 2));
     }
 
     /// The wait ran out: the next one is longer, until something is measured again.
@@ -46,9 +56,18 @@ impl RoundTrip {
         self.wait = (self.wait * 2).min(self.ceiling.max(self.wait));
     }
 
-    /// How long to wait for an answer from the moment the packet has left.
-    pub(crate) fn wait(&self) -> Duration {
-        self.wait
+    /// How long to wait for an answer from the moment the packet has left, with so many bytes under
+    /// way then.
+    ///
+    /// With more of them than were ever measured, the wait grows in proportion: at worst all of the
+    /// time that was measured is the time that a slow stretch behind the port takes for each byte.
+    pub(crate) fn wait(&self, bytes: u64) -> Duration {
+        if self.longest == 0 || bytes <= self.longest {
+            return self.wait;
+        }
+        let nanos = u128::from(self.wait.as_nanos()) * u128::from(bytes) / u128::from(self.longest);
+        let grown = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        grown.min(self.ceiling.max(self.wait))
     }
 
     /// A round trip that is certainly not longer than the real one: an answer that comes sooner
