@@ -65,7 +65,7 @@ impl RoundTrip {
         if self.longest == 0 || bytes <= self.longest {
             return self.wait;
         }
-        let nanos = u128::from(self.wait.as_nanos()) * u128::from(bytes) / u128::from(self.longest);
+        let nanos = self.wait.as_nanos() * u128::from(bytes) / u128::from(self.longest);
         let grown = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         grown.min(self.ceiling.max(self.wait))
     }
