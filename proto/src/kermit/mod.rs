@@ -29,7 +29,6 @@ pub mod prefix;
 mod probe;
 mod receiving;
 mod scan;
-mod sender;
 mod sending;
 mod sink;
 mod source;
@@ -39,5 +38,5 @@ mod zone;
 
 pub use config::{Config, LineFacts, Prefixing, Switch};
 pub use receiving::Receiver;
-pub use sender::Sender;
+pub use sending::Sender;
 pub use zone::Zone;

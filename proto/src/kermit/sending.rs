@@ -3,22 +3,24 @@
 
 use super::config::Config;
 use super::flight::{Flight, Slot};
-use super::frame::Found;
 use super::length::LengthPolicy;
 use super::link::{Ending, Link, trace_got, trace_sent};
 use super::packet::{self, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind};
 use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
 use super::probe::Bare;
-use super::sender::Mem;
 use super::source::Source;
 use super::states::{SenderStep, Sending, on_ack};
 use super::timing::{RoundTrip, line_time};
-use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, StoreError};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
 mod files;
+mod sender;
+
+use sender::Mem;
+pub use sender::Sender;
 
 /// Quiet that lets a failed transfer's last packets run out.
 const DRAIN: Duration = Duration::from_millis(400);
@@ -32,7 +34,7 @@ const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Next,
     Read,
@@ -74,15 +76,15 @@ struct Open {
 }
 
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
-    pub(super) state: Sending,
-    pub(super) ask: Ask,
-    pub(super) flight: Flight,
+struct Core {
+    link: Link,
+    state: Sending,
+    ask: Ask,
+    flight: Flight,
     timing: RoundTrip,
     lengths: LengthPolicy,
     ours: Params,
-    pub(super) source: Source,
+    source: Source,
     file: Current,
     open: Option<Open>,
     cancel: Cancel,
@@ -100,7 +102,7 @@ fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         let ceiling = Duration::from_secs(u64::from(config.timeout_s));
         // Partners throw away input when they start (C-Kermit 10 does), so the first S is often lost.
         // A parameter packet and its answer are about 40 bytes each; a second S does no harm.
@@ -216,12 +218,6 @@ impl Core {
         let rate =
             if self.link.config.line.rate_bps == 0 { 9600 } else { self.link.config.line.rate_bps };
         (rtt.as_millis() as usize).saturating_mul(rate as usize / 10) / 1000
-    }
-
-    /// Queues and builds as much as the port and the window take.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.pump_packets(cx, mem);
-        self.link.waits = self.link.waits.note(cx, || self.waits_for());
     }
 
     /// What keeps us from sending, when all that is queued has left.
@@ -661,31 +657,6 @@ impl Core {
         }
     }
 
-    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        let frame = core::mem::take(&mut mem.frame);
-        let mut used = 0;
-        while used < bytes.len() {
-            if self.link.ending != Ending::No {
-                let count = self.link.pass_over(cx, bytes.len() - used);
-                used += count;
-                self.link.stats.wire_in_bytes += count as u64;
-                break;
-            }
-            let turn = self.link.await_turn(&bytes[used..]);
-            let (count, found) = self.link.reader.next(frame, &bytes[used + turn..]);
-            used += turn + count;
-            self.link.stats.wire_in_bytes += (turn + count) as u64;
-            match found {
-                None => break,
-                Some(Found::Packet(body)) => self.on_packet(cx, mem, body),
-                Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
-                Some(Found::Interrupt) => self.abort(cx, mem),
-            }
-        }
-        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        used
-    }
-
     fn abort(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let say = Some("Transfer cancelled by the sender");
         self.fail(cx, mem, Blame::Local, FailureKind::Aborted, say);
@@ -713,62 +684,5 @@ impl Core {
             Duration::ZERO
         };
         Some(low.left? + self.timing.wait(low.under_way) + unknown)
-    }
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
-            return self.link.ending_deadline();
-        }
-        let stalled =
-            (self.link.output.pending() > 0).then(|| self.link.moved + self.link.patience());
-        [stalled, self.link.turn, self.overdue()].into_iter().flatten().min()
-    }
-
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx);
-        }
-        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
-            self.link.turn = None;
-        }
-        if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
-            let number = self.flight.low;
-            if self.flight.slot(number).kind == kind::EOF && self.link.agreed.streaming {
-                let say = Some("No answer to the end of the file");
-                return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
-            }
-            self.link.stats.timeouts += 1;
-            self.silent += 1;
-            self.timing.timed_out();
-            cx.trace
-                .record(cx.now, &TraceEvent::Timeout { waiting_for: "acknowledgement", number });
-            self.flight.again(number, cx.now, Duration::ZERO, Again::Timeout);
-            self.count_loss(number);
-            self.link.reader.abandon();
-        }
-        if self.link.output.pending() > 0 && cx.now - self.link.moved >= self.link.patience() {
-            self.fail(cx, mem, Blame::Line, FailureKind::Silence, None);
-        }
-    }
-
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
-        let has_file = !matches!(self.state, Sending::Start | Sending::Init | Sending::Next);
-        match command {
-            // Nothing is left that could be given up.
-            Command::Abort if self.state == Sending::Break => {}
-            Command::Abort => self.abort(cx, mem),
-            Command::CancelBatch if !has_file && self.state != Sending::Next => self.abort(cx, mem),
-            Command::CancelBatch => self.cancel = Cancel::Batch { by_peer: false },
-            Command::CancelFile if has_file && self.cancel == Cancel::No => {
-                self.cancel = Cancel::File { by_peer: false };
-            }
-            Command::CancelFile => {}
-        }
-    }
-
-    pub(super) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
-        let note = self.link.notes.pop()?;
-        let name = &name[..self.file.name_len];
-        Some(self.link.event(note, FileInfo { name, ..self.file.info }))
     }
 }

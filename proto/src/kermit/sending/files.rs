@@ -1,6 +1,6 @@
 //! The sender's files: agreement, names, decisions and the end, between packets and store.
 
-use super::{Ask, Cancel, Core, Current};
+use super::{Ask, Cancel, Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply};
 use crate::kermit::attributes::{self, AttributeReply};
@@ -10,7 +10,6 @@ use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
 use crate::kermit::probe::{self, Bare};
-use crate::kermit::sender::Mem;
 use crate::kermit::states::Sending;
 use crate::trace::TraceEvent;
 
@@ -93,12 +92,8 @@ impl Core {
         }
     }
 
-    pub(in crate::kermit) fn reply(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        reply: Reply<'_>,
-    ) {
+    /// The store has replied.
+    pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
         let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
         match (ask, reply) {
             (Ask::Nothing, _) => {}

@@ -1,0 +1,192 @@
+//! The file sender: its doors and its memory.
+
+use super::{Ask, Cancel, Core};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
+use crate::file::{DigestKind, FileInfo, Reply, Request};
+use crate::kermit::config::Config;
+use crate::kermit::frame::Found;
+use crate::kermit::link::Ending;
+use crate::kermit::packet::kind;
+use crate::kermit::states::Sending;
+use crate::machine::{Housed, Machine, engine, split};
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::{Again, TraceEvent};
+
+/// Sends files by the Kermit protocol. See [`Engine`](crate::Engine) for how to turn it.
+#[derive(Debug)]
+pub struct Sender<M>(Housed<Core, M>);
+
+engine!(Sender);
+
+impl<M: Memory> Sender<M> {
+    /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
+    pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
+        let lengths = config.sender_lengths();
+        Housed::new(Core::new(config), lengths, memory).map(Self)
+    }
+}
+
+/// The memory, divided.
+pub(super) struct Mem<'a> {
+    /// File bytes between the store and the packets.
+    pub(super) source: &'a mut [u8],
+    /// The queue towards the port.
+    pub(super) out: &'a mut [u8],
+    /// Packets of the window.
+    pub(super) slots: &'a mut [u8],
+    /// An unfinished packet from the partner.
+    pub(super) frame: &'a mut [u8],
+    /// The name of the current file.
+    pub(super) name: &'a mut [u8],
+}
+
+impl Machine for Core {
+    type Lengths = [usize; 5];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 5], memory: &mut [u8]) -> Mem<'_> {
+        let [source, out, slots, frame, name] = split(memory, lengths);
+        Mem { source, out, slots, frame, name }
+    }
+
+    /// Queues and builds as much as the port and the window take.
+    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump_packets(cx, mem);
+        self.link.waits = self.link.waits.note(cx, || self.waits_for());
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let frame = core::mem::take(&mut mem.frame);
+        let mut used = 0;
+        while used < bytes.len() {
+            if self.link.ending != Ending::No {
+                let count = self.link.pass_over(cx, bytes.len() - used);
+                used += count;
+                self.link.stats.wire_in_bytes += count as u64;
+                break;
+            }
+            let turn = self.link.await_turn(&bytes[used..]);
+            let (count, found) = self.link.reader.next(frame, &bytes[used + turn..]);
+            used += turn + count;
+            self.link.stats.wire_in_bytes += (turn + count) as u64;
+            match found {
+                None => break,
+                Some(Found::Packet(body)) => self.on_packet(cx, mem, body),
+                Some(Found::Damaged { why, len }) => self.on_damaged(cx, mem, why, len),
+                Some(Found::Interrupt) => self.abort(cx, mem),
+            }
+        }
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        used
+    }
+
+    fn transmit<'a>(&'a mut self, _: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
+        self.link.output.lend(mem.out)
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
+        self.link.sent(cx, len);
+        self.flight.left(self.link.output.taken, cx.now);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let stalled =
+            (self.link.output.pending() > 0).then(|| self.link.moved + self.link.patience());
+        [stalled, self.link.turn, self.overdue()].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx);
+        }
+        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
+            self.link.turn = None;
+        }
+        if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
+            let number = self.flight.low;
+            if self.flight.slot(number).kind == kind::EOF && self.link.agreed.streaming {
+                let say = Some("No answer to the end of the file");
+                return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
+            }
+            self.link.stats.timeouts += 1;
+            self.silent += 1;
+            self.timing.timed_out();
+            cx.trace
+                .record(cx.now, &TraceEvent::Timeout { waiting_for: "acknowledgement", number });
+            self.flight.again(number, cx.now, Duration::ZERO, Again::Timeout);
+            self.count_loss(number);
+            self.link.reader.abandon();
+        }
+        if self.link.output.pending() > 0 && cx.now - self.link.moved >= self.link.patience() {
+            self.fail(cx, mem, Blame::Line, FailureKind::Silence, None);
+        }
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Next => Some(Request::Next),
+            Ask::Read => {
+                let offset = self.source.offset;
+                Some(Request::Read { offset, into: self.source.lend(mem.source) })
+            }
+            Ask::Digest => {
+                Some(Request::Digest { kind: DigestKind::Xxh3, len: self.source.offset })
+            }
+            Ask::Close { complete, verified } => Some(Request::Close { complete, verified }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        self.replied(cx, mem, reply);
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        let name = &mem.name[..self.file.name_len];
+        Some(self.link.event(note, FileInfo { name, ..self.file.info }))
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        let has_file = !matches!(self.state, Sending::Start | Sending::Init | Sending::Next);
+        match command {
+            // Nothing is left that could be given up.
+            Command::Abort if self.state == Sending::Break => {}
+            Command::Abort => self.abort(cx, mem),
+            Command::CancelBatch if !has_file && self.state != Sending::Next => self.abort(cx, mem),
+            Command::CancelBatch => self.cancel = Cancel::Batch { by_peer: false },
+            Command::CancelFile if has_file && self.cancel == Cancel::No => {
+                self.cancel = Cancel::File { by_peer: false };
+            }
+            Command::CancelFile => {}
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        let fresh = self.state == Sending::Start && self.link.ending == Ending::No;
+        Wants::NONE
+            .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
+            .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, !self.link.notes.is_empty())
+    }
+
+    fn status(&self) -> Status {
+        let Self { state, link, .. } = self;
+        // Every file is acknowledged, and partners that are done hang up: C-Kermit's answer to B
+        // dies with its terminal. Where that can be (not on TCP) only the goodbye is missing.
+        if *state == Sending::Break && link.ending == Ending::No && !link.config.is_reliable() {
+            return Status::Lingering(Outcome::Done);
+        }
+        link.status()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+}
