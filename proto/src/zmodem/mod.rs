@@ -33,7 +33,6 @@ pub mod packet;
 mod receiving;
 pub mod rle;
 mod scan;
-mod sender;
 mod sending;
 mod sink;
 mod source;
@@ -42,7 +41,7 @@ mod timing;
 
 pub use config::{Attention, Commands, Config};
 pub use receiving::Receiver;
-pub use sender::{BadCommand, Sender};
+pub use sending::{BadCommand, Sender};
 
 use frame::{Found, FrameReader};
 

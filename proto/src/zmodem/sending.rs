@@ -3,18 +3,16 @@
 
 use super::config::{Config, LONGEST, STANDARD};
 use super::escape::Escaping;
-use super::frame::Found;
 use super::governor::Governor;
 use super::length::LengthPolicy;
 use super::link::{Ending, Link, Note};
 use super::packet::{
     self, Form, Header, TESCCTL, ZPAD, capability, end, kind, letter, subpacket_room,
 };
-use super::sender::Mem;
 use super::source::Source;
 use super::states::{SenderStep, Sending, at_sender};
 use super::timing::{SLOWEST_BPS, line_time};
-use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
@@ -22,7 +20,11 @@ use core::fmt::Write;
 
 mod command;
 mod files;
+mod sender;
 mod stream;
+
+use sender::Mem;
+pub use sender::{BadCommand, Sender};
 
 /// Time in which a failed transfer's last frames run out.
 const DRAIN: Duration = Duration::from_millis(400);
@@ -35,7 +37,7 @@ const MOST_ZFIN: u32 = 3;
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+enum Ask {
     Nothing,
     Next,
     Read,
@@ -69,11 +71,11 @@ struct Peer {
 }
 
 #[derive(Debug)]
-pub(super) struct Core {
-    pub(super) link: Link,
-    pub(super) state: Sending,
-    pub(super) ask: Ask,
-    pub(super) source: Source,
+struct Core {
+    link: Link,
+    state: Sending,
+    ask: Ask,
+    source: Source,
     lengths: LengthPolicy,
     peer: Peer,
     file: Current,
@@ -103,7 +105,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(config: Config) -> Self {
+    fn new(config: Config) -> Self {
         // File information and its answer are about 120 bytes.
         let rate_bps = match config.line.rate_bps {
             0 => SLOWEST_BPS,
@@ -162,18 +164,6 @@ impl Core {
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    pub(super) fn sent(&mut self, cx: &mut Cx<'_>, len: usize) {
-        self.link.sent(cx, len);
-        let taken = self.link.output.taken;
-        self.flow.left(taken, cx.now);
-    }
-
-    /// Queues and builds as much as the port and the partner take.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.pump_frames(cx, mem);
-        self.link.waits = self.link.waits.note(cx, || self.waits_for());
-    }
-
     /// What keeps us from sending, when all that is queued has left.
     fn waits_for(&self) -> Wait {
         match self.state {
@@ -229,53 +219,6 @@ impl Core {
             Outcome::Done => Ending::Linger { outcome, until: cx.now + TAIL },
             Outcome::Failed(_) => Ending::Linger { outcome, until: cx.now + DRAIN },
         };
-    }
-
-    pub(super) fn take_input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        let mut used = 0;
-        if self.link.ending == Ending::No && self.state == Sending::Start {
-            // A receiver that has been waiting speaks first.
-            self.start(cx, mem);
-        }
-        if self.state == Sending::Init && !bytes.is_empty() {
-            let asks = |byte: &u8| matches!(byte, b'C' | b'G' | 0x15);
-            self.other_protocol += u32::from(bytes.iter().all(asks));
-        }
-        while used < bytes.len() {
-            match self.link.ending {
-                Ending::No => {}
-                Ending::Over(_) => break,
-                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
-                    // Only the line end behind ZFIN is ours.
-                    let tail = self.link.reader.take_tail(&bytes[used..]);
-                    used += tail;
-                    self.link.stats.wire_in_bytes += tail as u64;
-                    if let Ending::Linger { outcome, .. } = self.link.ending
-                        && !self.link.reader.in_tail()
-                    {
-                        self.link.ending = Ending::Over(outcome);
-                    }
-                    break;
-                }
-                _ => {
-                    self.link.stats.wire_in_bytes += (bytes.len() - used) as u64;
-                    used = bytes.len();
-                    break;
-                }
-            }
-            let (count, found) = self.link.reader.next(&mut [], &bytes[used..]);
-            used += count;
-            self.link.stats.wire_in_bytes += count as u64;
-            match found {
-                None => break,
-                Some(Found::Header(header)) => self.on_header(cx, mem, &header),
-                Some(Found::BadHeader { why }) => self.on_damaged(cx, mem, why),
-                Some(Found::Cancel) => self.cancelled_by_peer(cx, mem),
-                Some(Found::Data { .. } | Found::BadData { .. }) => {}
-            }
-        }
-        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
-        used
     }
 
     fn cancelled_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -494,14 +437,6 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
-            return self.link.ending_deadline();
-        }
-        let paused = self.link.output.paused_until();
-        [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
-    }
-
     /// When the answer is overdue. Commands take their time.
     fn overdue(&self) -> Option<Instant> {
         let timeout = Duration::from_secs(u64::from(self.link.config.timeout_s));
@@ -525,63 +460,6 @@ impl Core {
             }
             _ => Duration::ZERO,
         }
-    }
-
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx.now);
-        }
-        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
-            return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
-        }
-        let Some(question) =
-            self.link.question.filter(|_| self.overdue().is_some_and(|o| o <= cx.now))
-        else {
-            return;
-        };
-        self.link.stats.timeouts += 1;
-        let number = self.source.position();
-        let waiting_for = self.state.name();
-        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        let patience = self.link.patience() + self.hidden(Duration::ZERO);
-        let silent = cx.now - question.since.max(self.link.spoke) >= patience;
-        if silent && !matches!(self.state, Sending::Finish | Sending::Command) {
-            let other = self.state == Sending::Init && self.other_protocol >= 3;
-            let kind = if other { FailureKind::Unsupported } else { FailureKind::Silence };
-            return self.fail(cx, mem, Blame::Peer, kind);
-        }
-        self.link.timing.timed_out();
-        self.repeat(cx, mem);
-    }
-
-    pub(super) fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
-        let between = matches!(self.state, Sending::Next | Sending::Close);
-        let before = matches!(self.state, Sending::Start | Sending::Init | Sending::Attention);
-        let moving =
-            matches!(self.state, Sending::File | Sending::Data | Sending::Eof | Sending::Skip);
-        match command {
-            // Nothing is left that could be given up.
-            _ if matches!(self.state, Sending::Finish | Sending::End) => {}
-            Command::CancelBatch if between => self.last = true,
-            // There is no file yet.
-            Command::CancelFile if between || (before && self.order.is_none()) => {}
-            Command::CancelFile if moving => self.give_up_file(cx, mem),
-            Command::CancelBatch if moving => {
-                self.last = true;
-                self.give_up_file(cx, mem);
-            }
-            _ => self.fail(cx, mem, Blame::Local, FailureKind::Aborted),
-        }
-    }
-
-    /// `names` are those of the current file and of the one before.
-    pub(super) fn event<'a>(&'a mut self, names: &'a [u8]) -> Option<Event<'a>> {
-        let note = self.link.notes.pop()?;
-        let of_last = self.old_notes > 0;
-        self.old_notes -= usize::from(of_last);
-        let (at, file) = if of_last { (self.told_at, &self.told) } else { (0, &self.file) };
-        let info = FileInfo { name: &names[at..][..file.name_len], ..file.info };
-        Some(self.link.event(note, info))
     }
 }
 

@@ -1,10 +1,9 @@
 //! A command for the receiver's system (digest §5.9), and giving up one file of a batch.
 
-use super::{AFTER_CUT, Ask, Core};
+use super::{AFTER_CUT, Ask, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::zmodem::link::{MAX_NAME, Note};
 use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
-use crate::zmodem::sender::Mem;
 use crate::zmodem::states::Sending;
 
 /// ZCOMMAND, ZF0: answer at once, not when the command has ended.
@@ -21,7 +20,7 @@ pub(super) struct Order {
 }
 
 impl Core {
-    pub(in crate::zmodem) fn send_command(&mut self, len: usize, immediate: bool) {
+    pub(super) fn send_command(&mut self, len: usize, immediate: bool) {
         self.order = Some(Order { len, immediate, done: false });
     }
 

@@ -1,13 +1,12 @@
 //! The sender's files: names, refusals, positions and the end, between headers and store.
 
-use super::{Ask, Core, Current};
+use super::{Ask, Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
 use crate::zmodem::link::{Ending, MAX_NAME, Note};
 use crate::zmodem::packet::{Header, kind};
-use crate::zmodem::sender::Mem;
 use crate::zmodem::states::Sending;
 
 impl Core {
@@ -45,12 +44,8 @@ impl Core {
         mem.name.copy_within(..kept, self.told_at);
     }
 
-    pub(in crate::zmodem) fn reply(
-        &mut self,
-        cx: &mut Cx<'_>,
-        mem: &mut Mem<'_>,
-        reply: Reply<'_>,
-    ) {
+    /// The store has answered.
+    pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
         let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
         match (ask, reply) {
             (Ask::Nothing, _) => {}

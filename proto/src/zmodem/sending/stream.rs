@@ -1,6 +1,6 @@
 //! The sender's stream of data: subpackets, acknowledgements, and going back.
 
-use super::{AFTER_CUT, Ask, Core};
+use super::{AFTER_CUT, Ask, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::StoreError;
 use crate::time::{Duration, Instant};
@@ -9,7 +9,6 @@ use crate::zmodem::escape::ZDLE;
 use crate::zmodem::link::{Note, trace_sent};
 use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::rle;
-use crate::zmodem::sender::Mem;
 use crate::zmodem::states::Sending;
 use crate::zmodem::timing::{SLOWEST_BPS, line_time};
 

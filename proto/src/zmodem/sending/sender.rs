@@ -1,0 +1,252 @@
+//! The file sender: its doors and its memory.
+
+use super::{Ask, Core};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
+use crate::file::{DigestKind, FileInfo, Reply, Request};
+use crate::machine::{Housed, Machine, engine, split};
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+use crate::zmodem::config::Config;
+use crate::zmodem::frame::Found;
+use crate::zmodem::link::{Ending, MAX_NAME};
+use crate::zmodem::states::Sending;
+use core::fmt;
+
+/// Sends files by ZMODEM. See [`Engine`](crate::Engine) for how to turn it.
+#[derive(Debug)]
+pub struct Sender<M>(Housed<Core, M>);
+
+engine!(Sender);
+
+impl<M: Memory> Sender<M> {
+    /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
+    pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
+        let lengths = config.sender_lengths();
+        Housed::new(Core::new(config), lengths, memory).map(Self)
+    }
+
+    /// Sends this command for the receiver's system instead of files, at most 1023 bytes without a
+    /// NUL. The receiver says how it ended, or with `immediate` that it has it
+    /// ([`Event::Completed`](crate::Event::Completed)).
+    pub fn with_command(mut self, command: &[u8], immediate: bool) -> Result<Self, BadCommand> {
+        let most = MAX_NAME - 1;
+        if command.is_empty() || command.len() > most || command.contains(&0) {
+            return Err(BadCommand { most, len: command.len() });
+        }
+        let (core, mem) = self.0.parts();
+        mem.name[..command.len()].copy_from_slice(command);
+        mem.name[command.len()] = 0;
+        core.send_command(command.len() + 1, immediate);
+        Ok(self)
+    }
+}
+
+/// A command that cannot be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadCommand {
+    /// The most bytes a command may have.
+    pub most: usize,
+    /// How many this one has.
+    pub len: usize,
+}
+
+impl fmt::Display for BadCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { most, len } = self;
+        write!(f, "expected a command of 1 to {most} bytes without a NUL, got {len} bytes")
+    }
+}
+
+impl core::error::Error for BadCommand {}
+
+/// The memory, divided.
+pub(super) struct Mem<'a> {
+    /// File bytes between the store and the subpackets.
+    pub(super) source: &'a mut [u8],
+    /// The queue towards the port.
+    pub(super) out: &'a mut [u8],
+    /// The data of one run-coded subpacket.
+    pub(super) coded: &'a mut [u8],
+    /// The name of the current file, and at the end that of the file before.
+    pub(super) name: &'a mut [u8],
+}
+
+impl Machine for Core {
+    type Lengths = [usize; 4];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 4], memory: &mut [u8]) -> Mem<'_> {
+        let [source, out, coded, name] = split(memory, lengths);
+        Mem { source, out, coded, name }
+    }
+
+    /// Queues and builds as much as the port and the partner take.
+    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump_frames(cx, mem);
+        self.link.waits = self.link.waits.note(cx, || self.waits_for());
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        if self.link.ending == Ending::No && self.state == Sending::Start {
+            // A receiver that has been waiting speaks first.
+            self.start(cx, mem);
+        }
+        if self.state == Sending::Init && !bytes.is_empty() {
+            let asks = |byte: &u8| matches!(byte, b'C' | b'G' | 0x15);
+            self.other_protocol += u32::from(bytes.iter().all(asks));
+        }
+        while used < bytes.len() {
+            match self.link.ending {
+                Ending::No => {}
+                Ending::Over(_) => break,
+                Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
+                    // Only the line end behind ZFIN is ours.
+                    let tail = self.link.reader.take_tail(&bytes[used..]);
+                    used += tail;
+                    self.link.stats.wire_in_bytes += tail as u64;
+                    if let Ending::Linger { outcome, .. } = self.link.ending
+                        && !self.link.reader.in_tail()
+                    {
+                        self.link.ending = Ending::Over(outcome);
+                    }
+                    break;
+                }
+                _ => {
+                    self.link.stats.wire_in_bytes += (bytes.len() - used) as u64;
+                    used = bytes.len();
+                    break;
+                }
+            }
+            let (count, found) = self.link.reader.next(&mut [], &bytes[used..]);
+            used += count;
+            self.link.stats.wire_in_bytes += count as u64;
+            match found {
+                None => break,
+                Some(Found::Header(header)) => self.on_header(cx, mem, &header),
+                Some(Found::BadHeader { why }) => self.on_damaged(cx, mem, why),
+                Some(Found::Cancel) => self.cancelled_by_peer(cx, mem),
+                Some(Found::Data { .. } | Found::BadData { .. }) => {}
+            }
+        }
+        self.link.stats.noise_bytes = self.link.reader.noise_bytes();
+        used
+    }
+
+    fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
+        self.link.output.lend(mem.out, cx.now)
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
+        self.link.sent(cx, len);
+        let taken = self.link.output.taken;
+        self.flow.left(taken, cx.now);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        if self.link.ending != Ending::No {
+            return self.link.ending_deadline();
+        }
+        let paused = self.link.output.paused_until();
+        [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.link.ending != Ending::No {
+            return self.link.tick_ending(cx.now);
+        }
+        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
+            return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
+        }
+        let Some(question) =
+            self.link.question.filter(|_| self.overdue().is_some_and(|o| o <= cx.now))
+        else {
+            return;
+        };
+        self.link.stats.timeouts += 1;
+        let number = self.source.position();
+        let waiting_for = self.state.name();
+        cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
+        let patience = self.link.patience() + self.hidden(Duration::ZERO);
+        let silent = cx.now - question.since.max(self.link.spoke) >= patience;
+        if silent && !matches!(self.state, Sending::Finish | Sending::Command) {
+            let other = self.state == Sending::Init && self.other_protocol >= 3;
+            let kind = if other { FailureKind::Unsupported } else { FailureKind::Silence };
+            return self.fail(cx, mem, Blame::Peer, kind);
+        }
+        self.link.timing.timed_out();
+        self.repeat(cx, mem);
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Next => Some(Request::Next),
+            Ask::Read => {
+                let offset = self.source.offset;
+                Some(Request::Read { offset, into: self.source.lend(mem.source) })
+            }
+            Ask::Digest(len) => Some(Request::Digest { kind: DigestKind::Crc32, len }),
+            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        self.replied(cx, mem, reply);
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let note = self.link.notes.pop()?;
+        let of_last = self.old_notes > 0;
+        self.old_notes -= usize::from(of_last);
+        let (at, file) = if of_last { (self.told_at, &self.told) } else { (0, &self.file) };
+        let info = FileInfo { name: &mem.name[at..][..file.name_len], ..file.info };
+        Some(self.link.event(note, info))
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
+        let between = matches!(self.state, Sending::Next | Sending::Close);
+        let before = matches!(self.state, Sending::Start | Sending::Init | Sending::Attention);
+        let moving =
+            matches!(self.state, Sending::File | Sending::Data | Sending::Eof | Sending::Skip);
+        match command {
+            // Nothing is left that could be given up.
+            _ if matches!(self.state, Sending::Finish | Sending::End) => {}
+            Command::CancelBatch if between => self.last = true,
+            // There is no file yet.
+            Command::CancelFile if between || (before && self.order.is_none()) => {}
+            Command::CancelFile if moving => self.give_up_file(cx, mem),
+            Command::CancelBatch if moving => {
+                self.last = true;
+                self.give_up_file(cx, mem);
+            }
+            _ => self.fail(cx, mem, Blame::Local, FailureKind::Aborted),
+        }
+    }
+
+    fn wants(&self) -> Wants {
+        let fresh = self.state == Sending::Start && self.link.ending == Ending::No;
+        Wants::NONE
+            .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
+            .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, !self.link.notes.is_empty())
+    }
+
+    fn status(&self) -> Status {
+        let Self { state, link, .. } = self;
+        // Every file is closed at the partner, and partners that are done hang up. Where that can
+        // be (not on TCP) only the goodbye is missing.
+        let reliable = link.config.line.reliable == Some(true);
+        if *state == Sending::Finish && link.ending == Ending::No && !reliable {
+            return Status::Lingering(Outcome::Done);
+        }
+        link.status()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+}
