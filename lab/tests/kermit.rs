@@ -29,12 +29,12 @@ struct Run {
 fn run(line: &str, len: usize, settings: &[(&str, &str)], recorder: &mut Recorder) -> Run {
     let model: LineModel = line.parse().unwrap();
     let config = config(u32::try_from(model.rate_bps).unwrap(), settings);
-    transfer(&model, config, len, settings, recorder)
+    transfer(&model, &config, len, settings, recorder)
 }
 
 fn transfer(
     model: &LineModel,
-    config: Config,
+    config: &Config,
     len: usize,
     settings: &[(&str, &str)],
     recorder: &mut Recorder,
@@ -165,7 +165,7 @@ fn a_slow_stretch_behind_the_port_is_no_reason_to_send_again() {
             ("receive-length", length),
             ("adapt-length", adapt),
         ];
-        let run = transfer(&model, config(0, &settings), 60_000, &settings, &mut Recorder::off());
+        let run = transfer(&model, &config(0, &settings), 60_000, &settings, &mut Recorder::off());
         assert!(run.report.is_done(), "{settings:?}");
         let [sender, receiver] = run.report.sides.each_ref().map(|side| side.stats);
         let again = (sender.retransmissions, receiver.naks_out);
