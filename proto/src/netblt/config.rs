@@ -134,7 +134,7 @@ impl Config {
     /// What the rings of outstanding buffers look like.
     pub(crate) fn shape(&self) -> Shape {
         let packets = self.buffer().div_ceil(u32::from(self.packet_size())).max(1);
-        Shape { packets, slots: usize::from(self.outstanding.max(1)) }
+        Shape { packets, slots: Shape::span(self.outstanding) }
     }
 
     /// The first burst values: (packets, milliseconds).

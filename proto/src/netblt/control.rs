@@ -36,6 +36,15 @@ pub enum Message<'a> {
     },
 }
 
+impl Message<'_> {
+    /// The buffer that it is about.
+    pub const fn buffer(&self) -> u32 {
+        match self {
+            Self::Go { buffer } | Self::Ok { buffer, .. } | Self::Resend { buffer, .. } => *buffer,
+        }
+    }
+}
+
 /// The list of packet numbers of a RESEND.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Missing<'a>(&'a [u8]);

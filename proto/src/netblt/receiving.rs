@@ -136,6 +136,8 @@ struct Core {
     base: u32,
     /// All buffers below this index are whole.
     low: u64,
+    /// Above it, so many are whole.
+    ahead_whole: u64,
     /// Those below this one were granted, and those below that one know it.
     granted: u64,
     known: u64,
@@ -147,6 +149,8 @@ struct Core {
     front: Option<Instant>,
     /// Average time from packet to packet, in nanoseconds, and when the last came.
     spacing: u64,
+    /// How much that time varies, in nanoseconds.
+    swing: u64,
     arrived: Option<Instant>,
     /// How late packets come that were overtaken, in nanoseconds.
     late: u64,
@@ -186,12 +190,14 @@ impl Core {
             messages: Messages::default(),
             base: 1,
             low: 0,
+            ahead_whole: 0,
             granted: 0,
             known: 0,
             passed: 0,
             overdue: None,
             front: None,
             spacing: 0,
+            swing: 0,
             arrived: None,
             late: 0,
             burst: first,

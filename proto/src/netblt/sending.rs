@@ -338,13 +338,14 @@ impl Core {
             return false;
         }
         agreed.burst = self.link.config.capped(offered);
-        let wanted = usize::from(agreed.outstanding);
+        let wanted = Shape::span(agreed.outstanding);
         let shape = Shape::fit(agreed.packets(), wanted, mem.slots.len(), Shape::sender_len);
         if shape.slots == 0 {
             return false;
         }
         (self.shape, self.burst) = (shape, agreed.burst);
-        self.link.agreed.outstanding = shape.slots as u16;
+        let most = u16::try_from(shape.slots).unwrap_or(u16::MAX);
+        self.link.agreed.outstanding = self.link.agreed.outstanding.min(most);
         self.link.peer_death_s = theirs.death_s;
         self.link.progress = cx.now;
         self.link.again_at = None;

@@ -21,6 +21,14 @@ impl Shape {
         bits::len_for(self.packets as usize)
     }
 
+    /// Buffers of a ring for so many outstanding ones. Where they are few, those behind one with a
+    /// hole go on while it is repaired (RFC 1030 section 3 counts what is in transmission or error
+    /// recovery), so the ring reaches beyond them.
+    pub(crate) fn span(outstanding: u16) -> usize {
+        let outstanding = usize::from(outstanding.max(1));
+        outstanding.max((4 * outstanding).min(1024))
+    }
+
     /// Bytes of a sender's ring.
     pub(crate) fn sender_len(self) -> usize {
         self.slots * self.stride() + 3 * bits::len_for(self.slots)

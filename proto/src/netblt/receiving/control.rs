@@ -9,8 +9,11 @@ use crate::netblt::packet::{Body, HEADER, Packet};
 use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
 use crate::time::{Duration, Instant};
 
-/// The control timer before a round trip is known.
-const FIRST_TIMER: Duration = Duration::from_secs(1);
+/// The control timer before a round trip is known. RFC 998 has it arbitrary; the first GO follows the
+/// RESPONSE at its heels, and a card with one buffer hears one of the two (RFC 1030 section 7).
+const FIRST_TIMER: Duration = Duration::from_millis(250);
+/// Control timers are at least so patient, whatever the death timer is.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
 const GATHER: Duration = Duration::from_millis(4);
 
@@ -22,7 +25,7 @@ impl Core {
         let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
         // Several fit into the other end's patience.
         let patience = Duration::from_millis(u64::from(self.link.config.death_s) * 1000 / 6);
-        timer.min(patience.max(FIRST_TIMER))
+        timer.min(patience.max(PATIENCE))
     }
 
     /// When CONTROL leaves next, if it does.
@@ -223,7 +226,7 @@ impl Core {
     fn go_known(&mut self, cx: &Cx<'_>, index: u64) {
         if index >= self.known {
             self.known = index + 1;
-            self.set_front(cx.now);
+            self.set_front(cx.now + self.interval());
         }
     }
 
@@ -232,7 +235,7 @@ impl Core {
         if index < self.low || index >= self.granted {
             return;
         }
-        let wait = self.margin();
+        let wait = self.interval() + self.margin();
         let mut gets = Gets::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.flags &= !ASKING;

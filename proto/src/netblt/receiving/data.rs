@@ -174,16 +174,22 @@ impl Core {
         if let Some(before) = self.arrived {
             let gap = cx.now.since(before).as_nanos() as u64;
             // A long silence is no spacing.
-            self.spacing = (self.spacing * 31 + gap.min(1_000_000_000)) / 32;
+            let gap = gap.min(1_000_000_000);
+            self.swing = (self.swing * 15 + self.spacing.abs_diff(gap)) / 16;
+            self.spacing = (self.spacing * 31 + gap) / 32;
         }
         self.arrived = Some(cx.now);
     }
 
     /// How long to wait for packets that others have overtaken.
     pub(super) fn margin(&self) -> Duration {
-        let interval = Duration::from_millis(u64::from(self.burst.1));
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
-        Duration::from_nanos(self.late) + interval + (rtt / 16).max(TICK) + TICK
+        Duration::from_nanos(self.late) + (rtt / 16).max(TICK) + TICK
+    }
+
+    /// How long after it was told a sender may begin: where its next burst does.
+    pub(super) fn interval(&self) -> Duration {
+        Duration::from_millis(u64::from(self.burst.1))
     }
 
     /// Everything below this place has come or was overtaken.
@@ -205,7 +211,8 @@ impl Core {
         self.late -= self.late / 4096;
     }
 
-    /// What should come next is overdue at this time.
+    /// What should come next is overdue when the rest of its buffer should be here, at the average
+    /// spacing and four times what that varies (RFC 1030 section 7, which has no formula).
     pub(super) fn set_front(&mut self, now: Instant) {
         let packets = u64::from(self.link.agreed.packets().max(1));
         let index = self.passed / packets;
@@ -217,7 +224,7 @@ impl Core {
         let slow = 1_000_000_000_000 / rate_of(self.burst).max(1);
         let spacing = self.spacing.max(slow);
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
-        let wait = Duration::from_nanos(left * spacing) + self.margin() * 2 + rtt / 4;
+        let wait = Duration::from_nanos(left * spacing + 4 * self.swing) + self.margin() + rtt / 4;
         self.front = Some(now + wait);
     }
 
@@ -257,7 +264,7 @@ impl Core {
             self.resend(cx, mem, index);
         }
         self.passed = (index + 1) * packets;
-        self.set_front(cx.now);
+        self.set_front(cx.now + self.interval());
     }
 
     /// Asks for the missing packets of a buffer; false if there is no room for the message.
@@ -290,8 +297,10 @@ impl Core {
             record.flags |= SAID_OK;
         }
         gets.keep(index, &record);
+        self.ahead_whole += 1;
         while self.low < self.granted && gets.record(self.low).flags & WHOLE != 0 {
             self.low += 1;
+            self.ahead_whole -= 1;
         }
         if self.sink.in_order {
             self.advance_in_order();
@@ -333,7 +342,9 @@ impl Core {
     pub(super) fn grant(&mut self, mem: &mut Mem<'_>) {
         let agreed = self.link.agreed;
         let packets = u64::from(agreed.packets());
-        let mut end = self.low + u64::from(agreed.outstanding).min(self.shape.slots as u64);
+        // Those that are whole are not outstanding, whatever is missing before them.
+        let outstanding = u64::from(agreed.outstanding) + self.ahead_whole;
+        let mut end = self.low + outstanding.min(self.shape.slots as u64);
         if let Some(buffers) = self.buffers() {
             end = end.min(buffers);
         }
@@ -343,7 +354,7 @@ impl Core {
         end = end.min(self.sink.limit(mem.data.len()) / u64::from(agreed.buffer));
         while self.granted < end {
             // Each that is outstanding will need an OK.
-            let owed = (self.granted - self.low) as usize + 8;
+            let owed = (self.granted - self.low - self.ahead_whole) as usize + 8;
             if self.messages.room(mem.messages) <= owed {
                 break;
             }

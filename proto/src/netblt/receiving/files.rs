@@ -173,19 +173,21 @@ impl Core {
         let first = ours.burst_size.min(offer.burst.0);
         let burst = (first, ours.burst_interval_ms.max(offer.burst.1));
         agreed.burst = if passive { self.link.config.capped(burst) } else { offer.burst };
-        let wanted = usize::from(offer.outstanding.min(ours.outstanding));
+        let outstanding = offer.outstanding.min(ours.outstanding);
+        let wanted = Shape::span(outstanding);
         let shape = Shape::fit(agreed.packets(), wanted, mem.slots.len(), Shape::receiver_len);
         if shape.slots == 0 || agreed.packets() > 0xFFFF {
             let say = b"cannot work with these sizes";
             return self.link.fail(cx, Blame::Peer, FailureKind::Violation, say);
         }
-        agreed.outstanding = shape.slots as u16;
+        agreed.outstanding = shape.slots.min(usize::from(outstanding)) as u16;
         self.shape = shape;
         self.link.peer_death_s = offer.death_s;
         // Numbers go on from connection to connection, so that a packet that was long under way
         // is none of this one.
         self.base = self.base.wrapping_add(self.granted as u32);
         (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
+        self.ahead_whole = 0;
         (self.overdue, self.front, self.arrived) = (None, None, None);
         (self.control_left, self.control_again, self.backoff) = (None, None, 0);
         self.messages.begin();
@@ -215,6 +217,7 @@ impl Core {
             self.bringing = Some(2);
         }
         self.spacing = 1_000_000_000_000 / rate_of(burst).max(1);
+        self.swing = u64::from(burst.1) * 1_000_000 / 4;
     }
 
     fn note_terms(&mut self, offset: u64) {

@@ -32,10 +32,11 @@ impl Core {
                 if sequence != 1 {
                     continue;
                 }
-                let (Message::Go { buffer }
-                | Message::Ok { buffer, .. }
-                | Message::Resend { buffer, .. }) = message;
-                self.base = Some(buffer);
+                self.base = Some(message.buffer());
+            }
+            if self.is_beyond(message.buffer()) {
+                // There will be room when the OKs before it have come: it is not acknowledged.
+                continue;
             }
             if !self.seen.came(mem.seen, sequence) {
                 continue;
@@ -57,7 +58,6 @@ impl Core {
         self.look(mem);
         if self.buffers().is_some_and(|buffers| self.low >= buffers) {
             // Everything has come: that is said at once, as no data will.
-            self.link.say(Short::NullAck);
             self.whole(cx);
         }
     }
@@ -69,6 +69,15 @@ impl Core {
         let index = self.low + u64::from(from_low);
         let known = self.buffers().is_none_or(|buffers| index < buffers);
         (u64::from(from_low) < self.shape.slots as u64 && known).then_some(index)
+    }
+
+    /// Whether a buffer of the connection has no room in the ring yet.
+    fn is_beyond(&self, buffer: u32) -> bool {
+        let Some(base) = self.base else { return false };
+        let from_low = buffer.wrapping_sub(base).wrapping_sub(self.low as u32);
+        let index = self.low + u64::from(from_low);
+        let ahead = from_low as usize >= self.shape.slots && from_low.cast_signed() > 0;
+        ahead && self.buffers().is_none_or(|buffers| index < buffers)
     }
 
     /// Buffers of the connection, once known.
@@ -213,6 +222,10 @@ impl Core {
     pub(super) fn fill_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let picked = self.pick(mem);
         self.ready = picked.is_some();
+        if cx.now >= self.burst_at && matches!(self.link.config.rate, Rate::Fixed { .. }) {
+            // What is left of a burst whose interval is over is no part of the next.
+            self.burst_left = 0;
+        }
         let due = self.burst_left > 0 || cx.now >= self.burst_at;
         if let (Some((index, packet, at, len)), true) = (picked, due) {
             let data = DATA_HEADER..DATA_HEADER + len;
