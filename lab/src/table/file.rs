@@ -149,6 +149,8 @@ pub(super) struct CellFile {
     saved: Option<Spanned<[u64; 2]>>,
     /// What is set for the transfer that takes longer.
     pub(super) without: Option<Partial>,
+    /// What is set for the transfer that shows the reason: with it ours is as published.
+    pub(super) shown_by: Option<Partial>,
     /// Each of these files in turn, and the mean of all.
     #[serde(default)]
     pub(super) corpora: Vec<Spanned<String>>,
@@ -179,6 +181,7 @@ impl CellFile {
             outcome: None,
             saved: None,
             without: None,
+            shown_by: None,
             corpora: Vec::new(),
             class: None,
             reason: None,
@@ -208,7 +211,7 @@ pub(super) enum Measure {
     Lost,
     /// Packets that the sender sent again.
     Rexmit,
-    /// Timers that ran out at the receiver.
+    /// Data timers that ran out at the receiver: each asks for something again.
     Timeouts,
 }
 

@@ -351,13 +351,24 @@ impl Judge<'_> {
         cell.ours = self.printed(measure, ours, decimal);
         let exact = self.exact(measure, ours).filter(|_| ours.is_done());
         cell.ratio_per_mille = exact.and_then(|exact| (exact * 1000).checked_div(published));
-        let near = exact.is_some_and(|exact| {
-            let class = self.transfer.published.class.unwrap_or(self.table.file.class);
-            let tolerance = published * class.per_mille() / 1000;
-            let rounding = half_digit + self.half_second(measure, published, ours.bytes);
-            exact.abs_diff(published) <= tolerance + rounding
-        });
-        verdict(&mut cell, near, self.transfer.published.reason(measure));
+        let near = |run: &Outcome| {
+            self.exact(measure, run).filter(|_| run.is_done()).is_some_and(|exact| {
+                let class = self.transfer.published.class.unwrap_or(self.table.file.class);
+                let tolerance = published * class.per_mille() / 1000;
+                let rounding = half_digit + self.half_second(measure, published, run.bytes);
+                exact.abs_diff(published) <= tolerance + rounding
+            })
+        };
+        verdict(&mut cell, near(ours), self.transfer.published.reason(measure));
+        if let Some((run, _)) = median(self.outcomes, &self.transfer.shown)
+            && cell.verdict == Verdict::Differs
+        {
+            let then = self.printed(measure, run, decimal);
+            cell.reason.push_str(&format!(" (with that, ours is {then})"));
+            if !near(run) {
+                cell.verdict = Verdict::Unexplained;
+            }
+        }
         cell
     }
 
@@ -398,7 +409,7 @@ impl Judge<'_> {
             Measure::Rexmit => {
                 self.scaled(run, run.report.sides[0].stats.retransmissions * 1000)?
             }
-            Measure::Timeouts => self.scaled(run, run.report.sides[1].stats.timeouts * 1000)?,
+            Measure::Timeouts => self.scaled(run, run.report.sides[1].stats.naks_out * 1000)?,
         })
     }
 

@@ -44,7 +44,8 @@
 //! `scenario`, `class`, `reason` (for all of its values that differ) and `reasons` (for one of
 //! them); `defaults-reason` says why our defaults take more than a hundredth longer than the
 //! settings of the source, and has to stand where they do and nowhere else (as a top key, it is for
-//! all cells in which they do). `saved = [30, 40]` is
+//! all cells in which they do). `shown-by` shows a reason: values that differ must be as published in one
+//! more run with these settings on top, or the reason counts for nothing. `saved = [30, 40]` is
 //! the percentage of the time that the transfer saves against one with `without` on top; with
 //! `corpora`, the mean over these files. A table with `own = true` has no published values: every column of every row is run, and
 //! its efficiency is shown.
@@ -113,6 +114,8 @@ struct Transfer {
     defaults: Range<usize>,
     /// Runs without what saves time, one for each of `ours`; mostly none.
     without: Range<usize>,
+    /// The run that shows the reason; mostly none.
+    shown: Range<usize>,
 }
 
 /// How often a transfer of a table is made, and with which files.
@@ -187,6 +190,12 @@ impl Table {
                     [] => 0..0,
                     layers => self.add(&layers.concat(), runs)?,
                 };
+                let on_shown = layer(&cell.shown_by);
+                let shown: Vec<&Layer> = as_published.iter().copied().chain([&on_shown]).collect();
+                let shown = match cell.shown_by {
+                    Some(_) => self.add(&shown, Runs { seeds: 1, ..runs })?,
+                    None => 0..0,
+                };
                 let compared = !self.file.own && cell.without.is_none();
                 let defaults = if compared { self.add(&with_defaults, runs)? } else { 0..0 };
                 self.transfers.push(Transfer {
@@ -196,6 +205,7 @@ impl Table {
                     ours,
                     defaults,
                     without,
+                    shown,
                 });
             }
         }
@@ -267,7 +277,8 @@ impl Table {
         self.transfers.retain(|transfer| known && transfer.row == row);
         let all = std::mem::take(&mut self.jobs);
         for transfer in &mut self.transfers {
-            for runs in [&mut transfer.ours, &mut transfer.defaults, &mut transfer.without] {
+            let Transfer { ours, defaults, without, shown, .. } = transfer;
+            for runs in [ours, defaults, without, shown] {
                 let first = self.jobs.len();
                 self.jobs.extend_from_slice(&all[runs.clone()]);
                 *runs = first..self.jobs.len();
