@@ -302,8 +302,11 @@ impl Core {
         let turned = Ports { local: ports.foreign, foreign: ports.local };
         if self.link.is_open() && turned == self.link.ports && self.offer.ports == turned {
             match (self.stage, terms.id == self.offer.id) {
-                // To ABORT, as RFC 998 has it, would let anybody end what others have begun.
-                (_, false) => self.link.reply(Short::Refused, ports, b"these ports are in use"),
+                // To ABORT, as RFC 998 has it, would let anybody end what others have begun; and so
+                // would REFUSED before they know that it has.
+                (_, false) if self.known > 0 => {
+                    self.link.reply(Short::Refused, ports, b"these ports are in use");
+                }
                 (Stage::Moving | Stage::Checking | Stage::Leaving, true) => {
                     self.link.say(Short::Response);
                 }

@@ -258,8 +258,12 @@ impl Core {
             if terms.id == self.link.id {
                 return self.link.say(Short::Response);
             }
-            // To ABORT, as RFC 998 has it, would let anybody end what others have begun.
-            return self.link.reply(Short::Refused, ports, b"these ports are in use");
+            // To ABORT, as RFC 998 has it, would let anybody end what others have begun; and so would
+            // REFUSED before they know that it has.
+            if self.base.is_some() {
+                self.link.reply(Short::Refused, ports, b"these ports are in use");
+            }
+            return;
         }
         let said = Said::parse(terms.client);
         if terms.write {
@@ -334,7 +338,8 @@ impl Core {
             theirs.burst_size.min(ours.burst_size),
             theirs.burst_interval_ms.max(ours.burst_interval_ms),
         );
-        if agreed.packet == 0 || agreed.buffer == 0 || theirs.burst_size == 0 {
+        let none = theirs.burst_size == 0 || agreed.outstanding == 0;
+        if agreed.packet == 0 || agreed.buffer == 0 || none {
             return false;
         }
         agreed.burst = self.link.config.capped(offered);

@@ -41,18 +41,21 @@ impl Core {
             if !self.seen.came(mem.seen, sequence) {
                 continue;
             }
-            if !matches!(message, Message::Resend { .. }) {
-                // To ask for the same for ever is none.
-                self.link.progress = cx.now;
-            }
-            match message {
+            // To ask for the same for ever, or for what there is not, is no progress.
+            let progress = match message {
                 Message::Go { buffer } => self.go(mem, buffer),
-                Message::Resend { buffer, packets } => self.resend(mem, buffer, packets),
+                Message::Resend { buffer, packets } => {
+                    self.resend(mem, buffer, packets);
+                    false
+                }
                 Message::Ok { buffer, burst_size, burst_interval_ms, control_timer_ms } => {
                     let offer = (burst_size, burst_interval_ms);
                     self.offered(cx, sequence, offer, control_timer_ms);
-                    self.came_whole(mem, buffer);
+                    self.came_whole(mem, buffer)
                 }
+            };
+            if progress {
+                self.link.progress = cx.now;
             }
         }
         self.look(mem);
@@ -96,13 +99,16 @@ impl Core {
         len.div_ceil(u32::from(agreed.packet)).max(1)
     }
 
-    fn go(&mut self, mem: &mut Mem<'_>, buffer: u32) {
-        let Some(index) = self.index_of(buffer) else { return };
+    /// A buffer is granted; whether that is news.
+    fn go(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
+        let Some(index) = self.index_of(buffer) else { return false };
         let count = self.count(index);
         let mut sends = Sends::new(self.shape, mem.slots);
-        if !sends.is_done(index) && sends.grant(index, count) {
+        let news = !sends.is_done(index) && sends.grant(index, count);
+        if news {
             self.scan = self.scan.min(index);
         }
+        news
     }
 
     fn resend(&mut self, mem: &mut Mem<'_>, buffer: u32, packets: Missing<'_>) {
@@ -129,15 +135,20 @@ impl Core {
         }
     }
 
-    fn came_whole(&mut self, mem: &mut Mem<'_>, buffer: u32) {
-        let Some(index) = self.index_of(buffer) else { return };
+    /// A buffer has come whole; whether that is news.
+    fn came_whole(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
+        let Some(index) = self.index_of(buffer) else { return false };
         let mut sends = Sends::new(self.shape, mem.slots);
+        if sends.is_done(index) {
+            return false;
+        }
         sends.finish(index);
         while sends.is_done(self.low) {
             sends.release(self.low);
             self.low += 1;
         }
         self.scan = self.scan.max(self.low);
+        true
     }
 
     /// The receiver offers burst values: they are taken as far as our own limits allow.
