@@ -362,6 +362,7 @@ impl Judge<'_> {
         verdict(&mut cell, near(ours), self.transfer.published.reason(measure));
         if let Some((run, _)) = median(self.outcomes, &self.transfer.shown)
             && cell.verdict == Verdict::Differs
+            && !self.transfer.published.reasons.contains_key(&measure)
         {
             let then = self.printed(measure, run, decimal);
             cell.reason.push_str(&format!(" (with that, ours is {then})"));

@@ -45,7 +45,7 @@
 //! them); `defaults-reason` says why our defaults take more than a hundredth longer than the
 //! settings of the source, and has to stand where they do and nowhere else (as a top key, it is for
 //! all cells in which they do). `shown-by` shows a reason: values that differ must be as published in one
-//! more run with these settings on top, or the reason counts for nothing. `saved = [30, 40]` is
+//! more run with these settings on top, or the `reason` counts for nothing. `saved = [30, 40]` is
 //! the percentage of the time that the transfer saves against one with `without` on top; with
 //! `corpora`, the mean over these files. A table with `own = true` has no published values: every column of every row is run, and
 //! its efficiency is shown.
