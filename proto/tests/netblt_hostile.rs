@@ -6,8 +6,8 @@ mod netblt_talk;
 
 use common::{Dice, File, Sink, Source};
 use netblt_talk::{
-    ACTIVE, DEATH_S, End, PASSIVE, against, config, data, datagram, pair, passive, receiver, sender,
-    terms,
+    ACTIVE, DEATH_S, End, PASSIVE, against, config, data, datagram, pair, passive, receiver,
+    sender, terms,
 };
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -224,7 +224,11 @@ fn sizes_of_four_gigabytes() {
         burst_interval_ms: u16::MAX,
         death_s: u16::MAX,
         outstanding: u16::MAX,
-        ..terms(5, true, b"wst1 x s=18446744073709551615 n=4294967295,18446744073709551615 name=huge")
+        ..terms(
+            5,
+            true,
+            b"wst1 x s=18446744073709551615 n=4294967295,18446744073709551615 name=huge",
+        )
     };
     // To a receiver that waits: it lowers them to what it has memory for.
     let mut sink = Sink::new();
@@ -314,7 +318,13 @@ fn changed(bytes: &[u8], at: usize, to: u8) -> Vec<u8> {
 }
 
 /// What strangers make of a datagram that they saw, besides the datagram itself.
-fn strange(kind: usize, seen: &[Vec<u8>], bytes: &[u8], dice: &mut Dice, out: &mut VecDeque<Vec<u8>>) {
+fn strange(
+    kind: usize,
+    seen: &[Vec<u8>],
+    bytes: &[u8],
+    dice: &mut Dice,
+    out: &mut VecDeque<Vec<u8>>,
+) {
     match kind {
         // Cut at any length.
         0 => out.push_back(bytes[..dice.roll(bytes.len())].to_vec()),

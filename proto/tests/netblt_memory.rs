@@ -11,7 +11,13 @@ use wetstring_proto::{
 };
 
 /// Answers a store's request out of a file on the stack; `held` is a store that takes any order.
-fn answer<'r>(request: Request<'_>, file: &[u8], given: &mut bool, held: bool, got: &mut u64) -> Reply<'r> {
+fn answer<'r>(
+    request: Request<'_>,
+    file: &[u8],
+    given: &mut bool,
+    held: bool,
+    got: &mut u64,
+) -> Reply<'r> {
     match request {
         Request::Next if *given => Reply::NoMoreFiles,
         Request::Next => {
@@ -85,7 +91,11 @@ fn turn(engines: &mut [&mut dyn Engine; 2], file: &[u8], held: bool, lost: u64) 
 }
 
 fn fixed() -> Config {
-    Config { rate: Rate::Fixed { burst: 20, interval_ms: 5 }, buffer_len: 65_536, ..Config::default() }
+    Config {
+        rate: Rate::Fixed { burst: 20, interval_ms: 5 },
+        buffer_len: 65_536,
+        ..Config::default()
+    }
 }
 
 #[test]
@@ -96,7 +106,13 @@ fn zero_allocations_in_a_transfer() {
         fixed(),
         Config { rate: Rate::default(), ..fixed() },
         Config { outstanding: 2, max_datagram: 8952, buffer_size: 100_000, ..fixed() },
-        Config { outstanding: 22, buffer_size: 14_320, max_datagram: 1456, digest: false, ..fixed() },
+        Config {
+            outstanding: 22,
+            buffer_size: 14_320,
+            max_datagram: 1456,
+            digest: false,
+            ..fixed()
+        },
         Config { max_datagram: 256, buffer_size: 700, ..fixed() },
     ] {
         for (write, held, lost) in [(true, true, 0), (true, false, 41), (false, true, 23)] {

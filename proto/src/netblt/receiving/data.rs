@@ -184,7 +184,9 @@ impl Core {
     /// How long to wait for packets that others have overtaken.
     pub(super) fn margin(&self) -> Duration {
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
-        Duration::from_nanos(self.late) + (rtt / 16).max(TICK) + TICK
+        // A rate that is looked for changes under way: the bursts of two rates lie further apart.
+        let more = if self.link.config.is_automatic() { self.interval() } else { Duration::ZERO };
+        Duration::from_nanos(self.late) + more + (rtt / 16).max(TICK) + TICK
     }
 
     /// How long after it was told a sender may begin: where its next burst does.
