@@ -35,9 +35,9 @@ fn failed(end: &End, blame: Blame) {
 }
 
 /// A receiver made by hand: answers OPEN, and says these messages every 50 ms.
-fn says<'a>(
-    messages: &'a mut dyn FnMut(u64) -> Vec<u8>,
-) -> impl FnMut(Duration, Option<&Packet<'_>>, &mut Vec<Vec<u8>>) + 'a {
+fn says(
+    messages: &mut dyn FnMut(u64) -> Vec<u8>,
+) -> impl FnMut(Duration, Option<&Packet<'_>>, &mut Vec<Vec<u8>>) {
     let (mut open, mut last) = (false, None);
     move |now, heard, out| {
         if let Some(Packet { body: Body::Open(asked), .. }) = heard {

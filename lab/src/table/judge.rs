@@ -365,7 +365,7 @@ impl Judge<'_> {
             && !self.transfer.published.reasons.contains_key(&measure)
         {
             let then = self.printed(measure, run, decimal);
-            cell.reason.push_str(&format!(" (with that, ours is {then})"));
+            cell.reason = format!("{} (with that, ours is {then})", cell.reason);
             if !near(run) {
                 cell.verdict = Verdict::Unexplained;
             }
