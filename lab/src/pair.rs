@@ -143,10 +143,10 @@ impl PairReport {
 }
 
 /// One engine with its store and its port.
-struct Side<'a> {
+pub(crate) struct Side<'a> {
     end: End,
     who: &'static str,
-    engine: &'a mut dyn Engine,
+    pub(crate) engine: &'a mut dyn Engine,
     store: &'a mut dyn Store,
     /// What came out of the element and was not taken yet.
     inbox: Vec<u8>,
@@ -154,7 +154,7 @@ struct Side<'a> {
     held: usize,
     /// The element took less than was offered.
     held_back: bool,
-    report: SideReport,
+    pub(crate) report: SideReport,
 }
 
 impl<'a> Pair<'a> {
@@ -280,7 +280,12 @@ impl<'a> Pair<'a> {
     }
 
     /// Uses all doors until nothing moves any more at this moment; false if that does not end.
-    fn settle(&mut self, sides: &mut [Side<'_>; 2], now: Instant, recorder: &mut Recorder) -> bool {
+    pub(crate) fn settle(
+        &mut self,
+        sides: &mut [Side<'_>; 2],
+        now: Instant,
+        recorder: &mut Recorder,
+    ) -> bool {
         let mut calls = 0;
         let mut ticks = [0; 2];
         loop {
@@ -307,7 +312,7 @@ impl<'a> Pair<'a> {
     }
 
     /// The next moment at which something happens.
-    fn next(&self, sides: &[Side<'_>; 2]) -> Option<Instant> {
+    pub(crate) fn next(&self, sides: &[Side<'_>; 2]) -> Option<Instant> {
         let mut next = self.agenda.next();
         let mut sooner = |time: Option<Instant>| {
             next = next.into_iter().chain(time).min();
@@ -327,7 +332,7 @@ impl<'a> Pair<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(
+    pub(crate) fn new(
         end: End,
         who: &'static str,
         (engine, store): (&'a mut dyn Engine, &'a mut dyn Store),

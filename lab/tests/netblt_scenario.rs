@@ -78,7 +78,7 @@ fn the_token_ring_of_1987_is_reproduced() {
 }
 
 #[test]
-fn netblt_holds_what_tcp_and_quic_with_cubic_do_not() {
+fn netblt_holds_what_tcp_and_quic_do_not() {
     let sweep = Sweep::named("paths-few").expect("a sweep").unwrap_or_else(|bad| panic!("{bad}"));
     let mut found: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     for point in 0..sweep.count() {
@@ -92,15 +92,15 @@ fn netblt_holds_what_tcp_and_quic_with_cubic_do_not() {
     }
     assert_eq!(found.len(), 12);
     for (path, shares) in &found {
-        // Ten megabits over 69 and 600 ms with reordering: the rate is held. With bursts of loss and
-        // over 600 ms it is not yet what it shall be: docs/decisions/059 has the figures.
-        if path.starts_with("10M") {
-            let ours = shares["netblt"];
-            if path.starts_with("10M 69") && !path.contains("lossrun") {
-                assert!(ours >= 97_000, "{path}: {shares:?}");
-            }
-            let others = ["tcp-reno", "tcp-cubic", "quic-cubic"].map(|name| shares[name]);
-            assert!(others.iter().all(|share| *share < ours), "{path}: {shares:?}");
-        }
+        let ours = shares["netblt"];
+        let bar = if path.contains("5%") { 90_000 } else { 97_000 };
+        assert!(ours >= bar, "{path}: {shares:?}");
+        // The others are measured by what their programs read in order, which comes in lumps behind a
+        // hole: values above what the path carries are those.
+        let others = ["tcp-reno", "tcp-cubic", "quic-cubic", "quic-bbr"].map(|name| shares[name]);
+        let best = others.into_iter().filter(|share| *share <= 100_000).max().unwrap_or(0);
+        // The first buffer is still repaired when the window of these begins: docs/decisions/059.
+        let late = path.starts_with("1M 69");
+        assert!(ours >= best || late, "{path}: {shares:?}");
     }
 }

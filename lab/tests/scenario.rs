@@ -243,7 +243,7 @@ fn comparators_run_over_a_network_of_packets_and_are_measured_in_a_window() {
     );
     assert_eq!(
         refused("protocol = 'tcp-reno'\nline = 'path:1M'\nmeasure = { from-ms = 3 }"),
-        "x.toml:3: measure: expected how long to measure, ms or rtts"
+        "x.toml:3: measure: expected how long to measure, ms, rtts or bytes"
     );
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`ethernet`] | a shared cable with carrier sense, collisions and the traffic of others |
 //! | [`path`] | a routed path: bottleneck, queue, delay, jitter, loss, reordering |
+//! | [`shared`] | a routed path that several connections share |
 //! | [`slotted`] | a satellite hop with reservations |
 //! | [`wideband`] | where the numbers of the Wideband network come from |
 //! | [`nic`] | a network interface that is deaf while it is busy |
@@ -26,6 +27,7 @@ pub mod headers;
 pub mod nic;
 pub mod path;
 pub mod ring;
+pub mod shared;
 pub mod slotted;
 mod spec;
 pub mod wideband;
@@ -38,6 +40,7 @@ pub use headers::Headers;
 pub use nic::{Nic, NicModel};
 pub use path::{Path, PathModel, Queue, Reorder};
 pub use ring::{Ring, RingModel};
+pub use shared::Shared;
 pub use slotted::{Slotted, SlottedModel};
 pub use spec::{BadNetwork, Link, Network};
 pub use words::{BadNet, Cost};

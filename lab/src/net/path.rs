@@ -288,6 +288,8 @@ impl fmt::Display for PathModel {
 pub struct Path {
     model: PathModel,
     ways: [Way; 2],
+    /// Bytes of each packet that are no part of it: whose it is.
+    tag: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -383,7 +385,12 @@ impl Path {
 
     /// A path of this model with a name of its own, so that two paths of one seed differ.
     pub fn named(model: &PathModel, name: &str) -> Self {
-        Self { model: model.clone(), ways: End::BOTH.map(|end| Way::new(model, name, end)) }
+        Self { model: model.clone(), ways: End::BOTH.map(|end| Way::new(model, name, end)), tag: 0 }
+    }
+
+    /// The last byte of each packet says whose it is, and takes no room.
+    pub(crate) fn tagged(self) -> Self {
+        Self { tag: 1, ..self }
     }
 }
 
@@ -396,8 +403,8 @@ impl Element for Path {
         way.count += 1;
         let len = bytes.len();
         way.usage.bytes_in += len as u64;
-        let line = len as u64 + self.model.overhead_bytes;
-        if len as u64 > self.model.mtu_bytes {
+        let line = (len - self.tag) as u64 + self.model.overhead_bytes;
+        if (len - self.tag) as u64 > self.model.mtu_bytes {
             way.usage.dropped_bytes += len as u64;
             note(cx, ["too_long_fwd", "too_long_rev"], end, index);
             return len;

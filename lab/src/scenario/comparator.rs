@@ -6,6 +6,8 @@
 //! twice and a half what the path and its queue hold, for a hole is repaired a round trip later.
 
 use crate::net::{Link, Network, PathModel, Queue, SlottedModel};
+use crate::quic::QuicCongestion;
+use crate::tcp::Congestion;
 use std::fmt::Write as _;
 use wetstring_proto::Duration;
 
@@ -41,6 +43,25 @@ impl Comparator {
     pub fn name(self) -> &'static str {
         let index = Self::ALL.iter().position(|of| *of == self);
         index.map_or("", |index| Self::NAMES[index])
+    }
+
+    /// How it guards the network, if it is TCP.
+    pub fn tcp(self) -> Option<Congestion> {
+        match self {
+            Self::TcpReno => Some(Congestion::Reno),
+            Self::TcpCubic => Some(Congestion::Cubic),
+            _ => None,
+        }
+    }
+
+    /// How it guards the network, if it is QUIC.
+    pub fn quic(self) -> Option<QuicCongestion> {
+        match self {
+            Self::QuicReno => Some(QuicCongestion::NewReno),
+            Self::QuicCubic => Some(QuicCongestion::Cubic),
+            Self::QuicBbr => Some(QuicCongestion::Bbr),
+            _ => None,
+        }
     }
 
     /// What carries the bytes, over these links.

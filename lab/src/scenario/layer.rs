@@ -69,6 +69,8 @@ pub(crate) struct Measure {
     pub(crate) from_rtts: u32,
     pub(crate) ms: u64,
     pub(crate) rtts: u32,
+    /// As long as the path takes for so many bytes.
+    pub(crate) bytes: u64,
 }
 
 /// The key of an end that is no setting of its protocol.

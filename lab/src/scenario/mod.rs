@@ -27,7 +27,7 @@
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
-//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, whichever is more | the whole transfer |
+//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most | the whole transfer |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
 //! What a file says can be overridden piece by piece: a [`Layer`] is any part of the above, and a
@@ -346,9 +346,18 @@ impl<'a> Finder<'a> {
         }
         let round_trip = round_trip.unwrap_or_default();
         let from = Duration::from_millis(measure.from_ms) + round_trip * measure.from_rtts;
-        let len = Duration::from_millis(measure.ms).max(round_trip * measure.rtts);
+        let limit = network.and_then(comparator::limit_millicps);
+        if measure.bytes > 0 && limit.is_none() {
+            let say = "expected ms or rtts: what this line carries is not known";
+            return Err(layer.bad(value, "measure", say.to_owned()));
+        }
+        let carried = limit.map_or(0, |limit| {
+            u128::from(measure.bytes) * 1_000_000_000_000 / u128::from(limit.max(1))
+        });
+        let carried = Duration::from_nanos(u64::try_from(carried).unwrap_or(u64::MAX));
+        let len = Duration::from_millis(measure.ms).max(round_trip * measure.rtts).max(carried);
         if len.is_zero() {
-            let say = "expected how long to measure, ms or rtts";
+            let say = "expected how long to measure, ms, rtts or bytes";
             return Err(layer.bad(value, "measure", say.to_owned()));
         }
         Ok(Some(Window { from, to: from + len }))

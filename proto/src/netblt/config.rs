@@ -85,7 +85,7 @@ impl Default for Config {
             id: 1,
             max_datagram: 1432,
             buffer_size: 0,
-            outstanding: 4096,
+            outstanding: 32_768,
             rate: Rate::default(),
             death_s: 60,
             open_timeout_ms: 2000,
@@ -106,9 +106,9 @@ pub(crate) const SHORTEST: usize = 256;
 /// Longest name of a file on the wire.
 pub(crate) const MAX_NAME: usize = 512;
 /// Burst of the first packets, while nothing is known of the path.
-const FIRST_BURST: u16 = 32;
+const FIRST_BURST: u16 = 16;
 /// And its interval in milliseconds.
-const FIRST_INTERVAL_MS: u16 = 25;
+const FIRST_INTERVAL_MS: u16 = 15;
 
 impl Config {
     /// The longest packet, within what the engines can do; a multiple of four.
@@ -242,7 +242,7 @@ pub const TABLE: &[Setting] = &[
     Setting {
         name: "netblt.outstanding",
         range: Range::Number(1, 65_535),
-        default: "4096",
+        default: "32768",
         unit: "buffers",
         doc: "Most buffers outstanding",
         source: "RFC 998 maximum number of outstanding buffers",

@@ -72,6 +72,16 @@ impl Messages {
         self.sequence.wrapping_add(self.count as u16)
     }
 
+    /// The number of the message at this position.
+    pub(crate) fn sequence_at(&self, position: usize) -> u16 {
+        self.sequence.wrapping_add(position as u16)
+    }
+
+    /// Where the message of this number stands, or would stand; the oldest, if it is gone.
+    pub(crate) fn position_of(&self, sequence: u16) -> usize {
+        usize::try_from(ahead(sequence, self.sequence)).unwrap_or(0).min(self.count)
+    }
+
     fn at(&self, ring: &[u8], position: usize) -> usize {
         (self.head + position) % (ring.len() / ENTRY) * ENTRY
     }

@@ -6,7 +6,16 @@
 //! time: an offer is made, waited for until the packets that arrive were sent under it (the sender
 //! says so by its high sequence number), and judged by what arrives then.
 
+mod judge;
+mod spread;
+mod values;
+
+pub(crate) use values::rate_of;
+
 use crate::time::{Duration, Instant};
+use judge::{Loss, Others};
+use spread::Spread;
+use values::Values;
 
 /// One, in parts.
 const ONE: u64 = 65_536;
@@ -17,8 +26,9 @@ const FASTEST: u64 = 20_000_000_000;
 const SHORTEST_LOOK: u64 = 10_000_000;
 /// Least packets that a judgement looks at.
 const FEWEST_PACKETS: u64 = 32;
-/// A queue that is as short as this does not stand: timers are no finer.
-const SHORT_QUEUE: u64 = 3_000_000;
+/// Packets that a judgement likes to look at, and how long it waits for them.
+const MANY_PACKETS: u64 = 256;
+const LONG_LOOK: u64 = 250_000_000;
 /// The shortest round trips are forgotten after so long.
 const FORGET_NS: u64 = 10_000_000_000;
 
@@ -28,24 +38,14 @@ struct Look {
     /// When it began: the arrival before its first.
     since: u64,
     last: u64,
+    /// Time in which nothing came, though it should have.
+    idle: u64,
     arrived: u64,
     /// First passes of packets: how far they went, and how many of them came.
     went: u64,
     fresh: u64,
     /// The shortest round trip.
     rtt: Option<u64>,
-}
-
-/// What is done about loss.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Loss {
-    /// Nothing.
-    #[default]
-    Usual,
-    /// Less is sent, to see whether less arrives.
-    Testing { sent: u64, came: u64, loss: u64 },
-    /// The queue overflowed: nothing is tried for so many judgements.
-    Careful(u8),
 }
 
 /// The path as the receiver sees it.
@@ -56,18 +56,16 @@ pub(crate) struct Path {
     offered: u64,
     /// What the bottleneck carries of ours, when it was last seen full.
     capacity: Option<u64>,
-    /// Loss that has nothing to do with how much is sent.
+    /// What bursts say of it.
+    spread: Spread,
+    /// Loss that has nothing to do with how much is sent, and how much it differs from look to look.
     loss: u64,
+    loss_varies: u64,
+    loss_known: bool,
     handling: Loss,
+    others: Others,
     /// Judgements in a row that found room.
     rooms: u32,
-    /// Judgements in a row that found the queue as long as before.
-    stuck: u32,
-    last_queue: u64,
-    /// What was offered when the queue began to stand.
-    before_queue: u64,
-    /// Others fill the queue: share by loss.
-    compete: bool,
     /// Shortest round trip of this and of the last period, and when this one began.
     base: [u64; 2],
     base_since: u64,
@@ -77,8 +75,8 @@ pub(crate) struct Path {
     last_arrival: u64,
     /// When the last offer was made.
     decided: u64,
-    /// Milliseconds from burst to burst, now.
-    interval_ms: u64,
+    /// The offer as burst values.
+    values: Values,
     /// First and last of the first burst: (index, time).
     train: Option<[(u64, u64); 2]>,
     /// Packets of the first burst.
@@ -107,28 +105,6 @@ fn mpps(packets: u64, ns: u64) -> u64 {
     u64::try_from(rate).unwrap_or(FASTEST).min(FASTEST)
 }
 
-/// Burst values for a rate, never above it: the shortest interval that comes close.
-pub(crate) fn burst_values(rate: u64) -> (u16, u16) {
-    let mut best = (1, (1_000_000_u64.div_ceil(rate.max(1))).clamp(1, 0xFFFF));
-    let mut best_rate = 1_000_000 / best.1;
-    for interval in 1..=100_u64 {
-        let burst = (rate * interval / 1_000_000).min(0xFFFF);
-        let reached = burst * 1_000_000 / interval;
-        if burst > 0 && reached > best_rate {
-            (best, best_rate) = ((burst, interval), reached);
-        }
-        if best_rate + rate / 64 >= rate {
-            break;
-        }
-    }
-    (best.0 as u16, best.1 as u16)
-}
-
-/// The rate of burst values.
-pub(crate) fn rate_of((burst, interval_ms): (u16, u16)) -> u64 {
-    u64::from(burst) * 1_000_000 / u64::from(interval_ms.max(1))
-}
-
 impl Path {
     /// A path of which nothing is known, with these burst values for the first packets.
     pub(crate) fn new(first: (u16, u16), ceiling: Option<u64>) -> Self {
@@ -136,13 +112,13 @@ impl Path {
             ceiling: ceiling.unwrap_or(FASTEST),
             offered: rate_of(first),
             capacity: None,
+            spread: Spread::default(),
             loss: 0,
-            handling: Loss::Usual,
+            loss_varies: 0,
+            loss_known: false,
+            handling: Loss::default(),
+            others: Others::default(),
             rooms: 0,
-            stuck: 0,
-            last_queue: 0,
-            before_queue: 0,
-            compete: false,
             base: [u64::MAX; 2],
             base_since: 0,
             srtt: 0,
@@ -150,7 +126,7 @@ impl Path {
             look: None,
             last_arrival: 0,
             decided: 0,
-            interval_ms: u64::from(first.1),
+            values: Values::new(rate_of(first), 0),
             train: None,
             first_burst: u64::from(first.0),
             begun: false,
@@ -163,10 +139,12 @@ impl Path {
         let known = *self;
         *self = Self::new(first, Some(known.ceiling));
         (self.base, self.base_since) = (known.base, known.base_since);
-        (self.srtt, self.var, self.loss) = (known.srtt, known.var, known.loss);
+        (self.srtt, self.var) = (known.srtt, known.var);
+        (self.loss, self.loss_varies, self.loss_known) =
+            (known.loss, known.loss_varies, known.loss_known);
         if known.begun {
             (self.capacity, self.offered) = (known.capacity, known.offered);
-            (self.begun, self.judged) = (true, known.judged);
+            (self.begun, self.judged, self.spread) = (true, known.judged, known.spread);
         }
     }
 
@@ -213,6 +191,7 @@ impl Path {
         if now.saturating_sub(self.base_since) > FORGET_NS.max(8 * self.srtt) {
             self.base = [u64::MAX, self.base[0]];
             self.base_since = now;
+            self.spread.next_period();
         }
         self.base[0] = self.base[0].min(rtt);
         if let Some(look) = &mut self.look {
@@ -226,11 +205,22 @@ impl Path {
         let now = now.as_nanos();
         if let Some(look) = &mut self.look {
             look.arrived += 1;
+            let gap = now - look.last;
+            if gap > 4_000_000 * self.values.interval_ms() {
+                look.idle += gap;
+            }
             look.last = now;
             look.went += went;
             look.fresh += u64::from(place.is_some());
         }
         self.last_arrival = now;
+        let burst = if self.begun { self.values.burst() } else { self.first_burst };
+        match place {
+            Some(_) if went > 0 => self.spread.came(now, went == 1, burst),
+            // It was held back on the way: it passed the bottleneck before.
+            Some(_) => {}
+            None => self.spread.interrupted(),
+        }
         if self.begun {
             return;
         }
@@ -255,7 +245,9 @@ impl Path {
         let [(first, since), (last, until)] = self.train?;
         // A spread below this is the clock's, not the path's.
         let spread = (until - since).max(100_000);
-        (last - first >= 7).then(|| mpps(last - first, spread))
+        let rate = (last - first >= 7).then(|| mpps(last - first, spread))?;
+        // Where the burst overflowed a queue, the packets that came in a row say more.
+        Some(self.spread.rate().map_or(rate, |run| run.min(rate)))
     }
 
     /// The first offer, from the first burst; `None` if an offer has been made, or nothing is known.
@@ -266,16 +258,21 @@ impl Path {
         let rate = self.train_rate()?;
         self.begun = true;
         self.capacity = Some(rate);
-        Some(self.offer(rate - rate / 32))
+        self.offer(rate - rate / 64);
+        Some(self.say())
     }
 
-    fn offer(&mut self, rate: u64) -> (u16, u16) {
-        let values = burst_values(rate.clamp(SLOWEST, self.ceiling.max(SLOWEST)));
-        self.offered = rate_of(values).max(SLOWEST);
+    fn offer(&mut self, rate: u64) {
+        let rate = rate.clamp(SLOWEST, self.ceiling.max(SLOWEST));
+        self.values = self.values.then(rate, self.ceiling);
+        self.offered = self.values.reached(rate).max(SLOWEST);
         self.look = None;
         self.decided = self.last_arrival;
-        self.interval_ms = u64::from(values.1);
-        values
+    }
+
+    /// The burst values to say now.
+    pub(crate) fn say(&mut self) -> (u16, u16) {
+        self.values.say(self.last_arrival, self.offered)
     }
 
     /// What arrives from now on was sent under the last offer.
@@ -284,166 +281,5 @@ impl Path {
             let since = self.last_arrival;
             self.look = Some(Look { since, last: since, ..Look::default() });
         }
-    }
-
-    /// The queue that does not yet stand.
-    fn queue_allowed(&self) -> u64 {
-        let base = self.base[0].min(self.base[1]);
-        let packet = 1_000_000_000_000 / self.offered.max(1);
-        (base / 16).max(SHORT_QUEUE).max(1_500_000 * self.interval_ms).max(4 * packet)
-    }
-
-    /// Judges what has arrived under the last offer, if that is enough, and makes another.
-    pub(crate) fn judge(&mut self) -> Option<(u16, u16)> {
-        let look = self.look?;
-        let time = look.last.saturating_sub(look.since);
-        let least = SHORTEST_LOOK.max(self.srtt / 2).max(8_000_000 * self.interval_ms);
-        // Where nearly nothing arrives it is judged all the same.
-        let enough = look.arrived >= FEWEST_PACKETS || time > 8 * least;
-        let rtt = look.rtt.filter(|_| time >= least && enough)?;
-        self.judged = true;
-        let base = self.base[0].min(self.base[1]);
-        let queue = rtt.saturating_sub(base);
-        let came = mpps(look.arrived, time);
-        let lost = share(look.went.saturating_sub(look.fresh), look.went.max(1)).min(ONE);
-        let horizon = look.last.saturating_sub(self.decided).max(time) + self.srtt;
-        let next = self.decide(queue, came, lost, look.went, horizon);
-        Some(self.offer(next))
-    }
-
-    /// What to offer after this queue, this rate of arrivals and this loss.
-    fn decide(&mut self, queue: u64, came: u64, lost: u64, packets: u64, horizon: u64) -> u64 {
-        let sent = self.offered;
-        let allowed = self.queue_allowed();
-        // What would have to be sent for that to arrive.
-        let carried = share(came, (ONE - self.loss).max(ONE / 4));
-        let step = share(allowed, horizon.max(1)).clamp(ONE / 100, ONE / 4);
-        let losing = lost > self.loss + self.doubt(packets);
-        if queue <= allowed {
-            self.stuck = 0;
-            self.compete = false;
-        }
-        if self.compete {
-            return if losing {
-                part(sent, ONE * 7 / 10)
-            } else {
-                sent + part(sent, step.min(ONE / 50))
-            };
-        }
-        if queue > allowed {
-            return self.shorten(queue, carried, horizon);
-        }
-        self.last_queue = queue;
-        if let Some(next) = self.consider_loss(losing, lost, came, carried) {
-            return next;
-        }
-        if came < part(sent, part(ONE - lost.min(ONE), ONE * 17 / 20)) {
-            // The sender does not send as much as it may: nothing is learned from that.
-            self.rooms = 0;
-            return sent;
-        }
-        self.grow(carried, step)
-    }
-
-    /// There is room: more is offered, the more the longer there has been.
-    fn grow(&mut self, carried: u64, step: u64) -> u64 {
-        let sent = self.offered;
-        let known = self.capacity.unwrap_or(carried).max(carried);
-        self.capacity = Some(known);
-        if sent > known + known / 32 && carried <= known {
-            // More is sent than arrives: it is full, and the queue has begun to grow.
-            self.rooms = 0;
-            return known - known / 64;
-        }
-        let step = (step.min(ONE / 16) << self.rooms.min(4)).min(ONE / 2);
-        self.rooms += 1;
-        let from = if self.rooms == 1 { known.max(sent) } else { sent };
-        from + part(from, step)
-    }
-
-    /// A queue stands: it is drained within a round trip, unless it is that of others.
-    fn shorten(&mut self, queue: u64, carried: u64, horizon: u64) -> u64 {
-        if self.stuck == 0 {
-            self.before_queue = carried;
-        }
-        // A queue that does not fall although we send less is not ours.
-        self.stuck =
-            if queue * 10 >= self.last_queue * 7 || self.stuck == 0 { self.stuck + 1 } else { 1 };
-        self.last_queue = queue;
-        self.rooms = 0;
-        self.handling = Loss::Usual;
-        if self.stuck > 4 {
-            self.compete = true;
-            return self.before_queue;
-        }
-        let carried = self.capacity.filter(|_| self.stuck > 1).unwrap_or(carried);
-        self.capacity = Some(carried);
-        let drain = share(queue, horizon).min(ONE / 2);
-        carried - part(carried, drain * 3 / 4)
-    }
-
-    /// Whether loss is a sign that less must be sent, and what to send then.
-    fn consider_loss(&mut self, losing: bool, lost: u64, came: u64, carried: u64) -> Option<u64> {
-        let sent = self.offered;
-        match core::mem::take(&mut self.handling) {
-            Loss::Testing { came: then, .. } if !losing => {
-                // Less was sent and nothing more was lost: what was lost had found no room.
-                if came > then {
-                    // And more arrives: what was lost was lost by chance.
-                    return Some(part(sent, ONE * 110 / 100));
-                }
-                let room = share(then, ONE - self.loss.min(ONE / 2));
-                self.capacity = Some(room);
-                self.handling = Loss::Careful(4);
-                return Some(room - room / 32);
-            }
-            Loss::Testing { came: then, .. } if came >= part(then, ONE * 93 / 100) => {
-                // As much arrives of less: there is no room for that either.
-                self.capacity = Some(carried);
-                self.handling = Loss::Testing { sent, came, loss: lost };
-                return Some(part(carried.min(sent), ONE * 85 / 100));
-            }
-            Loss::Testing { sent: before, loss, .. } => {
-                // Less arrives of less, and as much of it is lost: it is not for want of room.
-                self.loss = lost.min(loss);
-                return Some(before);
-            }
-            Loss::Careful(left) if left > 0 && !losing => {
-                self.handling = Loss::Careful(left - 1);
-                self.rooms = 0;
-                return Some(sent);
-            }
-            _ if losing => {
-                self.rooms = 0;
-                self.handling = Loss::Testing { sent, came, loss: lost };
-                return Some(part(sent, ONE * 85 / 100));
-            }
-            _ => {}
-        }
-        self.loss = (self.loss * 7 + lost) / 8;
-        None
-    }
-
-    /// How much more than usual may be lost of so many packets by chance, in runs too.
-    fn doubt(&self, packets: u64) -> u64 {
-        let usual = self.loss.max(ONE / 200);
-        // Three times the deviation of losses in runs of two.
-        let deviation = (part(usual, ONE - usual) * ONE * 2 / packets.max(1)).isqrt();
-        (3 * deviation).max(ONE * 3 / 200)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn burst_values_come_close_from_below() {
-        for rate in [120, 900, 4_000, 86_800, 868_000, 8_680_000, 86_800_000, 868_000_000_u64] {
-            let values = burst_values(rate);
-            let reached = rate_of(values);
-            assert!(reached <= rate && reached >= rate - rate / 40, "{rate}: {values:?}");
-        }
-        assert_eq!(burst_values(1), (1, 0xFFFF));
     }
 }

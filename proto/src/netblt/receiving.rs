@@ -154,6 +154,10 @@ struct Core {
     arrived: Option<Instant>,
     /// How late packets come that were overtaken, in nanoseconds.
     late: u64,
+    /// A packet that came twice teaches nothing more until then.
+    patient: Option<Instant>,
+    /// Number of the message that is the next to be said again for safety's sake.
+    again_from: u16,
     /// Burst values that are offered, and the message that brings them.
     burst: (u16, u16),
     bringing: Option<u16>,
@@ -200,6 +204,8 @@ impl Core {
             swing: 0,
             arrived: None,
             late: 0,
+            patient: None,
+            again_from: 1,
             burst: first,
             bringing: None,
             control_left: None,

@@ -123,6 +123,8 @@ struct Core {
     scan: u64,
     /// Packets below this place have been sent once.
     fresh: u64,
+    /// What goes next stands here in the stream: what is before it need not be kept.
+    skipped: u64,
     /// Burst values in use.
     burst: (u16, u16),
     /// Sequence number of the message they came with.
@@ -159,6 +161,7 @@ impl Core {
             low: 0,
             scan: 0,
             fresh: 0,
+            skipped: 0,
             offer: 0,
             burst_left: 0,
             burst_at: Instant::ZERO,
@@ -356,9 +359,10 @@ impl Core {
         self.link.again_at = None;
         Sends::new(shape, mem.slots).clear();
         self.seen.begin(mem.seen);
+        self.link.unsay(Short::NullAck);
         (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
         (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
-        (self.owes, self.ready) = (false, false);
+        (self.owes, self.ready, self.skipped) = (false, false, 0);
         self.begin_file(said);
         self.note_terms();
         self.enter(cx, Stage::Moving);

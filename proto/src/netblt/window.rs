@@ -163,7 +163,7 @@ impl<'a> Sends<'a> {
 /// What a receiver knows of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Record {
-    /// When missing packets are asked for; 0 is not yet.
+    /// When missing packets are asked for; 0 is not yet. While a RESEND waits: when it was made.
     pub(crate) deadline_ns: u64,
     /// Packets that have come.
     pub(crate) got: u32,
@@ -175,6 +175,8 @@ pub(crate) struct Record {
     pub(crate) asked: u16,
     /// See the constants.
     pub(crate) flags: u16,
+    /// When packets of a later buffer came first; 0 is not yet.
+    pub(crate) passed_ns: u64,
 }
 
 /// GO was said.
@@ -225,6 +227,7 @@ impl<'a> Gets<'a> {
             top: four(16),
             asked: asked_flags as u16,
             flags: (asked_flags >> 16) as u16,
+            passed_ns: u64::from(four(24)) | u64::from(four(28)) << 32,
         }
     }
 
@@ -237,6 +240,7 @@ impl<'a> Gets<'a> {
         bytes[16..20].copy_from_slice(&record.top.to_le_bytes());
         bytes[20..22].copy_from_slice(&record.asked.to_le_bytes());
         bytes[22..24].copy_from_slice(&record.flags.to_le_bytes());
+        bytes[24..].copy_from_slice(&record.passed_ns.to_le_bytes());
     }
 
     /// A buffer takes its slot.
@@ -303,6 +307,7 @@ mod tests {
             top: 3,
             asked: 4,
             flags: GRANTED | WHOLE,
+            passed_ns: 5,
         };
         gets.keep(5, &record);
         assert_eq!(gets.record(5), record);

@@ -16,6 +16,8 @@ const FIRST_TIMER: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
 const GATHER: Duration = Duration::from_millis(4);
+/// After so long at most a message is said again, for safety's sake.
+const LATER: Duration = Duration::from_millis(128);
 
 impl Core {
     /// How long a CONTROL packet may wait for its acknowledgement.
@@ -37,6 +39,9 @@ impl Core {
             return self.control_again;
         }
         let gather = self.path.round_trip().map_or(Duration::ZERO, |rtt| (rtt / 16).min(GATHER));
+        // More than half a packet of them does not wait for company.
+        let full = self.messages.unsent * OK_LEN > usize::from(self.link.agreed.packet) / 2;
+        let gather = if full { gather / 4 } else { gather };
         let soonest = self.control_left.map_or(Instant::ZERO, |left| left + gather);
         Some(self.control_again.map_or(soonest, |again| again.min(soonest)))
     }
@@ -47,6 +52,9 @@ impl Core {
         let due = self.messages.unsent > 0 && self.control_at().is_some_and(|at| cx.now >= at);
         if !due && !again {
             return;
+        }
+        if self.path.is_offered() || self.bringing.is_some() {
+            self.burst = self.path.say();
         }
         let mut at = HEADER;
         let first_unsent = self.messages.len() - self.messages.unsent;
@@ -65,6 +73,7 @@ impl Core {
             self.messages.mark_sent(mem.messages, position, cx.now);
             position += 1;
         }
+        self.say_again(cx, mem, position, first_unsent, &mut at);
         // Then the new ones, and before them as many of the old as there is room for.
         let from = self.redundant(mem, position, first_unsent, at);
         // New ones take half of a packet, so that each stands in two at least where there are many.
@@ -80,6 +89,11 @@ impl Core {
             self.messages.mark_sent(mem.messages, position, cx.now);
         }
         if at == HEADER {
+            // The timer has become longer meanwhile: what it ran out for is not due yet.
+            let first = self.messages.entry(mem.messages, 0);
+            let due =
+                first.map(|entry| (entry.last + timer).max(cx.now + Duration::from_millis(1)));
+            self.control_again = due.filter(|_| again).or(self.control_again);
             return;
         }
         // The messages stand in their place already.
@@ -90,7 +104,36 @@ impl Core {
             Packet { ports: self.link.ports, body: Body::Control(b"") }.letter();
         self.lent_control = true;
         self.control_left = Some(cx.now);
-        self.control_again = Some(cx.now + timer * (1 << (self.backoff / 2)));
+        // However long nothing comes back, many copies fit into the other end's patience: losses in
+        // a row are of packets, not of time.
+        let patience = Duration::from_millis(u64::from(self.link.config.death_s) * 1000 / 16);
+        let wait = (timer * (1 << (self.backoff / 2))).min(patience.max(timer));
+        self.control_again = Some(cx.now + wait);
+    }
+
+    /// Says again what was said a while ago, each message once. Those that follow one another are
+    /// lost together; a copy that goes later is lost for a reason of its own.
+    fn say_again(
+        &mut self,
+        cx: &Cx<'_>,
+        mem: &mut Mem<'_>,
+        low: usize,
+        first_unsent: usize,
+        at: &mut usize,
+    ) {
+        let Some(rtt) = self.path.round_trip() else { return };
+        let wait = (rtt / 4).min(LATER);
+        let end = mem.out.len() / 2;
+        let mut position = self.messages.position_of(self.again_from).max(low);
+        while position < first_unsent {
+            let Some(entry) = self.messages.entry(mem.messages, position) else { break };
+            if cx.now < entry.first + wait || !self.put_message(mem, &entry, at, end) {
+                break;
+            }
+            self.messages.mark_sent(mem.messages, position, cx.now);
+            position += 1;
+        }
+        self.again_from = self.messages.sequence_at(position);
     }
 
     /// The position of the first message to repeat before the new ones.

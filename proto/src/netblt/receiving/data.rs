@@ -3,6 +3,7 @@
 
 use super::{Core, Mem, Stage};
 use crate::engine::Cx;
+use crate::netblt::link::Link;
 use crate::netblt::messages::About;
 use crate::netblt::packet::{Body, Data, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
@@ -13,6 +14,8 @@ use crate::trace::trace_duplicate;
 
 /// Timers are no finer.
 const TICK: Duration = Duration::from_millis(1);
+/// Lateness that was seen once counts for so long, in nanoseconds.
+const FORGOTTEN: u64 = 30_000_000_000;
 /// Lateness beyond this is a loss whatever came before.
 const LATEST: u64 = 4_000_000_000;
 
@@ -69,7 +72,7 @@ impl Core {
         };
         if Gets::new(self.shape, mem.slots).has(index, packet) {
             self.path.arrived(cx.now, None, 0);
-            self.came_twice(&record);
+            self.came_twice(cx, &record);
             return self.duplicate(cx, data);
         }
         match self.sink.verdict(mem.data.len(), at, bytes.len()) {
@@ -120,10 +123,24 @@ impl Core {
         trace_duplicate(cx, u64::from(data.buffer) << 16 | u64::from(data.packet));
     }
 
-    /// It was asked for, and only late: the next time there is more patience.
-    fn came_twice(&mut self, record: &Record) {
-        if record.asked > 0 {
+    /// It was overtaken by those behind it: by how much tells how long to wait for others. What
+    /// comes long after it was asked for may be an answer to that, and tells nothing.
+    fn came_late(&mut self, cx: &Cx<'_>, record: &Record) {
+        let now = cx.now.as_nanos();
+        let rtt = self.path.round_trip().unwrap_or_default().as_nanos() as u64;
+        let asking = record.flags & ASKING != 0 && now < record.deadline_ns + rtt / 2;
+        if record.asked == 0 || (record.asked == 1 && asking) {
+            let late = now.saturating_sub(record.passed_ns);
+            self.late = self.late.max(late + late / 2).min(LATEST);
+        }
+    }
+
+    /// It was asked for, and was only late: the next time there is more patience. Many may be
+    /// late for one reason; so that is once per round trip.
+    fn came_twice(&mut self, cx: &Cx<'_>, record: &Record) {
+        if record.asked > 0 && self.patient.is_none_or(|until| cx.now >= until) {
             self.late = (self.late + self.late / 4 + 1_000_000).min(LATEST);
+            self.patient = self.path.round_trip().map(|rtt| cx.now + rtt);
         }
     }
 
@@ -138,11 +155,8 @@ impl Core {
         last: bool,
     ) {
         let place = index * u64::from(self.link.agreed.packets()) + u64::from(packet);
-        if place < self.passed && record.asked == 0 && record.deadline_ns > 0 {
-            // It was overtaken by those behind it: by how much tells how long to wait for others.
-            let since = record.deadline_ns.saturating_sub(self.margin().as_nanos() as u64);
-            let late = cx.now.as_nanos().saturating_sub(since).min(LATEST);
-            self.late = self.late.max(late + late / 2);
+        if place < self.passed && record.passed_ns > 0 {
+            self.came_late(cx, &record);
         }
         let fresh = place + 1;
         let went = fresh.saturating_sub(self.passed);
@@ -205,12 +219,13 @@ impl Core {
             let mut record = gets.record(index);
             if record.flags & (WHOLE | ASKING) == 0 && record.deadline_ns == 0 {
                 record.deadline_ns = at.as_nanos().max(1);
+                record.passed_ns = cx.now.as_nanos().max(1);
                 gets.keep(index, &record);
                 self.overdue = Some(self.overdue.map_or(at, |overdue| overdue.min(at)));
             }
         }
         // What tells how late packets are is forgotten slowly.
-        self.late -= self.late / 4096;
+        self.late -= (self.late / 65_536 * self.spacing / (FORGOTTEN / 65_536)).min(self.late);
     }
 
     /// What should come next is overdue when the rest of its buffer should be here, at the average
@@ -276,7 +291,7 @@ impl Core {
         }
         let mut gets = Gets::new(self.shape, mem.slots);
         let mut record = gets.record(index);
-        record.deadline_ns = 0;
+        record.deadline_ns = cx.now.as_nanos();
         record.asked = record.asked.saturating_add(1);
         record.flags |= ASKING;
         gets.keep(index, &record);
@@ -308,7 +323,7 @@ impl Core {
             self.advance_in_order();
         }
         if !is_last {
-            self.offer_rate();
+            self.offer_rate(cx);
             self.messages.push(mem.messages, About::Ok, index);
         }
         if self.buffers().is_some_and(|buffers| self.low >= buffers) {
@@ -329,12 +344,21 @@ impl Core {
     }
 
     /// Looks whether other burst values are to be offered; the next OK brings them.
-    fn offer_rate(&mut self) {
+    fn offer_rate(&mut self, cx: &mut Cx<'_>) {
         if !self.link.config.is_automatic() {
             return;
         }
-        let offer = self.path.first_offer().or_else(|| self.path.judge());
+        let mut offer = self.path.first_offer();
+        if offer.is_none()
+            && let Some(judgement) = self.path.judge()
+        {
+            Link::value(cx, "passed_mpps", judgement.passed);
+            Link::value(cx, "queue_us", judgement.queue_ns / 1000);
+            Link::value(cx, "lost_of_65536", judgement.lost);
+            offer = Some(judgement.offer);
+        }
         if let Some(burst) = offer {
+            Link::value(cx, "offered_mpps", self.path.offered());
             self.burst = burst;
             self.bringing = Some(self.messages.next_sequence());
         }
@@ -351,7 +375,9 @@ impl Core {
             end = end.min(buffers);
         }
         if self.link.config.is_automatic() {
-            end = end.min(self.passed / packets + self.ahead(packets));
+            // Until a rate is offered there is one measurement: its buffer comes whole first.
+            let from = if self.path.is_offered() { self.passed / packets } else { self.low };
+            end = end.min(from + self.ahead(packets));
         }
         end = end.min(self.sink.limit(mem.data.len()) / u64::from(agreed.buffer));
         while self.granted < end {
@@ -373,7 +399,7 @@ impl Core {
             return 1;
         }
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
-        let time = rtt * 2 + self.path.variance() * 2 + Duration::from_millis(40);
+        let time = rtt * 3 / 2 + self.path.variance() * 2 + Duration::from_millis(40);
         let flying = u128::from(self.path.expected()) * time.as_nanos() / 1_000_000_000_000;
         let flying = u64::try_from(flying).unwrap_or(u64::MAX) / packets;
         // Until a measured rate is in force the sender goes by the first burst values.

@@ -191,6 +191,7 @@ impl Core {
         (self.overdue, self.front, self.arrived) = (None, None, None);
         (self.control_left, self.control_again, self.backoff) = (None, None, 0);
         self.messages.begin();
+        self.again_from = 1;
         self.begin_rate();
         let size = self.file.size;
         let missing = self.have.missing(size).unwrap_or(Ranges::whole(size));
@@ -212,7 +213,7 @@ impl Core {
         self.bringing = None;
         self.burst = burst;
         if self.link.config.is_automatic() && self.path.is_known() {
-            self.burst = crate::netblt::rate::burst_values(self.path.offered());
+            self.burst = self.path.say();
             // The first OK brings it.
             self.bringing = Some(2);
         }

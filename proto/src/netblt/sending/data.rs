@@ -217,7 +217,8 @@ impl Core {
         }
         let packets = u64::from(self.link.agreed.packets().max(1));
         let packet = u64::from(self.link.agreed.packet);
-        self.fresh / packets * buffer + self.fresh % packets * packet
+        let sent = self.fresh / packets * buffer + self.fresh % packets * packet;
+        sent.max(self.skipped)
     }
 
     /// Asks the store for what is wanted.
@@ -260,7 +261,9 @@ impl Core {
                 self.lent = Some((index, packet, len));
                 return;
             }
-            // Its bytes have to come from the store first.
+            // Its bytes have to come from the store first. Those before it may not have been granted,
+            // as a GO was lost: they are read again when they are.
+            self.skipped = at;
             self.ask_source(mem);
         }
         let soon = picked.is_some() && (due || self.burst_at <= cx.now + SOON);

@@ -1,0 +1,247 @@
+//! Several transfers over one path at once: who gets how much of it.
+//!
+//! ```text
+//! netblt   A -> \                                   / -> B
+//! tcp-reno A ->  >-- queue, bottleneck, delay ... -<  -> B      bytes of each, period by period
+//! netblt   A -> /                                   \ -> B
+//! ```
+//!
+//! Each flow has ends of its own and moves a file that does not end. Windows are not in the way:
+//! what each takes is what its congestion control, or NETBLT's rate, makes it take.
+
+use crate::element::{Element, End};
+use crate::net::headers::{Headers, UDP_BYTES};
+use crate::net::{DATAGRAM_MAX, PathModel, Queue, Shared};
+use crate::pair::{Pair, Side};
+use crate::pattern::{Pattern, PatternSink, PatternSource};
+use crate::quic::{Quic, QuicModel};
+use crate::scenario::Comparator;
+use crate::tcp::{Tcp, TcpModel};
+use crate::trace::Recorder;
+use wetstring_proto::netblt;
+use wetstring_proto::{Cx, Duration, Instant, NoTrace};
+
+/// What moves the bytes of a flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mover {
+    /// NETBLT over UDP with these settings at both ends.
+    Netblt(Box<netblt::Config>),
+    /// TCP or QUIC.
+    Transport(Comparator),
+}
+
+/// One of those that share.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// What moves its bytes.
+    pub mover: Mover,
+    /// When it begins.
+    pub from: Duration,
+}
+
+/// Several flows over one path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sharing {
+    /// The path.
+    pub path: PathModel,
+    /// Those that share it; at most 255.
+    pub flows: Vec<Flow>,
+}
+
+/// Bytes of a file that does not end.
+const ENDLESS: u64 = 1 << 50;
+/// Bytes that are offered to a connection at a time.
+const CHUNK: usize = 1 << 15;
+/// Calls at one moment beyond which the time does not go on.
+const CALLS_AT_ONE_TIME: u32 = 1000;
+
+/// Both ends of NETBLT, and their stores.
+struct Engines {
+    sender: netblt::Sender<Vec<u8>>,
+    receiver: netblt::Receiver<Vec<u8>>,
+    source: PatternSource,
+    sink: PatternSink,
+}
+
+impl Engines {
+    fn new(config: &netblt::Config) -> Self {
+        let passive = netblt::Config {
+            role: netblt::Role::Passive,
+            local_port: config.foreign_port,
+            ..config.clone()
+        };
+        let (out, into) = (vec![0; config.sender_memory()], vec![0; passive.receiver_memory()]);
+        Self {
+            sender: netblt::Sender::new(config.clone(), out).expect("memory as asked for"),
+            receiver: netblt::Receiver::new(passive, into).expect("memory as asked for"),
+            source: PatternSource::new(b"endless", ENDLESS),
+            sink: PatternSink::new(),
+        }
+    }
+}
+
+/// A flow under way.
+enum Runner<'a> {
+    Engines(Pair<'a>, Box<[Side<'a>; 2]>),
+    Bytes { element: &'a mut dyn Element, pattern: Pattern, sent: u64, came: u64 },
+}
+
+impl<'a> Runner<'a> {
+    fn new(element: &'a mut dyn Element, engines: Option<&'a mut Engines>) -> Self {
+        let Some(ends) = engines else {
+            return Self::Bytes { element, pattern: Pattern::new(), sent: 0, came: 0 };
+        };
+        let a = Side::new(End::A, "A", (&mut ends.sender, &mut ends.source));
+        let b = Side::new(End::B, "B", (&mut ends.receiver, &mut ends.sink));
+        Self::Engines(Pair::new(element).port_buffer(DATAGRAM_MAX), Box::new([a, b]))
+    }
+
+    /// Lets everything happen that happens now.
+    fn turn(&mut self, now: Instant, into: &mut [u8]) {
+        match self {
+            Self::Engines(pair, sides) => {
+                let ends = pair.settle(sides, now, &mut Recorder::off());
+                assert!(ends, "something keeps on happening at {now}");
+            }
+            Self::Bytes { element, pattern, sent, came } => {
+                let cx = &mut Cx { now, trace: &mut NoTrace };
+                loop {
+                    let taken = element.offer(cx, End::A, pattern.at(*sent, CHUNK));
+                    let len = element.emit(cx, End::B, into);
+                    assert!(pattern.is(*came, &into[..len]), "a byte came that was not sent");
+                    (*sent, *came) = (*sent + taken as u64, *came + len as u64);
+                    if taken + len == 0 {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Instant> {
+        match self {
+            Self::Engines(pair, sides) => pair.next(sides),
+            Self::Bytes { element, .. } => {
+                End::BOTH.into_iter().filter_map(|end| element.next(end)).min()
+            }
+        }
+    }
+
+    /// Bytes that the far end's store, or its program, was given.
+    fn came(&self) -> u64 {
+        match self {
+            Self::Engines(_, sides) => sides[End::B.index()].report.written,
+            Self::Bytes { came, .. } => *came,
+        }
+    }
+}
+
+impl Sharing {
+    /// Bytes that came to the far end of each flow in each of so many periods: `[period][flow]`.
+    ///
+    /// # Panics
+    ///
+    /// If other bytes come than were sent, or if something does not let the time go on.
+    pub fn run(&self, period: Duration, count: usize) -> Vec<Vec<u64>> {
+        let shared = Shared::flows(&self.path, self.flows.len().min(255) as u8);
+        let mut engines: Vec<Option<Engines>> = self.flows.iter().map(Flow::engines).collect();
+        let mut elements: Vec<Box<dyn Element>> = shared
+            .into_iter()
+            .zip(&self.flows)
+            .map(|(path, flow)| self.element(flow, path))
+            .collect();
+        let mut runners: Vec<Runner<'_>> = elements
+            .iter_mut()
+            .zip(&mut engines)
+            .map(|(element, engines)| Runner::new(element.as_mut(), engines.as_mut()))
+            .collect();
+        let mut into = vec![0; CHUNK];
+        let mut periods = Vec::new();
+        let mut before = vec![0; runners.len()];
+        let mut now = Instant::ZERO;
+        while periods.len() < count {
+            let begun = |flow: usize| now >= Instant::ZERO + self.flows[flow].from;
+            // What one of them takes out of the path may be another's.
+            for call in 0.. {
+                assert!(call < CALLS_AT_ONE_TIME, "the time does not go on at {now}");
+                let mut again = false;
+                for (_, runner) in runners.iter_mut().enumerate().filter(|(flow, _)| begun(*flow)) {
+                    runner.turn(now, &mut into);
+                }
+                for (_, runner) in runners.iter().enumerate().filter(|(flow, _)| begun(*flow)) {
+                    again |= runner.next().is_some_and(|at| at <= now);
+                }
+                if !again {
+                    break;
+                }
+            }
+            let end = Instant::ZERO + period * (periods.len() as u32 + 1);
+            let starts = self.flows.iter().map(|flow| Instant::ZERO + flow.from);
+            let starts = starts.filter(|at| *at > now);
+            let timers = runners.iter().enumerate().filter(|(index, _)| begun(*index));
+            let timers = timers.filter_map(|(_, runner)| runner.next());
+            let next = timers.chain(starts).min().unwrap_or(end).max(Instant(now.as_nanos() + 1));
+            if next >= end {
+                let came: Vec<u64> = runners.iter().map(Runner::came).collect();
+                periods.push(came.iter().zip(&before).map(|(now, then)| now - then).collect());
+                before = came;
+            }
+            now = next.min(end);
+        }
+        periods
+    }
+
+    /// What lies between the ends of a flow.
+    fn element(&self, flow: &Flow, path: Shared) -> Box<dyn Element> {
+        let Mover::Transport(comparator) = flow.mover else {
+            return Box::new(Headers::new(Box::new(path), UDP_BYTES));
+        };
+        let product = self.path.product_bytes();
+        let queue = match self.path.queue {
+            Queue::Bytes(bytes) => bytes,
+            Queue::Packets(count) => count * 1500,
+            Queue::Unlimited => product,
+        };
+        let window = ((product + queue) * 5 / 2).clamp(1 << 16, 1 << 30);
+        if let Some(congestion) = comparator.tcp() {
+            let window = window as usize;
+            let model = TcpModel {
+                window_bytes: [window; 2],
+                send_bytes: [window; 2],
+                congestion,
+                handshake: true,
+                queue: 1000,
+                ..TcpModel::default()
+            };
+            return Box::new(Tcp::new(&model, Box::new(path), &Default::default()));
+        }
+        let congestion = comparator.quic().unwrap_or_default();
+        let model = QuicModel { window_bytes: window, congestion, ..QuicModel::default() };
+        Box::new(Quic::new(&model, Box::new(path)))
+    }
+}
+
+impl Flow {
+    /// A flow that begins at the beginning: `netblt`, or a comparator's name. `None` if there is no
+    /// such.
+    pub fn of(name: &str) -> Option<Self> {
+        let mover = match name {
+            "netblt" => Mover::Netblt(Box::default()),
+            _ => Mover::Transport(Comparator::of(name)?),
+        };
+        Some(Self { mover, from: Duration::ZERO })
+    }
+
+    /// The same, later.
+    #[must_use]
+    pub fn from(self, from: Duration) -> Self {
+        Self { from, ..self }
+    }
+
+    fn engines(&self) -> Option<Engines> {
+        match &self.mover {
+            Mover::Netblt(config) => Some(Engines::new(config)),
+            Mover::Transport(_) => None,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What is concluded from what arrived under an offer, and what is offered next.
+
+use super::{
+    FASTEST, FEWEST_PACKETS, LONG_LOOK, MANY_PACKETS, ONE, Path, SHORTEST_LOOK, mpps, part, share,
+};
+
+/// A queue that is as short as this does not stand: timers are no finer.
+const SHORT_QUEUE: u64 = 3_000_000;
+/// Judgements for which a rate that lost more stays out of reach.
+const CAREFUL: u8 = 16;
+/// Judgements without a queue that fall in a row when it is that of others.
+const STUCK: u32 = 5;
+/// Every so many judgements at what bursts say, a little more is tried.
+const TRY_MORE: u32 = 8;
+
+/// What was seen under an offer, and the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judgement {
+    /// Burst values.
+    pub(crate) offer: (u16, u16),
+    /// What passed the bottleneck, in thousandths of packets per second.
+    pub(crate) passed: u64,
+    /// How long packets waited at least, in nanoseconds.
+    pub(crate) queue_ns: u64,
+    /// What was lost, in parts.
+    pub(crate) lost: u64,
+}
+
+/// What is done about loss that is more than usual.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Loss {
+    /// Nothing.
+    #[default]
+    Usual,
+    /// Less is sent, to see whether less is lost: what was sent before, and what of it was lost.
+    Less { before: u64, lost: u64 },
+    /// Less was lost of less. Now as much is sent as before: is as much lost again?
+    Again { less: u64 },
+    /// The bottleneck was full: no more is tried for so many judgements.
+    Careful(u8),
+}
+
+/// Queues that others make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Others {
+    /// Judgements in a row that found the queue as long as before, though less was sent.
+    stuck: u32,
+    last_queue: u64,
+    /// What passed when the queue began to stand.
+    before: u64,
+    /// They fill the queue: it is shared by loss.
+    compete: bool,
+}
+
+/// A judgement's numbers.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    queue: u64,
+    /// What passed the bottleneck.
+    passed: u64,
+    lost: u64,
+    packets: u64,
+    /// Until the next offer is judged, about.
+    horizon: u64,
+}
+
+impl Path {
+    /// The queue that does not yet stand.
+    fn queue_allowed(&self) -> u64 {
+        let base = self.base[0].min(self.base[1]);
+        let packet = 1_000_000_000_000 / self.offered.max(1);
+        (base / 16).max(SHORT_QUEUE).max(1_500_000 * self.values.interval_ms()).max(4 * packet)
+    }
+
+    /// Judges what has arrived under the last offer, if that is enough, and makes another.
+    pub(crate) fn judge(&mut self) -> Option<Judgement> {
+        let look = self.look?;
+        let time = look.last.saturating_sub(look.since);
+        let least = SHORTEST_LOOK.max(self.srtt / 2).max(8_000_000 * self.values.interval_ms());
+        // Where nearly nothing arrives it is judged all the same.
+        let many = look.arrived >= MANY_PACKETS || time >= LONG_LOOK;
+        let enough = look.arrived >= FEWEST_PACKETS && many || time > (8 * least).max(LONG_LOOK);
+        let rtt = look.rtt.filter(|_| time >= least && enough)?;
+        self.judged = true;
+        let base = self.base[0].min(self.base[1]);
+        // Those that were lost behind the bottleneck have passed it. Of what is sent again only what
+        // arrives is seen.
+        let again = look.arrived.saturating_sub(look.fresh);
+        let again = again * ONE / (ONE - self.loss).max(ONE / 4);
+        let lost = share(look.went.saturating_sub(look.fresh), look.went.max(1)).min(ONE);
+        let found = Found {
+            queue: rtt.saturating_sub(base),
+            passed: mpps(look.went + again, time.saturating_sub(look.idle)),
+            lost,
+            packets: look.went,
+            horizon: look.last.saturating_sub(self.decided).max(time) + self.srtt,
+        };
+        let next = self.decide(&found);
+        self.offer(next);
+        let offer = self.say();
+        let Found { queue: queue_ns, passed, lost, .. } = found;
+        Some(Judgement { offer, passed, queue_ns, lost })
+    }
+
+    /// What to offer next.
+    fn decide(&mut self, found: &Found) -> u64 {
+        let sent = self.offered;
+        let allowed = self.queue_allowed();
+        let step = share(allowed, found.horizon.max(1)).clamp(ONE / 100, ONE / 4);
+        // Where packets did not wait none was lost for want of room, unless it is very many.
+        let packet = 1_000_000_000_000 / sent.max(1);
+        let own = (self.values.burst() + 2) * packet;
+        let waited = found.queue > own || found.lost > self.loss + ONE / 4;
+        let more = found.lost > self.loss + self.doubt(found.packets);
+        let losing = self.loss_known && more && waited;
+        if found.queue <= allowed {
+            self.others.stuck = 0;
+            self.others.compete = false;
+        }
+        if self.others.compete {
+            return if losing {
+                part(sent, ONE * 7 / 10)
+            } else {
+                sent + part(sent, step.min(ONE / 50))
+            };
+        }
+        if found.queue > allowed {
+            return self.shorten(found, losing);
+        }
+        self.others.last_queue = found.queue;
+        if let Some(next) = self.consider_loss(losing, found) {
+            return next;
+        }
+        if found.passed < part(sent, ONE * 17 / 20) {
+            // The sender does not send as much as it may: nothing is learned from that.
+            self.rooms = 0;
+            return sent;
+        }
+        self.grow(found, step)
+    }
+
+    /// There is room: more is offered, the more the longer there has been, up to what bursts say
+    /// that the bottleneck carries.
+    fn grow(&mut self, found: &Found, step: u64) -> u64 {
+        let sent = self.offered;
+        let known = self.capacity.unwrap_or(found.passed).max(found.passed.min(sent));
+        self.capacity = Some(known);
+        let most = self.spread.rate().unwrap_or(FASTEST);
+        if sent >= most - most / 64 {
+            self.rooms += 1;
+            let more = if self.rooms.is_multiple_of(TRY_MORE) { most / 64 } else { 0 };
+            return most - most / 256 + more;
+        }
+        if most == FASTEST && sent > known + known / 32 && found.passed <= known {
+            // More is sent than arrives: it is full, and the queue has begun to grow.
+            self.rooms = 0;
+            return known - known / 64;
+        }
+        let step = (step.min(ONE / 16) << self.rooms.min(4)).min(ONE / 2);
+        self.rooms += 1;
+        let from = if self.rooms == 1 { known.max(sent) } else { sent };
+        (from + part(from, step)).min(most - most / 256)
+    }
+
+    /// A queue stands: it is drained within a round trip, unless it is that of others.
+    fn shorten(&mut self, found: &Found, losing: bool) -> u64 {
+        let Found { queue, horizon, .. } = *found;
+        // If the queue overflowed, what was lost has not passed.
+        let lost = if losing { found.lost - self.loss } else { 0 };
+        let passed = match self.spread.rate() {
+            Some(rate) => found.passed.min(rate),
+            None => part(found.passed, ONE - lost.min(ONE / 2)),
+        };
+        let others = &mut self.others;
+        if others.stuck == 0 {
+            others.before = passed;
+        }
+        // A queue that does not fall although we send less is not ours.
+        let as_long = queue * 10 >= others.last_queue * 7 || others.stuck == 0;
+        others.stuck = if as_long { others.stuck + 1 } else { 1 };
+        others.last_queue = queue;
+        self.rooms = 0;
+        self.handling = Loss::Usual;
+        if self.others.stuck >= STUCK {
+            self.others.compete = true;
+            return self.others.before;
+        }
+        let first = self.others.stuck == 1;
+        let carried = self.capacity.filter(|_| !first).unwrap_or(passed);
+        if first {
+            self.spread.forget();
+        }
+        self.capacity = Some(carried);
+        let drain = share(queue, horizon).min(ONE / 2);
+        carried - part(carried, drain * 3 / 4)
+    }
+
+    /// Whether loss is a sign that less must be sent, and what to send then.
+    fn consider_loss(&mut self, losing: bool, found: &Found) -> Option<u64> {
+        let sent = self.offered;
+        let lost = found.lost;
+        match core::mem::take(&mut self.handling) {
+            Loss::Less { before, .. } if !losing => {
+                self.handling = Loss::Again { less: sent };
+                return Some(before);
+            }
+            Loss::Less { before, lost: then } => {
+                // If there was no room, as much got through as gets through now.
+                let through = part(before, ONE - then.min(ONE));
+                let would = ONE - share(through, sent.max(1)).min(ONE);
+                if lost < would.midpoint(then) {
+                    self.handling = Loss::Less { before: sent, lost };
+                    return Some(part(sent, ONE - (lost - self.loss).min(ONE / 4)));
+                }
+                // Less arrives of less: it is not for want of room.
+                self.loss_varies = self.loss_varies.max(self.loss.abs_diff(lost) / 4);
+                self.loss = lost.min(then);
+                return Some(before);
+            }
+            Loss::Again { less } if losing => {
+                self.handling = Loss::Careful(CAREFUL);
+                self.capacity = Some(less);
+                self.spread.forget();
+                return Some(less);
+            }
+            Loss::Careful(left) if left > 0 && !losing => {
+                self.handling = Loss::Careful(left - 1);
+                self.rooms = 0;
+                return Some(sent);
+            }
+            _ if losing => {
+                self.rooms = 0;
+                self.handling = Loss::Less { before: sent, lost };
+                let less = (lost - self.loss).min(ONE / 4) + ONE / 64;
+                return Some(part(sent, ONE - less));
+            }
+            _ => {}
+        }
+        self.learn_loss(lost);
+        None
+    }
+
+    /// So much is lost by chance.
+    fn learn_loss(&mut self, lost: u64) {
+        if !self.loss_known {
+            (self.loss, self.loss_varies, self.loss_known) = (lost, lost / 2, true);
+            return;
+        }
+        self.loss_varies = (self.loss_varies * 7 + self.loss.abs_diff(lost)) / 8;
+        self.loss = (self.loss * 7 + lost) / 8;
+    }
+
+    /// How much more than usual may be lost of so many packets by chance, in runs too.
+    fn doubt(&self, packets: u64) -> u64 {
+        let usual = self.loss.max(ONE / 200);
+        // Three times the deviation of losses in runs of two, or four times what was seen.
+        let deviation = (part(usual, ONE - usual) * ONE * 2 / packets.max(1)).isqrt();
+        (3 * deviation).max(4 * self.loss_varies).max(ONE * 3 / 200)
+    }
+}

@@ -1,0 +1,76 @@
+//! What the spread of bursts says of the bottleneck.
+//!
+//! ```text
+//! sender      |||||                 |||||             a burst leaves at once
+//! bottleneck  | | | | |             | | | | |         its packets follow one another there
+//! receiver    | | | | |             | | | | |         and arrive as far apart: that is its rate
+//! ```
+//!
+//! So each burst measures the bottleneck, whatever rate is sent and though no queue stands. What
+//! disturbs it (others' packets between ours, a receiver that was away) mostly spreads a burst; so
+//! the quickest counts. A lost packet ends a train: whether it passed the bottleneck nobody knows.
+
+use super::mpps;
+
+/// Packets of a train, at most.
+const TRAIN: u64 = 12;
+/// A spread below this is the clock's, not the path's, in nanoseconds.
+const FINEST: u64 = 100_000;
+
+/// The trains that have come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spread {
+    /// When the train under way began, and the packets that followed since.
+    since: u64,
+    count: u64,
+    /// The last of it.
+    last: u64,
+    /// The quickest of this period and of the one before, and how many there were.
+    best: [u64; 2],
+    trains: u32,
+}
+
+impl Spread {
+    /// A packet came, and none is missing between the one before and it if `follows`. Bursts have so
+    /// many packets.
+    pub(super) fn came(&mut self, now: u64, follows: bool, burst: u64) {
+        let wanted = burst.saturating_sub(1).min(TRAIN);
+        let average = (self.last - self.since) / self.count.max(1);
+        let pause = self.count >= 2 && now - self.last > 4 * average.max(1);
+        if self.since == 0 || wanted < 3 || pause || !follows {
+            (self.since, self.last, self.count) = (now.max(1), now, 0);
+            return;
+        }
+        (self.last, self.count) = (now, self.count + 1);
+        // A short time is measured over more packets, if they come.
+        if self.count >= wanted && now - self.since >= FINEST {
+            self.best[0] = self.best[0].max(mpps(self.count, now - self.since));
+            self.trains = self.trains.saturating_add(1);
+            (self.since, self.count) = (now.max(1), 0);
+        }
+    }
+
+    /// A packet came that was sent again: what is around it is no train, as nobody knows when it
+    /// passed the bottleneck.
+    pub(super) fn interrupted(&mut self) {
+        (self.since, self.count) = (0, 0);
+    }
+
+    /// Another period begins: what came before the last one is forgotten.
+    pub(super) fn next_period(&mut self) {
+        if self.trains > 0 {
+            self.best = [0, self.best[0]];
+            self.trains = 0;
+        }
+    }
+
+    /// What was measured is of no use any more.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What the bottleneck carries at most, in thousandths of packets per second, once known.
+    pub(super) fn rate(&self) -> Option<u64> {
+        Some(self.best[0].max(self.best[1])).filter(|rate| *rate > 0)
+    }
+}
