@@ -119,7 +119,7 @@ impl std::error::Error for OpenError {
 
 impl OpenError {
     /// `what` failed with `error`.
-    fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
+    pub(crate) fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::Io { what: what.into(), error: error.into() }
     }
 }

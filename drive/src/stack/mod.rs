@@ -1,0 +1,407 @@
+//! A user-space IP stack for one end of a line: who may not make a network interface can still
+//! reach what is behind the line, and let it reach what is here.
+//!
+//! ```text
+//! programs <-> sockets of this machine <-> [Joint] <-> smoltcp <-> IP packets <-> the line
+//! ```
+//!
+//! [`Stack`] listens on this machine for each `-L` forward and for SOCKS 5, and inside for each
+//! `-R` forward; a connection that comes is joined to one on the other side. It answers pings, and
+//! sends some if asked. Nothing from the line reaches this machine but by an `-R` forward.
+//!
+//! The stack owns no thread and no clock: [`Stack::turn`] does what can be done at the time it is
+//! told, [`Stack::wants`] and [`Stack::due`] say what to wait for. Memory is bounded by
+//! [`StackConfig::connections`] times two buffers of [`StackConfig::window_bytes`].
+
+mod device;
+mod forward;
+mod joint;
+mod ping;
+mod socks;
+
+use crate::port::OpenError;
+use device::Queues;
+pub use forward::{BadForward, Forward};
+use joint::Joint;
+pub use ping::Answer;
+use ping::Pings;
+use rustix::event::{PollFd, PollFlags};
+use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
+use smoltcp::socket::{dns, tcp};
+use smoltcp::time::Instant;
+use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Sockets that listen inside for one forward: so many connections may begin at once.
+const BACKLOG: usize = 4;
+/// A partner that has not acknowledged anything for so long is gone.
+const TIMEOUT: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(300);
+/// Private ports (RFC 6335), from which connections are made.
+const PRIVATE: u16 = 49_152;
+/// The shortest MTU there is for IPv4.
+const LEAST_MTU: usize = 68;
+
+/// What a stack is and does.
+#[derive(Clone, Debug)]
+pub struct StackConfig {
+    /// Our address on the line.
+    pub local: Ipv4Addr,
+    /// The other end of the line, to which everything goes.
+    pub remote: Ipv4Addr,
+    /// Longest IP packet, in bytes; 68 at least.
+    pub mtu: usize,
+    /// Bytes of each direction of a connection that may be under way.
+    pub window_bytes: usize,
+    /// Connections at most; more are refused.
+    pub connections: usize,
+    /// Who looks names up for SOCKS, behind the line. Without, they are refused.
+    pub dns: Option<Ipv4Addr>,
+    /// Ports of this machine that lead over the line (`-L`).
+    pub to_line: Vec<Forward>,
+    /// Ports of our address on the line that lead to this machine (`-R`).
+    pub from_line: Vec<Forward>,
+    /// Where SOCKS 5 is spoken.
+    pub socks: Option<SocketAddr>,
+    /// A number that nobody guesses, for the numbers of connections.
+    pub seed: u64,
+}
+
+/// What a stack has done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct StackCounts {
+    /// Connections that were joined.
+    pub joined: u64,
+    /// Connections that were refused because there were too many, or because their other half could
+    /// not be made.
+    pub refused: u64,
+}
+
+/// A socket of this machine that listens.
+#[derive(Debug)]
+struct Door {
+    listener: TcpListener,
+    /// Where it leads; `None` is SOCKS.
+    to: Option<(Ipv4Addr, u16)>,
+}
+
+/// A port of the stack that leads to this machine.
+#[derive(Debug)]
+struct Hatch {
+    port: u16,
+    to: SocketAddr,
+    waiting: Vec<SocketHandle>,
+}
+
+/// One end of a line that speaks IP.
+pub struct Stack {
+    interface: Interface,
+    sockets: SocketSet<'static>,
+    queues: Queues,
+    doors: Vec<Door>,
+    hatches: Vec<Hatch>,
+    joints: Vec<Joint>,
+    pings: Option<Pings>,
+    names: Option<SocketHandle>,
+    window_bytes: usize,
+    connections: usize,
+    next_port: u16,
+    counts: StackCounts,
+}
+
+impl std::fmt::Debug for Stack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stack")
+            .field("doors", &self.doors)
+            .field("hatches", &self.hatches)
+            .field("joints", &self.joints.len())
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stack {
+    /// A stack that listens where it is told to; `notes` hears the addresses.
+    ///
+    /// # Errors
+    ///
+    /// A port that cannot be listened on, a name that has no IPv4 address.
+    pub fn open(config: &StackConfig, notes: &mut dyn FnMut(&str)) -> Result<Self, OpenError> {
+        let mut queues = Queues::new(config.mtu.max(LEAST_MTU));
+        let mut settings = Config::new(HardwareAddress::Ip);
+        settings.random_seed = config.seed;
+        let mut interface = Interface::new(settings, &mut queues, Instant::ZERO);
+        interface.update_ip_addrs(|list| {
+            // The list has room for two.
+            let _ = list.push(IpCidr::new(IpAddress::Ipv4(config.local), 32));
+        });
+        let _ = interface.routes_mut().add_default_ipv4_route(config.remote);
+        let mut sockets = SocketSet::new(Vec::new());
+        let names = config
+            .dns
+            .map(|server| sockets.add(dns::Socket::new(&[IpAddress::Ipv4(server)], Vec::new())));
+        let mut stack = Self {
+            interface,
+            sockets,
+            queues,
+            doors: Vec::new(),
+            hatches: Vec::new(),
+            joints: Vec::new(),
+            pings: None,
+            names,
+            window_bytes: config.window_bytes.max(config.mtu),
+            connections: config.connections,
+            next_port: PRIVATE + (config.seed % 16_000) as u16,
+            counts: StackCounts::default(),
+        };
+        for forward in &config.to_line {
+            let to = (behind(forward)?, forward.to);
+            let bind = forward.bind.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+            let at = SocketAddr::new(bind, forward.port);
+            stack.doors.push(Door { listener: listen(at, notes)?, to: Some(to) });
+        }
+        if let Some(at) = config.socks {
+            stack.doors.push(Door { listener: listen(at, notes)?, to: None });
+        }
+        for forward in &config.from_line {
+            let to = here(forward)?;
+            let mut hatch = Hatch { port: forward.port, to, waiting: Vec::new() };
+            stack.refill(&mut hatch);
+            stack.hatches.push(hatch);
+        }
+        Ok(stack)
+    }
+
+    /// A packet came over the line.
+    pub fn came(&mut self, packet: &[u8]) {
+        self.queues.came(packet);
+    }
+
+    /// The next packet for the line.
+    pub fn leaves(&mut self) -> Option<Vec<u8>> {
+        self.queues.take()
+    }
+
+    /// Sends a ping with each call of [`Stack::ping_once`] to this address.
+    pub fn ping(&mut self, to: Ipv4Addr) {
+        self.pings = Some(Pings::new(&mut self.sockets, to));
+    }
+
+    /// Sends the next ping.
+    pub fn ping_once(&mut self, now: Duration) {
+        if let Some(pings) = &mut self.pings {
+            pings.send(&mut self.sockets, now);
+        }
+    }
+
+    /// The next answer to a ping.
+    pub fn answer(&mut self, now: Duration) -> Option<Answer> {
+        self.pings.as_mut()?.answer(&mut self.sockets, now)
+    }
+
+    /// What it has done.
+    pub fn counts(&self) -> StackCounts {
+        self.counts
+    }
+
+    /// Connections that are joined, or are about to be.
+    pub fn open_connections(&self) -> usize {
+        self.joints.len()
+    }
+
+    /// Does what can be done now: `now` is the time since the stack was opened.
+    pub fn turn(&mut self, now: Duration) {
+        let at = instant(now);
+        // Each pass may free what the next one needs; a few are enough, the rest is the next turn's.
+        for _ in 0..4 {
+            let polled = self.interface.poll(at, &mut self.queues, &mut self.sockets);
+            self.accept();
+            self.take_in();
+            let moved = self.pump(now);
+            if !moved && matches!(polled, PollResult::None) {
+                break;
+            }
+        }
+        self.interface.poll(at, &mut self.queues, &mut self.sockets);
+    }
+
+    /// How long until [`Stack::turn`] has something to do by itself.
+    pub fn due(&mut self, now: Duration) -> Option<Duration> {
+        let delay = self.interface.poll_delay(instant(now), &self.sockets)?;
+        Some(Duration::from_micros(delay.total_micros()))
+    }
+
+    /// What to wait for on this machine's sockets.
+    pub fn wants<'a>(&'a self, into: &mut Vec<PollFd<'a>>) {
+        if self.joints.len() < self.connections {
+            for door in &self.doors {
+                into.push(PollFd::from_borrowed_fd(door.listener.as_fd(), PollFlags::IN));
+            }
+        }
+        for joint in &self.joints {
+            if let Some((fd, flags)) = joint.wants(&self.sockets) {
+                into.push(PollFd::from_borrowed_fd(fd, flags));
+            }
+        }
+    }
+
+    /// Takes connections of this machine's programs.
+    fn accept(&mut self) {
+        for index in 0..self.doors.len() {
+            while self.joints.len() < self.connections {
+                let door = &self.doors[index];
+                let Ok((local, _)) = door.listener.accept() else { break };
+                if local.set_nonblocking(true).is_err() {
+                    continue;
+                }
+                let to = door.to;
+                let handle = self.socket();
+                let joint = Joint::from_here(handle, local, to);
+                self.joints.push(joint);
+            }
+        }
+    }
+
+    /// Takes connections that came over the line.
+    fn take_in(&mut self) {
+        let mut hatches = std::mem::take(&mut self.hatches);
+        for hatch in &mut hatches {
+            let mut index = 0;
+            while index < hatch.waiting.len() {
+                let handle = hatch.waiting[index];
+                match self.sockets.get::<tcp::Socket<'_>>(handle).state() {
+                    tcp::State::Listen | tcp::State::SynReceived => index += 1,
+                    tcp::State::Closed => {
+                        hatch.waiting.swap_remove(index);
+                        self.sockets.remove(handle);
+                    }
+                    _ => {
+                        hatch.waiting.swap_remove(index);
+                        self.take_one(handle, hatch.to);
+                    }
+                }
+            }
+            self.refill(hatch);
+        }
+        self.hatches = hatches;
+    }
+
+    fn take_one(&mut self, handle: SocketHandle, to: SocketAddr) {
+        let full = self.joints.len() >= self.connections;
+        match connect(to).map(|local| Joint::from_line(handle, local)) {
+            Ok(joint) if !full => self.joints.push(joint),
+            _ => {
+                self.counts.refused += 1;
+                self.sockets.get_mut::<tcp::Socket<'_>>(handle).abort();
+                // Its RST leaves with the next poll; a joint that is over is removed after it.
+                self.joints.push(Joint::over(handle));
+            }
+        }
+    }
+
+    /// Moves what can be moved between the two halves of each connection. True if anything was.
+    fn pump(&mut self, now: Duration) -> bool {
+        let mut moved = false;
+        let mut index = 0;
+        while index < self.joints.len() {
+            let port = self.next_port;
+            let joint = &mut self.joints[index];
+            let turned = joint.turn(now, &mut self.sockets, &mut self.interface, self.names, port);
+            moved |= turned.moved;
+            if turned.took_port {
+                self.next_port = port.checked_add(1).unwrap_or(PRIVATE);
+            }
+            self.counts.joined += u64::from(turned.joined);
+            self.counts.refused += u64::from(turned.refused);
+            if turned.over {
+                let joint = self.joints.swap_remove(index);
+                self.sockets.remove(joint.handle());
+            } else {
+                index += 1;
+            }
+        }
+        moved
+    }
+
+    fn refill(&mut self, hatch: &mut Hatch) {
+        while hatch.waiting.len() < BACKLOG {
+            let handle = self.socket();
+            // The socket is new and the port is none but 0, which nobody can connect to.
+            let _ = self.sockets.get_mut::<tcp::Socket<'_>>(handle).listen(hatch.port);
+            hatch.waiting.push(handle);
+        }
+    }
+
+    fn socket(&mut self) -> SocketHandle {
+        let buffer = || tcp::SocketBuffer::new(vec![0; self.window_bytes]);
+        let mut socket = tcp::Socket::new(buffer(), buffer());
+        socket.set_timeout(Some(TIMEOUT));
+        socket.set_congestion_control(tcp::CongestionControl::Cubic);
+        // A person who types is not to wait for the answer to the last key; the other side of the
+        // joint has gathered already.
+        socket.set_nagle_enabled(false);
+        self.sockets.add(socket)
+    }
+}
+
+fn instant(now: Duration) -> Instant {
+    Instant::from_micros(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// The IPv4 address of a forward's target behind the line.
+fn behind(forward: &Forward) -> Result<Ipv4Addr, OpenError> {
+    match addresses(forward)?.find(SocketAddr::is_ipv4) {
+        Some(SocketAddr::V4(address)) => Ok(*address.ip()),
+        _ => Err(none(forward, "an IPv4 address")),
+    }
+}
+
+/// The address of a forward's target on this side.
+fn here(forward: &Forward) -> Result<SocketAddr, OpenError> {
+    addresses(forward)?.next().ok_or_else(|| none(forward, "an address"))
+}
+
+fn addresses(forward: &Forward) -> Result<impl Iterator<Item = SocketAddr> + use<>, OpenError> {
+    let found = (forward.host.as_str(), forward.to).to_socket_addrs();
+    found.map_err(|error| OpenError::io(format!("find {}", forward.host), error))
+}
+
+fn none(forward: &Forward, what: &str) -> OpenError {
+    let say = format!("expected {what}, the name has none");
+    OpenError::io(format!("find {}", forward.host), io::Error::other(say))
+}
+
+fn listen(at: SocketAddr, notes: &mut dyn FnMut(&str)) -> Result<TcpListener, OpenError> {
+    let failed = |error: io::Error| OpenError::io(format!("listen on {at}"), error);
+    let listener = TcpListener::bind(at).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    notes(&format!("listening on {}", listener.local_addr().map_err(failed)?));
+    Ok(listener)
+}
+
+/// Begins a connection on this machine, without waiting for it.
+fn connect(to: SocketAddr) -> io::Result<std::net::TcpStream> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&to.into()) {
+        Err(error)
+            if error.raw_os_error() != Some(rustix::io::Errno::INPROGRESS.raw_os_error()) =>
+        {
+            Err(error)
+        }
+        _ => Ok(socket.into()),
+    }
+}
+
+/// An address of smoltcp, back to ours. With IPv4 alone every address is one.
+#[allow(clippy::unnecessary_wraps)]
+fn v4(address: IpAddress) -> Option<Ipv4Addr> {
+    match address {
+        IpAddress::Ipv4(address) => Some(address),
+        #[allow(unreachable_patterns)]
+        _ => None,
+    }
+}
