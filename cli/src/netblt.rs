@@ -103,6 +103,10 @@ impl<'a> Session<'a> {
     }
 
     fn run(&self) -> Result<Ending, Ending> {
+        if self.way == Way::Receive {
+            // Whether there is a place for the files is found out before anybody is waited for.
+            (self.make)()?;
+        }
         let line = |say: String| Ending::early(Exit::Line, say);
         let (voice, common) = (self.ours.voice, self.ours.common);
         let who = if self.way == Way::Send { "sender" } else { "receiver" };
@@ -238,7 +242,7 @@ impl<'a> Session<'a> {
     fn tenant<'t>(&'t self, partner: &Partner, role: Role) -> Result<Box<dyn Tenant + 't>, Ending> {
         let keeper = (self.make)()?;
         let mut all = self.ours.all.clone();
-        fit(&mut all.netblt, partner, role, all_chosen(&self.ours.all));
+        fit(&mut all, partner, role);
         let engine = match self.way {
             Way::Send => Protocol::Netblt.sender(&all),
             Way::Receive => Protocol::Netblt.receiver(&all),
@@ -247,8 +251,8 @@ impl<'a> Session<'a> {
         let observer =
             Observer::new(self.ours.voice, self.way, None).listen(free && role == Role::Active);
         Ok(Box::new(Guest {
-            voice: self.ours.voice,
-            way: self.way,
+            session: self,
+            partner: partner.clone(),
             engine: engine.map_err(usage)?,
             keeper,
             observer,
@@ -298,14 +302,14 @@ fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), 
     Ok((Credentials::Keys(keys.identity()?), Some(keys)))
 }
 
-fn all_chosen(all: &Everything) -> bool {
-    all.is_chosen("netblt.datagram")
-}
-
 /// What is known of the path goes into the configuration.
-fn fit(config: &mut Config, partner: &Partner, role: Role, chosen: bool) {
+fn fit(all: &mut Everything, partner: &Partner, role: Role) {
+    let (datagram, checksum) = (all.is_chosen("netblt.datagram"), all.is_chosen("netblt.checksum"));
+    let config = &mut all.netblt;
     let most = u16::try_from(partner.packet_max / 4 * 4).unwrap_or(65_532);
-    config.max_datagram = if chosen { config.max_datagram.min(most) } else { most };
+    config.max_datagram = if datagram { config.max_datagram.min(most) } else { most };
+    // What is sealed is proved already, better than by a sum.
+    config.checksum &= checksum || partner.suite.is_none();
     config.role = role;
     // Nobody shall guess them.
     config.id = endpoint::chance();
@@ -356,10 +360,21 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
                 "the listener does not know the key {fingerprint}; there: wst key trust {key}"
             ));
         }
-        let tenant = session.tenant(partner, Role::Passive).map_err(|ending| ending.message)?;
-        session.note(&format!("connected from {at}"));
-        session.opened(partner);
+        let tenant = session.tenant(partner, Role::Passive).map_err(|ending| {
+            voice.say(Level::Error, &format!("{at} is turned away: {}", ending.message));
+            ending.message
+        })?;
+        if partner.suite.is_some() {
+            session.note(&format!("connected from {at}"));
+            session.opened(partner);
+        }
         Ok(tenant)
+    }
+
+    fn knocked(&mut self, from: SocketAddr, why: &str) {
+        let voice = self.session.ours.voice;
+        voice.say(Level::Note, &format!("{from} is not let in: {why}"));
+        voice.event("refused", json!({"line": from.to_string(), "why": why}));
     }
 
     fn goes_on(&mut self, under_way: usize) -> bool {
@@ -374,8 +389,8 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
 
 /// One partner's engine, store and watch.
 struct Guest<'a> {
-    voice: &'a Voice,
-    way: Way,
+    session: &'a Session<'a>,
+    partner: Partner,
     engine: Box<dyn Engine>,
     keeper: Keeper,
     observer: Observer<'a>,
@@ -383,6 +398,15 @@ struct Guest<'a> {
 }
 
 impl Tenant for Guest<'_> {
+    fn proved(&mut self) {
+        self.session.note(&format!("connected from {}", self.partner.address));
+        self.session.opened(&self.partner);
+    }
+
+    fn gave_up(&mut self) {
+        self.observer.finish();
+    }
+
     fn doors(&mut self) -> Doors<'_> {
         Doors { engine: &mut *self.engine, store: self.keeper.store(), watch: &mut self.observer }
     }
@@ -400,8 +424,12 @@ impl Tenant for Guest<'_> {
         if differs {
             self.keeper.discard_partial();
         }
-        let verdict =
-            Verdict { voice: self.voice, way: self.way, keeper: &self.keeper, unnamed: &[] };
+        let verdict = Verdict {
+            voice: self.session.ours.voice,
+            way: self.session.way,
+            keeper: &self.keeper,
+            unnamed: &[],
+        };
         verdict.tell_records(!differs);
         let ending = verdict.conclude(ended, &self.observer);
         self.endings.borrow_mut().push(ending);

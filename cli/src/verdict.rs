@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::{Value, json};
 use wetstring_drive::Ended;
 use wetstring_drive::disk::{FileOutcome, FileRecord};
-use wetstring_proto::Outcome;
+use wetstring_proto::{FailureKind, Outcome};
 
 use crate::exit::{self, Exit};
 use crate::transfer::{Ending, Keeper, Tally};
@@ -103,7 +103,9 @@ impl Verdict<'_> {
             Exit::Peer => observer.partner_said.clone(),
             _ => ended.error.as_ref().map(ToString::to_string),
         };
-        for more in [detail.as_deref().unwrap_or(""), exit::advice(failure)] {
+        let told = failure.kind == FailureKind::PeerError && detail.is_some();
+        let advice = if told { "" } else { exit::advice(failure) };
+        for more in [detail.as_deref().unwrap_or(""), advice] {
             if !more.is_empty() {
                 message = format!("{message}; {more}");
             }

@@ -1,113 +1,210 @@
 //! NETBLT between two network namespaces that `wst line` joins: UDP and IP protocol 30, with delay and
-//! loss. And `wst line` as a relay of UDP.
+//! loss, beside TCP of the kernel and `uftp`; short MTUs; and `wst line` as a relay of UDP.
 //!
 //! Namespaces and devices are the right of root. Elsewhere it is said that this was not tested.
 
 mod common;
 mod peers;
 
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use common::{Desk, Running, run, wst};
+use common::{Desk, Ran, Running, WST, run, tame, wst};
+use peers::joined::{Joined, V4, V6, forbidden};
 use rustix::process::Signal;
 
-/// Two namespaces and what joins them; gone afterwards.
-struct Joined {
-    line: Option<Running>,
-    names: [String; 2],
+/// Two namespaces joined by this path. `None` where that may not be done, which is said.
+fn joined(mark: &str, spec: &str, mtu: u32) -> Option<Joined> {
+    if let Some(why) = forbidden() {
+        peers::missing(&format!("network namespaces cannot be made here: {why}"));
+        return None;
+    }
+    Some(Joined::new(Path::new(WST), mark, spec, mtu).expect("two namespaces"))
 }
 
-fn ip(args: &str) {
-    let done = Command::new("ip").args(args.split(' ')).output();
-    let done = done.unwrap_or_else(|e| panic!("ip: {e} (Debian package iproute2)"));
-    assert!(done.status.success(), "ip {args}: {}", String::from_utf8_lossy(&done.stderr));
-}
-
-impl Joined {
-    /// `None` where this may not be done, which is said.
-    fn new(spec: &str) -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            peers::missing("network namespaces need root");
-            return None;
-        }
-        let id = std::process::id();
-        let names = ["a", "b"].map(|end| format!("wst{end}{id}"));
-        let mut joined = Self { line: None, names };
-        for name in &joined.names {
-            ip(&format!("netns add {name}"));
-        }
-        let [a, b] = joined.names.clone().map(|name| format!("tun:{name}"));
-        let line = Running::start(wst(["line", spec, "-a", &a, "-b", &b]));
-        line.says("line ");
-        joined.line = Some(line);
-        for (name, address) in joined.names.iter().zip(["10.99.8.1", "10.99.8.2"]) {
-            ip(&format!("link set {name} netns {name}"));
-            ip(&format!("-n {name} address add {address}/30 dev {name}"));
-            ip(&format!("-n {name} link set {name} up"));
-            ip(&format!("-n {name} link set lo up"));
-        }
-        Some(joined)
-    }
-
-    /// A program in one of them.
-    fn within(&self, end: usize, command: &Command) -> Command {
-        let mut inside = Command::new("ip");
-        inside.args(["netns", "exec", &self.names[end]]);
-        inside.arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            inside.env(name, value.unwrap_or_default());
-        }
-        inside.stdin(Stdio::null());
-        inside
-    }
-}
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        for name in &self.names {
-            let _ = Command::new("ip").args(["netns", "del", name]).output();
-        }
-        if let Some(line) = self.line.take() {
-            line.signal(Signal::INT);
-            line.end();
-        }
-    }
+/// The program at one end.
+fn wst_at(joined: &Joined, end: usize, args: &[&str]) -> Command {
+    let mut command = joined.within(end, WST);
+    tame(command.args(args));
+    command
 }
 
 fn secret(desk: &Desk) -> String {
-    use std::os::unix::fs::PermissionsExt;
     let path = desk.path("secret");
-    std::fs::write(&path, "what nobody else knows").expect("the secret");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+    fs::write(&path, "what nobody else knows").expect("the secret");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("its mode");
     path
+}
+
+/// Sends the desk's file from one end to the other, with these flags at both; what the sender said.
+fn transfer(joined: &Joined, desk: &Desk, (listen, dial): (&str, &str), how: &[&str]) -> Ran {
+    let (into, file) = (desk.path("in"), desk.path("data.bin"));
+    let mut args = vec!["receive", listen, "-o", &into];
+    args.extend(how);
+    let receiver = Running::start(wst_at(joined, 0, &args));
+    receiver.says("listening on ");
+    let mut args = vec!["send", &file, dial, "--json"];
+    args.extend(how);
+    let sent = run(wst_at(joined, 1, &args));
+    assert_eq!(sent.code(), 0, "{dial} {how:?}: {}", sent.stderr);
+    receiver.end().expect(0);
+    desk.arrived();
+    fs::remove_file(desk.path("in/data.bin")).expect("it arrived");
+    sent
+}
+
+/// A line to listen at and the one to dial, on UDP and on IP.
+fn lines(v6: bool) -> [(String, String); 2] {
+    let host = if v6 { format!("[{}]", V6[0]) } else { V4[0].to_owned() };
+    [
+        (format!("udp-listen://{host}:998"), format!("udp://{host}:998")),
+        (format!("ip-listen://{host}"), format!("ip://{host}")),
+    ]
 }
 
 #[test]
 fn files_pass_between_namespaces_on_udp_and_on_ip() {
-    let Some(joined) = Joined::new("path:rate=100M,delay=20ms,loss=1%,queue=1M") else { return };
-    for (listen, dial) in [
-        ("udp-listen://10.99.8.1:998", "udp://10.99.8.1:998"),
-        ("ip-listen://10.99.8.1", "ip://10.99.8.1"),
-    ] {
-        for plain in [false, true] {
-            let desk = Desk::new(2_000_000);
-            let secret = secret(&desk);
-            let how = if plain { vec!["--plain"] } else { vec!["--secret-file", &secret] };
-            let into = desk.path("in");
-            let mut args = vec!["receive", listen, "-o", &into];
-            args.extend(&how);
-            let receiver = Running::start(joined.within(0, &wst(&args)));
-            receiver.says("listening on ");
-            let file = desk.path("data.bin");
-            let mut args = vec!["send", &file, dial];
-            args.extend(&how);
-            let sent = run(joined.within(1, &wst(&args)));
-            assert_eq!(sent.code(), 0, "{dial} {how:?}: {}", sent.stderr);
-            receiver.end().expect(0);
-            desk.arrived();
+    let Some(joined) = joined("f", "path:rate=100M,delay=20ms,loss=1%,queue=1M", 1500) else {
+        return;
+    };
+    let desk = Desk::new(2_000_000);
+    let secret = secret(&desk);
+    for (listen, dial) in lines(false).into_iter().chain(lines(true)) {
+        for how in [&["--plain"][..], &["--secret-file", &secret]] {
+            transfer(&joined, &desk, (&listen, &dial), how);
         }
     }
+}
+
+/// Every host on the way keeps a datagram whole or drops it.
+fn nothing_was_cut(joined: &Joined) {
+    for end in 0..2 {
+        for group in ["Ip", "Ip6"] {
+            for name in ["FragCreates", "FragOKs", "ReasmReqds"] {
+                let count = joined.counter(end, group, name).expect("a counter");
+                assert_eq!(count, 0, "{group} {name} at end {end}");
+            }
+        }
+    }
+}
+
+fn longest_packet(sent: &Ran) -> u64 {
+    let opened = sent.events().into_iter().find(|event| event["event"] == "opened");
+    opened.expect("an event")["packet_max"].as_u64().expect("a length")
+}
+
+#[test]
+fn the_mtu_of_the_path_is_asked_for_and_nothing_is_ever_cut() {
+    for mtu in [1280, 1400] {
+        let Some(joined) = joined("m", "path:rate=100M,delay=2ms,queue=1M", mtu) else { return };
+        let desk = Desk::new(300_000);
+        let secret = secret(&desk);
+        for v6 in [false, true] {
+            for ((listen, dial), udp) in lines(v6).into_iter().zip([8, 0]) {
+                let began = Instant::now();
+                let how = ["--secret-file", secret.as_str()];
+                let sent = transfer(&joined, &desk, (&listen, &dial), &how);
+                let around = udp + if v6 { 40 } else { 20 };
+                // A datagram is a multiple of four, and 32 bytes of it are the session's.
+                let most = u64::from((mtu - around) / 4 * 4 - 32);
+                assert_eq!(longest_packet(&sent), most, "{dial} with an MTU of {mtu}");
+                // Known at once, not after a length that gets no answer.
+                assert!(began.elapsed() < Duration::from_secs(3), "{dial}");
+                transfer(&joined, &desk, (&listen, &dial), &["--plain"]);
+            }
+        }
+        nothing_was_cut(&joined);
+    }
+}
+
+#[test]
+fn a_shorter_mtu_further_on_is_found_by_the_handshake() {
+    let spec = "path:rate=100M,delay=2ms,queue=1M,mtu=1330";
+    let Some(joined) = joined("s", spec, 1500) else { return };
+    let desk = Desk::new(300_000);
+    let secret = secret(&desk);
+    for v6 in [false, true] {
+        for (listen, dial) in lines(v6) {
+            let sent =
+                transfer(&joined, &desk, (&listen, &dial), &["--secret-file", secret.as_str()]);
+            assert_eq!(longest_packet(&sent), 1232 - 32, "{dial}");
+        }
+    }
+    nothing_was_cut(&joined);
+}
+
+/// Bytes per second of one file by `socat`, on TCP of the kernel.
+fn by_tcp(joined: &Joined, desk: &Desk, len: usize) -> f64 {
+    let (from, into) = (desk.path("small.bin"), desk.path("in/small.bin"));
+    fs::write(&from, common::noise(5, len)).expect("a file");
+    let mut receive = joined.within(0, "socat");
+    receive.args(["-u", "TCP-LISTEN:9000,reuseaddr", &format!("CREATE:{into}")]);
+    let receiver = Running::start(tamed(receive));
+    std::thread::sleep(Duration::from_millis(500));
+    let mut send = joined.within(1, "socat");
+    send.args(["-u", &format!("OPEN:{from},rdonly"), &format!("TCP:{}:9000", V4[0])]);
+    let began = Instant::now();
+    run(tamed(send)).expect(0);
+    receiver.end().expect(0);
+    let seconds = began.elapsed().as_secs_f64();
+    assert!(fs::read(from).expect("it is here") == fs::read(&into).expect("it came"));
+    fs::remove_file(into).expect("it came");
+    len as f64 / seconds
+}
+
+fn tamed(mut command: Command) -> Command {
+    tame(&mut command);
+    command
+}
+
+/// The same by `uftp`, which is told the rate.
+fn by_uftp(joined: &Joined, desk: &Desk) -> f64 {
+    let mut receive = joined.within(0, "uftpd");
+    let into = desk.path("in");
+    receive.args(["-d", "-t", "-I", V4[0], "-p", "10441", "-D", &into]);
+    let receiver = Running::start(tamed(receive));
+    std::thread::sleep(Duration::from_millis(500));
+    let mut send = joined.within(1, "uftp");
+    send.args(["-M", V4[0], "-I", V4[1], "-p", "10441", "-R", "45000", "-b", "1400"]);
+    send.arg(desk.path("data.bin"));
+    let ran = run(tamed(send));
+    ran.expect(0);
+    receiver.signal(Signal::KILL);
+    receiver.end();
+    desk.arrived();
+    fs::remove_file(desk.path("in/data.bin")).expect("it came");
+    // "Total elapsed time: 1.234 seconds": without the seconds in which it looks for receivers.
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let time = said.lines().find_map(|line| {
+        line.split_once("elapsed time: ")?.1.split(' ').next()?.parse::<f64>().ok()
+    });
+    desk.bytes.len() as f64 / time.unwrap_or_else(|| panic!("expected a time: {said}"))
+}
+
+#[test]
+fn a_long_and_lossy_path_is_filled_where_tcp_of_the_kernel_is_not() {
+    let (socat, uftp) = (peers::peer("socat", "socat"), peers::peer("uftp", "uftp"));
+    let Some(joined) = joined("l", "path:rate=50M,delay=50ms,loss=1%,queue=625000", 1500) else {
+        return;
+    };
+    if socat.is_none() || uftp.is_none() {
+        return;
+    }
+    let desk = Desk::new(4_000_000);
+    let secret = secret(&desk);
+    let [(listen, dial), _] = lines(false);
+    let sent = transfer(&joined, &desk, (&listen, &dial), &["--secret-file", &secret]);
+    let end = sent.events().pop().expect("an event");
+    let own = desk.bytes.len() as f64 / end["elapsed_s"].as_f64().expect("a time");
+    let (tcp, uftp) = (by_tcp(&joined, &desk, 400_000), by_uftp(&joined, &desk));
+    let say = format!("MB/s: wst {:.2}, TCP {:.2}, uftp {:.2}", own / 1e6, tcp / 1e6, uftp / 1e6);
+    println!("{say}");
+    assert!(own > 2.0 * tcp && own > uftp, "{say}");
+    // Of 6.1 MB/s, with the round trips of the handshake, the beginning and the end.
+    assert!(own > 2.5e6, "{say}");
 }
 
 #[test]

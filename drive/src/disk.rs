@@ -11,6 +11,7 @@ mod part;
 mod pieces;
 mod place;
 mod receive;
+mod scribe;
 mod send;
 
 pub use names::{NameRule, PathRule};

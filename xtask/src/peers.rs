@@ -10,11 +10,16 @@
 //! * `wst` and another program: from the file's first packet to its last acknowledgement, as `wst`
 //!   counts it;
 //! * X, Y and ZMODEM on pipes: the same difference, for lrzsz and for us alike;
-//! * UDP: each program's own time of the file; `iperf3`, what its receiver got;
+//! * UDP: each program's own time of the file; `iperf3`, what its receiver got; TCP by `socat`, from
+//!   its start to its end;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row says so.
 
+#[path = "../../cli/tests/peers/joined.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod joined;
 mod netblt;
+mod netblt_path;
 mod plain;
 mod run;
 mod tables;
@@ -37,8 +42,7 @@ pub(crate) struct Bench {
     huge: u64,
 }
 
-const USAGE: &str =
-    "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, wire, memory)";
+const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

@@ -7,6 +7,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod ckermit;
+pub mod joined;
 pub mod lrzsz;
 pub mod material;
 pub mod uboot;

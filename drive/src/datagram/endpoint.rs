@@ -55,6 +55,35 @@ pub enum Sent {
     Refused,
 }
 
+/// What an error says that a socket gives instead of a datagram. Only one who dials hears of these: they
+/// are the words of hosts on the way, and anybody can forge them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// Nobody listens there.
+    Refused,
+    /// A router takes no datagrams of this length.
+    TooLong,
+    /// The way there is interrupted; timers see whether it comes back.
+    Away,
+}
+
+impl Word {
+    /// What an error says; `None` if it is one of this host, which does not go away.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        match error.kind() {
+            ErrorKind::ConnectionRefused => Some(Self::Refused),
+            // "Protocol not available": nobody listens on that IP protocol.
+            _ if error.raw_os_error() == Some(NO_PROTOCOL) => Some(Self::Refused),
+            _ if quinn_udp::is_msg_size_err(error) => Some(Self::TooLong),
+            ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::PermissionDenied => Some(Self::Away),
+            _ => None,
+        }
+    }
+}
+
 /// A socket for datagrams. Nothing blocks.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -112,7 +141,8 @@ impl Endpoint {
             Below::Ip => (Type::RAW, Protocol::from(IP_PROTOCOL)),
         };
         let socket = Socket::new(Domain::for_address(at), kind, Some(protocol))?;
-        if at.is_ipv6() {
+        // A raw socket hears its own IP only, and refuses the question.
+        if at.is_ipv6() && below == Below::Udp {
             socket.set_only_v6(true)?;
         }
         socket.bind(&at.into())?;
@@ -120,7 +150,9 @@ impl Endpoint {
         let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
         let _ = socket.set_send_buffer_size(SEND_BUFFER);
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        if state.may_fragment() {
+        // Raw sockets of IPv6 refuse what is asked of them for mapped addresses, which they have not.
+        let raw_v6 = below == Below::Ip && at.is_ipv6();
+        if state.may_fragment() && !(raw_v6 && stays_whole(&socket)) {
             let say = "this system cannot promise that datagrams stay whole";
             return Err(io::Error::new(ErrorKind::Unsupported, say));
         }
@@ -182,8 +214,8 @@ impl Endpoint {
             Ok(()) => Ok(Sent::Gone),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Sent::Full),
             Err(error) if error.raw_os_error() == Some(NO_BUFFERS) => Ok(Sent::Full),
-            Err(error) if quinn_udp::is_msg_size_err(&error) => Ok(Sent::TooLong),
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(Sent::Refused),
+            Err(error) if Word::of(&error) == Some(Word::TooLong) => Ok(Sent::TooLong),
+            Err(error) if Word::of(&error) == Some(Word::Refused) => Ok(Sent::Refused),
             // Some cards cannot cut; the next try is without.
             Err(_) if segment_size.is_some() && self.segments() == 1 => {
                 for one in bytes.chunks(segment) {
@@ -208,7 +240,11 @@ impl Inbox {
     }
 
     /// Reads what is there now, and hands over each datagram with its source; whether there may be
-    /// more. [`ErrorKind::ConnectionRefused`] is the other host's word that nobody listens.
+    /// more.
+    ///
+    /// # Errors
+    ///
+    /// Of some of them [`Word::of`] knows what they say.
     pub fn receive(
         &mut self,
         endpoint: &Endpoint,
@@ -245,11 +281,47 @@ impl Default for Inbox {
 }
 
 const NO_BUFFERS: i32 = rustix::io::Errno::NOBUFS.raw_os_error();
+const NO_PROTOCOL: i32 = rustix::io::Errno::NOPROTOOPT.raw_os_error();
 
 /// What follows the header of an IPv4 packet.
 fn after_header(packet: &[u8]) -> &[u8] {
     let len = packet.first().map_or(0, |first| usize::from(first & 0x0F) * 4);
     packet.get(len.max(IPV4_HEADER_MIN)..).unwrap_or_default()
+}
+
+/// Questions about IPv6 that the library does not have by name.
+#[cfg(target_os = "linux")]
+mod ipv6 {
+    use nix::{getsockopt_impl, libc, sockopt_impl};
+
+    sockopt_impl!(
+        /// What the system knows of the MTU of the path (`IPV6_MTU`).
+        Mtu,
+        GetOnly,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_MTU,
+        libc::c_int
+    );
+
+    sockopt_impl!(
+        /// Whether nothing is ever cut into pieces (`IPV6_DONTFRAG`).
+        DontFragment,
+        GetOnly,
+        libc::IPPROTO_IPV6,
+        libc::IPV6_DONTFRAG,
+        libc::c_int
+    );
+}
+
+/// Whether a socket of IPv6 cuts nothing into pieces.
+#[cfg(target_os = "linux")]
+fn stays_whole(socket: &Socket) -> bool {
+    nix::sys::socket::getsockopt(socket, ipv6::DontFragment) == Ok(1)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stays_whole(_: &Socket) -> bool {
+    false
 }
 
 /// The longest packet that the way to `to` takes, as far as this host knows.
@@ -258,13 +330,15 @@ fn route_mtu(to: SocketAddr) -> Option<usize> {
     use nix::sys::socket::{getsockopt, sockopt};
     let probe = UdpSocket::bind(any(to.is_ipv4())).ok()?;
     // Connecting sends nothing. The port counts for nothing, but there must be one.
-    probe.connect(SocketAddr::new(to.ip(), to.port().max(1))).ok()?;
-    if to.is_ipv6() {
-        // The same question has another name there that no library asks; the ladder is as good.
-        let loopback = to.ip().is_loopback();
-        return Some(if loopback { 65_536 } else { 1500 });
-    }
-    getsockopt(&probe, sockopt::IpMtu).ok().and_then(|mtu| usize::try_from(mtu).ok())
+    let mut at = to;
+    at.set_port(to.port().max(1));
+    probe.connect(at).ok()?;
+    let mtu = if to.is_ipv4() {
+        getsockopt(&probe, sockopt::IpMtu)
+    } else {
+        getsockopt(&probe, ipv6::Mtu)
+    };
+    mtu.ok().and_then(|mtu| usize::try_from(mtu).ok())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -43,7 +43,7 @@ impl Hash {
 }
 
 /// A digest that is kept while a file passes from its beginning on. It stops when a byte is
-/// skipped or repeated.
+/// skipped; what is repeated was counted when it passed first.
 pub(crate) struct Running {
     kind: DigestKind,
     hash: Option<Hash>,
@@ -56,14 +56,51 @@ impl Running {
         Self { kind: kind.unwrap_or(DigestKind::Crc32), hash, len: 0 }
     }
 
+    /// How many bytes it is over; `None` if it has stopped.
+    pub(super) fn reached(&self) -> Option<u64> {
+        self.hash.as_ref().map(|_| self.len)
+    }
+
+    /// These bytes passed at `offset`, where what comes early is made up for by [`catch_up`](Self::catch_up).
+    pub(super) fn pass_early(&mut self, offset: u64, bytes: &[u8]) {
+        if offset == self.len {
+            self.pass(offset, bytes);
+        }
+    }
+
+    /// Reads what is on the disk by now, up to `end` and at most `most` bytes at this time.
+    pub(super) fn catch_up(&mut self, file: impl AsFd, end: u64, most: u64) {
+        let Some(hash) = &mut self.hash else { return };
+        let end = end.min(self.len.saturating_add(most));
+        let mut buffer = Vec::new();
+        while self.len < end {
+            buffer.resize(usize::try_from(end - self.len).unwrap_or(READ).min(READ), 0);
+            match rustix::io::pread(&file, &mut buffer[..], self.len) {
+                Ok(got @ 1..) => {
+                    hash.update(&buffer[..got]);
+                    self.len += got as u64;
+                }
+                Err(Errno::INTR) => {}
+                // Who asks for the digest at the end reads again, and hears why that fails.
+                Ok(0) | Err(_) => {
+                    self.hash = None;
+                    return;
+                }
+            }
+        }
+    }
+
     /// These bytes passed at `offset`.
     pub(crate) fn pass(&mut self, offset: u64, bytes: &[u8]) {
         let Some(hash) = &mut self.hash else { return };
-        if offset == self.len {
-            hash.update(bytes);
-            self.len += bytes.len() as u64;
-        } else {
+        let Some(before) = self.len.checked_sub(offset) else {
             self.hash = None;
+            return;
+        };
+        let new = usize::try_from(before).ok().and_then(|before| bytes.get(before..));
+        if let Some(new) = new {
+            hash.update(new);
+            self.len += new.len() as u64;
         }
     }
 
@@ -79,10 +116,13 @@ impl Running {
     }
 }
 
+/// Bytes that are read at a time.
+const READ: usize = 256 * 1024;
+
 /// Reads the first `len` bytes of a file for their digest.
 pub(super) fn over(file: impl AsFd, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {
     let mut hash = Hash::new(kind).ok_or(io::ErrorKind::Unsupported)?;
-    let mut buffer = vec![0; 256 * 1024];
+    let mut buffer = vec![0; READ];
     let mut offset = 0;
     while offset < len {
         let want = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.len());

@@ -7,6 +7,7 @@ use super::digest::{self, Running};
 use super::error::Failed;
 use super::names::{NameRule, SafeName, confine};
 use super::pieces::Pieces;
+use super::scribe::{Notes, Scribe};
 use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Resume};
 use super::{part, place};
 use rustix::fs::{
@@ -25,8 +26,6 @@ use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
 const PREALLOCATE_ABOVE: u64 = 1 << 20;
 /// Writes shorter than this are gathered.
 const DIRECT_LEN: usize = 32 * 1024;
-/// The block map is kept each time so many bytes have come.
-const MAP_EVERY: u64 = 16 << 20;
 /// Bytes gathered before they are written.
 const GATHER_LEN: usize = 128 * 1024;
 
@@ -65,6 +64,8 @@ struct Incoming {
     failed: bool,
     running: Running,
     map: Map,
+    /// Writes what comes in any order, and has the map and the digest meanwhile.
+    scribe: Option<Scribe>,
 }
 
 /// What is here of a file beside its beginning.
@@ -183,6 +184,7 @@ impl Receiving {
             failed: false,
             running: Running::new(digest),
             map: Map { resumed: have, mapped, ..Map::default() },
+            scribe: None,
         });
         Ok(have)
     }
@@ -298,8 +300,8 @@ impl Receiving {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
-        if open.map.pieces.is_some() {
-            return open.write_anywhere(offset, bytes, &mut self.gathered);
+        if open.map.pieces.is_some() || open.scribe.is_some() {
+            return open.write_anywhere(offset, bytes);
         }
         if offset < open.reached {
             let text = format!("expected an offset from {} on, got {offset}", open.reached);
@@ -334,6 +336,7 @@ impl Receiving {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
+        open.settle()?;
         if open.map.pieces.is_none() {
             if open.reached > 0 && !self.gathered.is_empty() {
                 open.flush(&mut self.gathered)?;
@@ -348,6 +351,10 @@ impl Receiving {
                 return Ok(None);
             }
             open.map.pieces = Some(pieces);
+            if open.reached > 0 || open.map.mapped {
+                // What was here is read while the rest comes.
+                open.running = Running::new(self.options.digest);
+            }
         }
         Ok(open.map.pieces.as_ref().map(|pieces| pieces.next(from)))
     }
@@ -356,10 +363,17 @@ impl Receiving {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
+        open.settle()?;
         if let Some(value) = open.running.value(kind, len) {
             return Ok(value);
         }
         open.flush(&mut self.gathered)?;
+        if open.map.pieces.is_some() {
+            open.running.catch_up(&open.file, len, u64::MAX);
+            if let Some(value) = open.running.value(kind, len) {
+                return Ok(value);
+            }
+        }
         digest::over(&open.file, kind, len).map_err(|error| Failed::new(&open.part_path(), error))
     }
 
@@ -371,7 +385,7 @@ impl Receiving {
         record: Option<&mut FileRecord>,
     ) -> Result<(), Failed> {
         let (Some(mut open), Some(record)) = (self.current.take(), record) else { return Ok(()) };
-        let mut result = open.flush(&mut self.gathered);
+        let mut result = open.settle().and_then(|()| open.flush(&mut self.gathered));
         self.gathered.clear();
         record.verified = verified;
         if let Some(pieces) = open.map.pieces.as_ref().filter(|_| complete) {
@@ -424,6 +438,7 @@ impl Receiving {
     /// left to [`part::create`], which removes it when the new file is accepted.
     pub(super) fn withdraw(&mut self) {
         if let Some(mut open) = self.current.take() {
+            let _ = open.settle();
             open.release();
         }
         self.gathered.clear();
@@ -466,52 +481,59 @@ impl Receiving {
 }
 
 impl Incoming {
-    /// Stores bytes wherever they belong. Those that follow each other are gathered.
-    fn write_anywhere(
-        &mut self,
-        offset: u64,
-        bytes: &[u8],
-        gathered: &mut Vec<u8>,
-    ) -> Result<(), Failed> {
-        if offset != self.reached || gathered.len() + bytes.len() > GATHER_LEN {
-            self.flush(gathered)?;
+    /// Stores bytes wherever they belong.
+    fn write_anywhere(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
+        self.check_failed()?;
+        if self.scribe.is_none() {
+            let path = self.part_path();
+            let file = self.file.try_clone().map_err(|error| Failed::new(&path, error))?;
+            self.scribe = Some(Scribe::new(Notes {
+                file,
+                path,
+                pieces: self.map.pieces.take().unwrap_or_default(),
+                running: std::mem::replace(&mut self.running, Running::new(None)),
+                unmapped: self.map.unmapped,
+                failed: None,
+            }));
         }
-        self.reached = offset;
-        if gathered.is_empty() && bytes.len() >= DIRECT_LEN {
-            self.write_at(offset, bytes)?;
-        } else {
-            gathered.extend_from_slice(bytes);
+        self.reached = offset + bytes.len() as u64;
+        if self.scribe.as_mut().is_some_and(|scribe| !scribe.write(offset, bytes)) {
+            return self.settle();
         }
-        self.reached += bytes.len() as u64;
         Ok(())
     }
 
-    /// These bytes are on the disk. The map follows now and then, so that little is lost with us.
-    fn note(&mut self, from: u64, len: u64) {
-        let Some(pieces) = &mut self.map.pieces else { return };
-        pieces.add(from, from + len);
-        self.map.unmapped += len;
-        if self.map.unmapped >= MAP_EVERY {
-            self.map.unmapped = 0;
-            let _ = part::put_pieces(&self.file, pieces);
+    /// What came in any order is on the disk, and known here.
+    fn settle(&mut self) -> Result<(), Failed> {
+        let Some(scribe) = self.scribe.take() else { return Ok(()) };
+        let Notes { pieces, running, unmapped, failed, .. } = scribe.stop();
+        (self.map.pieces, self.map.unmapped, self.running) = (Some(pieces), unmapped, running);
+        let Some((at, failed)) = failed else { return Ok(()) };
+        self.failed = true;
+        self.gap = Some(self.gap.map_or(at, |gap| gap.min(at)));
+        Err(failed)
+    }
+
+    /// After a failure nothing is written any more: it would leave a hole.
+    fn check_failed(&self) -> Result<(), Failed> {
+        if self.failed {
+            let error = io::Error::other("an earlier write failed");
+            return Err(Failed::new(&self.part_path(), error));
         }
+        Ok(())
     }
 
     fn part_path(&self) -> PathBuf {
         self.path.join(place::os(&self.part))
     }
 
-    /// Writes all of it. After a failure nothing is written any more: it would leave a hole.
+    /// Writes all of it.
     fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Failed> {
-        if self.failed {
-            let error = io::Error::other("an earlier write failed");
-            return Err(Failed::new(&self.part_path(), error));
-        }
+        self.check_failed()?;
         while !bytes.is_empty() {
             let error: io::Error = match rustix::io::pwrite(&self.file, bytes, offset) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(len) => {
-                    self.note(offset, len as u64);
                     offset += len as u64;
                     bytes = &bytes[len..];
                     continue;

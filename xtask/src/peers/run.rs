@@ -36,6 +36,11 @@ impl Program {
         self.0.stdout.take().ok_or_else(|| "expected its output".to_owned())
     }
 
+    /// Ends it now.
+    pub(super) fn stop(&mut self) -> Result<(), String> {
+        self.0.kill().and_then(|()| self.0.wait()).map(drop).map_err(|e| e.to_string())
+    }
+
     /// Waits for a good end.
     pub(super) fn end(&mut self, what: &str) -> Result<(), String> {
         let until = Instant::now() + LIMIT;
@@ -64,21 +69,46 @@ pub(super) struct Figure {
     pub(super) speed: f64,
     /// Bytes of the wire, both directions; 0 where nobody counted.
     pub(super) wire: f64,
+    /// Seconds of the processor for each byte of the file, both ends; 0 where nobody counted.
+    pub(super) cpu: f64,
 }
 
 impl Figure {
-    fn speed(speed: f64) -> Self {
-        Self { speed, wire: 0.0 }
+    pub(super) fn speed(speed: f64) -> Self {
+        Self { speed, wire: 0.0, cpu: 0.0 }
     }
 }
 
-fn port() -> Result<u16, String> {
+/// What processors do for the programs that are started, and have ended, from now on.
+pub(super) struct Spent(f64);
+
+impl Spent {
+    pub(super) fn begin() -> Self {
+        Self(Self::until_now())
+    }
+
+    /// Seconds since then, in steps of 10 ms.
+    pub(super) fn seconds(&self) -> f64 {
+        Self::until_now() - self.0
+    }
+
+    /// User and system time of the children that have been waited for, and of theirs.
+    fn until_now() -> f64 {
+        let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        // The name stands in brackets and may hold anything; cutime is the 14th word behind it.
+        let words = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+        let ticks = words.skip(13).take(2).filter_map(|word| word.parse::<f64>().ok());
+        ticks.sum::<f64>() / 100.0
+    }
+}
+
+pub(super) fn port() -> Result<u16, String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
     Ok(listener.local_addr().map_err(|e| e.to_string())?.port())
 }
 
 /// Waits until somebody listens on a port, without connecting.
-fn listens(port: u16) -> Result<(), String> {
+pub(super) fn listens(port: u16) -> Result<(), String> {
     let wanted = format!(":{port:04X} ");
     for _ in 0..2000 {
         let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
@@ -193,7 +223,7 @@ impl Bench {
         receiver.end("wst receive")?;
         let speed = size(file) / took(&told, "end")?;
         self.same(file)?;
-        Ok(Figure { speed, wire: wire(&told)? })
+        Ok(Figure { wire: wire(&told)?, ..Figure::speed(speed) })
     }
 
     /// C-Kermit's commands that send a file of one byte and then the file itself, with the time.
@@ -239,7 +269,8 @@ impl Bench {
         sender.end("kermit")?;
         receiver.end("wst receive")?;
         self.same(file)?;
-        Ok(Figure { speed: size(file) / took(&told, "file-done")?, wire: wire(&told)? })
+        let speed = size(file) / took(&told, "file-done")?;
+        Ok(Figure { wire: wire(&told)?, ..Figure::speed(speed) })
     }
 
     /// Bytes of the wire when C-Kermit sends to itself.
@@ -257,7 +288,7 @@ impl Bench {
         drop(server);
         self.same(file)?;
         let wire = counting.join().map_err(|_| "the counter panicked")? as f64;
-        Ok(Figure { speed: 0.0, wire })
+        Ok(Figure { wire, ..Figure::speed(0.0) })
     }
 
     /// `wst` to C-Kermit.
@@ -283,7 +314,8 @@ impl Bench {
         receiver.end("kermit")?;
         sender.end("wst send")?;
         self.same(file)?;
-        Ok(Figure { speed: size(file) / took(&told, "file-done")?, wire: wire(&told)? })
+        let speed = size(file) / took(&told, "file-done")?;
+        Ok(Figure { wire: wire(&told)?, ..Figure::speed(speed) })
     }
 
     /// `wst` to a command in a PTY, or on pipes; the command stands in the line.

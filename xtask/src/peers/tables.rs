@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
-use super::{Bench, netblt, plain, xyz};
+use super::{Bench, netblt, netblt_path, plain, xyz};
 
 #[path = "../../../cli/tests/peers/material.rs"]
 #[allow(dead_code, unreachable_pub)]
-mod material;
+pub(super) mod material;
 
 /// One way to move a file, and its name in the table.
 pub(super) type Contender<'a> = (&'static str, Box<dyn Fn() -> Result<Figure, String> + 'a>);
@@ -55,7 +55,11 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
         xyz::all(bench, &random)?;
     }
     if wanted("netblt") {
-        netblt::all(bench, &random)?;
+        netblt::all(bench)?;
+    }
+    // Minutes long, and only for root: if asked.
+    if only == "netblt-path" {
+        netblt_path::all(bench)?;
     }
     if wanted("wire") {
         wire(bench, &random)?;
@@ -73,9 +77,7 @@ fn make(bench: &Bench, name: &str, bytes: Vec<u8>) -> Result<PathBuf, String> {
 }
 
 fn tcp(bench: &Bench, what: &str, file: &Path, bars: &[Bar]) -> Result<(), String> {
-    let plain = move |to: Option<PathBuf>| {
-        plain::sockets(file, to.as_deref()).map(|speed| Figure { speed, wire: 0.0 })
-    };
+    let plain = move |to: Option<PathBuf>| plain::sockets(file, to.as_deref()).map(Figure::speed);
     let copy = bench.path("copy");
     let rows: Vec<Contender<'_>> = vec![
         ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_itself(file, STREAMING))),
@@ -93,7 +95,7 @@ fn pty(bench: &Bench, file: &Path) -> Result<(), String> {
     let rows: Vec<Contender<'_>> = vec![
         ("C-Kermit to C-Kermit", Box::new(|| bench.ckermit_pty(file))),
         ("wst to wst", Box::new(move || bench.wst_sends_command(file, &own, &[]))),
-        ("plain copy", Box::new(|| plain::pty(bench.len).map(|speed| Figure { speed, wire: 0.0 }))),
+        ("plain copy", Box::new(|| plain::pty(bench.len).map(Figure::speed))),
         (
             "wst to G-Kermit",
             Box::new(|| {
@@ -119,11 +121,13 @@ pub(super) fn group(
     bars: &[Bar],
 ) -> Result<(), String> {
     let mut speeds = vec![Vec::new(); rows.len()];
+    let mut cpus = vec![Vec::new(); rows.len()];
     for round in 0..=bench.rounds {
         for (row, (name, run)) in rows.iter().enumerate() {
             let figure = run().map_err(|why| format!("{title}: {name}: {why}"))?;
             if round > 0 {
                 speeds[row].push(figure.speed / 1e6);
+                cpus[row].push(figure.cpu * 1e9);
             }
         }
     }
@@ -136,7 +140,9 @@ pub(super) fn group(
         let low = speeds[row].iter().copied().fold(f64::INFINITY, f64::min);
         let (median, high) = (medians[row], fastest[row]);
         let ratio = median / medians[0];
-        println!("  {name:<36} {median:>8.1} MB/s  ({low:.1} to {high:.1})  x{ratio:.2}");
+        let cpu = middle(std::mem::take(&mut cpus[row]));
+        let cpu = if cpu > 0.0 { format!("  {cpu:.2} s of CPU/GB") } else { String::new() };
+        println!("  {name:<36} {median:>8.1} MB/s  ({low:.1} to {high:.1})  x{ratio:.2}{cpu}");
     }
     for &(row, base, least) in bars {
         let ratio = medians[row] / medians[base];

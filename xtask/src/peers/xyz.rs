@@ -69,10 +69,7 @@ pub(super) fn all(bench: &Bench, file: &Path) -> Result<(), String> {
             Box::new(|| bench.wst_sends_command(file, "exec-pty:cd INTO; rz -q -y", flags)),
         ),
         ("wst to wst", Box::new(move || bench.wst_sends_command(file, &own, flags))),
-        (
-            "plain copy",
-            Box::new(|| super::plain::pty(bench.len).map(|speed| Figure { speed, wire: 0.0 })),
-        ),
+        ("plain copy", Box::new(|| super::plain::pty(bench.len).map(Figure::speed))),
     ];
     group(bench, "ZMODEM in a PTY, random", &rows, &[(1, 0, 0.0), (1, 2, 1.0)])
 }
@@ -101,7 +98,7 @@ impl Bench {
         let rest = self.pipes_once(&one, pair, from, to)?;
         let all = self.pipes_once(file, pair, from, to)?;
         self.same(file)?;
-        Ok(Figure { speed: size(file) / (all - rest), wire: 0.0 })
+        Ok(Figure::speed(size(file) / (all - rest)))
     }
 
     /// Seconds from the start of the two programs to their end.
@@ -141,6 +138,6 @@ impl Bench {
         receiver.end("cat")?;
         let seconds = began.elapsed().as_secs_f64();
         self.same(file)?;
-        Ok(Figure { speed: size(file) / seconds, wire: 0.0 })
+        Ok(Figure::speed(size(file) / seconds))
     }
 }

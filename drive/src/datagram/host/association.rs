@@ -21,8 +21,9 @@ const REQUEST_TURN: usize = 256;
 const SEND_TURN: usize = 512 * 1024;
 /// How often the other host may say that nobody listens before we believe it.
 const REFUSALS: u32 = 3;
-/// How many datagrams in a row may be too long.
+/// How many datagrams may be too long in so much time.
 const TOO_LONG: u32 = 8;
+const TOO_LONG_FOR: Duration = Duration::from_secs(2);
 /// How long a partner without security may leave its address unproved.
 const UNPROVED: Duration = Duration::from_secs(10);
 /// The shortest time between two repetitions of the last handshake message.
@@ -67,7 +68,8 @@ pub(super) struct Association<'a> {
     next_progress: Instant,
     abort_by: Option<Instant>,
     refusals: u32,
-    too_long: u32,
+    /// How many were too long, and since when that is counted.
+    too_long: (u32, Instant),
     broken: Option<Outcome>,
     error: Option<io::Error>,
     interrupted: Option<i32>,
@@ -105,7 +107,7 @@ impl<'a> Association<'a> {
             next_progress: now + options.progress_every,
             abort_by: None,
             refusals: 0,
-            too_long: 0,
+            too_long: (0, now),
             broken: None,
             error: None,
             interrupted: None,
@@ -156,6 +158,7 @@ impl<'a> Association<'a> {
             // without security nothing is.
             if plain::kind(packet).is_some() && !plain::is_open(packet) {
                 *unproved = None;
+                self.tenant.proved();
             }
         }
         self.packet(turn, packet);
@@ -197,6 +200,20 @@ impl<'a> Association<'a> {
         if self.refusals >= REFUSALS {
             let error = io::Error::from(io::ErrorKind::ConnectionRefused);
             self.broke(failed(Blame::Line, FailureKind::Closed), error);
+        }
+    }
+
+    /// The interface, or a router, takes no datagrams of this length. The first words may be of one
+    /// that was sent before the length was agreed on.
+    pub(super) fn too_long(&mut self, now: Instant) {
+        if now.since(self.too_long.1) > TOO_LONG_FOR {
+            self.too_long = (0, now);
+        }
+        self.too_long.0 += 1;
+        if self.too_long.0 >= TOO_LONG {
+            let len = self.partner.packet_max;
+            let say = format!("the path takes no packets of {len} bytes any more");
+            self.broke(failed(Blame::Line, FailureKind::Closed), io::Error::other(say));
         }
     }
 
@@ -277,19 +294,13 @@ impl<'a> Association<'a> {
             return true;
         }
         match self.outbox.flush(turn.endpoint, self.partner.address) {
-            Ok(Sent::Gone) => self.too_long = 0,
+            Ok(Sent::Gone) => {}
             Ok(Sent::Full) => {
                 self.blocked = true;
                 return false;
             }
             Ok(Sent::Refused) => self.refused(),
-            Ok(Sent::TooLong) => {
-                self.too_long += 1;
-                if self.too_long >= TOO_LONG {
-                    let say = "datagrams of this length do not fit the interface any more";
-                    self.broke(failed(Blame::Line, FailureKind::Closed), io::Error::other(say));
-                }
-            }
+            Ok(Sent::TooLong) => self.too_long(turn.now),
             // A network that is away for a moment loses datagrams; timers do the rest.
             Err(error) => self.error = Some(error),
         }
@@ -401,6 +412,9 @@ impl<'a> Association<'a> {
             && let Some(word) = session.close("")
         {
             let _ = turn.endpoint.send(self.partner.address, &word, word.len());
+        }
+        if self.unproved().is_some() {
+            return self.tenant.gave_up();
         }
         let stats = *self.tenant.doors().engine.stats();
         self.tenant.over(&Ended {

@@ -1,6 +1,6 @@
 //! Dialling: the handshake, and then one engine.
 
-use super::super::endpoint::{Endpoint, Inbox, LONGEST, Sent};
+use super::super::endpoint::{Endpoint, Inbox, LONGEST, Sent, Word};
 use super::super::keys::PublicKey;
 use super::super::secure::{Answer, Credentials, Frame, Initiator};
 use super::association::{Association, Wire};
@@ -9,7 +9,7 @@ use super::{HostOptions, Partner, Tenant};
 use crate::signals::Signals;
 use rustix::event::{PollFd, PollFlags};
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wetstring_proto::time::Instant;
@@ -58,11 +58,7 @@ impl std::error::Error for DialError {}
 
 impl From<io::Error> for DialError {
     fn from(error: io::Error) -> Self {
-        if error.kind() == ErrorKind::ConnectionRefused {
-            Self::NobodyListens
-        } else {
-            Self::Io(error)
-        }
+        if Word::of(&error) == Some(Word::Refused) { Self::NobodyListens } else { Self::Io(error) }
     }
 }
 
@@ -159,18 +155,22 @@ impl Dialling<'_> {
     fn ask(&mut self, now: Instant) -> Result<(), DialError> {
         while let Some(init) = self.asking.ask(now).map_err(DialError::Refused)? {
             match self.endpoint.send(self.to, &init, init.len()) {
-                Ok(Sent::TooLong) => {
-                    if !self.asking.shorter(now) {
-                        let say = "the interface takes no datagram of 512 bytes";
-                        return Err(DialError::Io(io::Error::other(say)));
-                    }
-                }
+                Ok(Sent::TooLong) => self.too_long(now)?,
                 Ok(Sent::Refused) => self.nobody(now),
                 Ok(Sent::Gone | Sent::Full) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(())
+    }
+
+    /// The interface, or a router, takes no datagrams as long as those that are tried.
+    fn too_long(&mut self, now: Instant) -> Result<(), DialError> {
+        if self.asking.shorter(now) {
+            return Ok(());
+        }
+        let say = "the path takes no datagram of 548 bytes";
+        Err(DialError::Io(io::Error::other(say)))
     }
 
     fn nobody(&mut self, now: Instant) {
@@ -195,10 +195,11 @@ impl Dialling<'_> {
                 Answer::Ready(ready) => agreed = Some(ready),
             }
         });
-        match more {
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => self.nobody(now),
-            Err(error) => return Err(error.into()),
+        match more.as_ref().map_err(Word::of) {
+            Ok(_) | Err(Some(Word::Away)) => {}
+            Err(Some(Word::Refused)) => self.nobody(now),
+            Err(Some(Word::TooLong)) => self.too_long(now)?,
+            Err(None) => return more.map(|_| None).map_err(Into::into),
         }
         let Some(ready) = agreed else { return Ok(None) };
         if let Some(key) = &ready.key {

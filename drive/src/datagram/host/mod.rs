@@ -60,6 +60,11 @@ pub trait Tenant {
     fn wake(&self) -> Option<BorrowedFd<'_>> {
         None
     }
+    /// The address of a partner without security is proved: it has answered us. Sealed ones are proved
+    /// before they are here.
+    fn proved(&mut self) {}
+    /// It never was, and gave its place up. Nothing more will be asked of this tenant.
+    fn gave_up(&mut self) {}
     /// The session is over. Nothing more will be asked of this tenant.
     fn over(&mut self, ended: &Ended);
 }
@@ -68,6 +73,11 @@ pub trait Tenant {
 pub trait Reception<'a> {
     /// A partner is there: what it gets, or why not. The reason is told to it.
     fn admit(&mut self, partner: &Partner) -> Result<Box<dyn Tenant + 'a>, String>;
+    /// Somebody was refused before it had proved anything: why, for a person. Told once a second at
+    /// most, as the address may be forged.
+    fn knocked(&mut self, from: SocketAddr, why: &str) {
+        let _ = (from, why);
+    }
     /// A session is over, and so many go on: whether to listen on.
     fn goes_on(&mut self, left: usize) -> bool;
 }

@@ -1,14 +1,15 @@
 //! The loop.
 
-use super::super::endpoint::{Endpoint, Inbox};
+use super::super::endpoint::{Endpoint, Inbox, Word};
+use super::super::limits::Bucket;
 use super::super::plain;
-use super::super::secure::{Credentials, Frame, Gate, Heard, Proved};
+use super::super::secure::{Credentials, Frame, Gate, Heard, Proved, Why};
 use super::association::{Association, Turn, Wire};
 use super::{HostOptions, Knocks, Partner, Reception};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::rc::Rc;
@@ -23,6 +24,12 @@ const PACKET: usize = 65_536;
 const SHORTEST_WAIT: Duration = Duration::from_micros(50);
 /// The system may be late by as much, in nanoseconds: the exactness of pacing.
 const SLACK_NS: u64 = 1000;
+
+/// Plain OPENs per second that get an engine and a file, before anything is proved.
+const PLAIN_PER_S: u64 = 32;
+
+/// How often a person is told of somebody who was refused.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 const TOO_MANY: &str = "the listener has as many sessions as it allows";
 
@@ -61,6 +68,10 @@ pub(super) struct Turning<'a, 'o> {
     now: Instant,
     signals_seen: usize,
     slack: Option<NonZeroU64>,
+    /// When a person was told of somebody who was refused.
+    told: Option<Instant>,
+    /// Engines for those who have proved nothing.
+    plain: Bucket,
 }
 
 impl<'a, 'o> Turning<'a, 'o> {
@@ -79,6 +90,8 @@ impl<'a, 'o> Turning<'a, 'o> {
             now,
             signals_seen: 0,
             slack,
+            told: None,
+            plain: Bucket::new(PLAIN_PER_S, PLAIN_PER_S, now),
         }
     }
 
@@ -147,14 +160,19 @@ impl<'a, 'o> Turning<'a, 'o> {
             });
             self.inbox = Some(inbox);
             self.send_answers();
-            match result {
+            // Only one who dials is told such words, and has one partner.
+            match result.as_ref().map_err(Word::of) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                    // Only one who dials is told, and has one partner.
+                Err(Some(Word::Refused)) => {
                     self.partners.iter_mut().for_each(Association::refused);
                 }
-                Err(error) => return Err(error),
+                Err(Some(Word::TooLong)) => {
+                    let now = self.now;
+                    self.partners.iter_mut().for_each(|partner| partner.too_long(now));
+                }
+                Err(Some(Word::Away)) => break,
+                Err(None) => return result.map(|_| moved),
             }
         }
         Ok(moved)
@@ -191,6 +209,7 @@ impl<'a, 'o> Turning<'a, 'o> {
         let Some(gate) = &mut door.gate else {
             if let Some(answer) = super::super::secure::refuse_as_plain(frame) {
                 self.answers.push_back((from, answer));
+                self.tell(from, Why::Plain.at_listener(), reception);
             }
             return;
         };
@@ -202,7 +221,27 @@ impl<'a, 'o> Turning<'a, 'o> {
                 debug_assert!(answer.len() <= bytes.len());
                 self.answers.push_back((from, answer));
             }
+            Heard::Refused(answer, why) => {
+                debug_assert!(answer.len() <= bytes.len());
+                self.answers.push_back((from, answer));
+                self.tell(from, why.at_listener(), reception);
+            }
             Heard::Proved(proved) => self.admit(from, *proved, reception),
+        }
+    }
+
+    /// Tells a person who was refused, now and then.
+    fn tell(
+        &mut self,
+        from: SocketAddr,
+        why: &str,
+        reception: &mut Option<&mut dyn Reception<'a>>,
+    ) {
+        if self.told.is_none_or(|at| self.now.since(at) >= TELL_EVERY)
+            && let Some(reception) = reception
+        {
+            self.told = Some(self.now);
+            reception.knocked(from, why);
         }
     }
 
@@ -282,6 +321,7 @@ impl<'a, 'o> Turning<'a, 'o> {
                 self.knocks.refused_plain += 1;
                 self.knocks.bytes_of_unproved += packet.len() as u64;
                 self.answers.push_back((from, plain::refused(packet, plain::ENCRYPTED)));
+                self.tell(from, "expected an encrypted session, it came with --plain", reception);
             }
             _ => self.knocks.strays += 1,
         }
@@ -293,6 +333,12 @@ impl<'a, 'o> Turning<'a, 'o> {
         packet: &[u8],
         reception: &mut Option<&mut dyn Reception<'a>>,
     ) {
+        // What is above waits for its next OPEN: an engine, and a place on the disk, cost more than one
+        // datagram of anybody's.
+        if !self.plain.take(1, self.now) {
+            self.knocks.strays += 1;
+            return;
+        }
         if !self.has_room(from) {
             // Those who have proved nothing make room for the next.
             let oldest = self.partners.iter().position(|partner| partner.unproved().is_some());
@@ -351,8 +397,9 @@ impl<'a, 'o> Turning<'a, 'o> {
             let outcome = self.partners[at].outcome(self.now, self.options.limits.idle);
             if let Some(outcome) = outcome {
                 let gone = self.partners.swap_remove(at);
+                // One who has proved nothing was no session.
+                count += usize::from(gone.unproved().is_none());
                 self.settle(gone, outcome);
-                count += 1;
             } else {
                 at += 1;
             }

@@ -15,9 +15,9 @@ use std::net::{IpAddr, SocketAddr};
 use wetstring_proto::time::{Duration, Instant};
 
 /// The shortest `Init`: any reply is shorter.
-pub(crate) const SHORTEST: usize = 512;
+pub const SHORTEST: usize = 512;
 /// Handshakes under way at most.
-pub(crate) const HALVES: usize = 64;
+pub const HALVES: usize = 64;
 /// From so many on, an `Init` needs a cookie.
 const COOKIES_FROM: usize = 8;
 /// Handshakes under way of one address that has proved to be there.
@@ -32,22 +32,26 @@ const AT_ONCE: u64 = 200;
 
 /// What became of a datagram.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub enum Heard {
     /// It is none of ours, or it leads to nothing.
     Nothing,
     /// This goes back.
     Answer(Vec<u8>),
+    /// This goes back, and a person may want to know why.
+    Refused(Vec<u8>, Why),
     /// Somebody is there.
     Proved(Box<Proved>),
 }
 
 /// Somebody is there, at that address and with that key or secret.
 #[derive(Debug)]
-pub(crate) struct Proved {
-    pub(crate) session: Session,
-    pub(crate) key: Option<PublicKey>,
+pub struct Proved {
+    /// What came of the handshake.
+    pub session: Session,
+    /// The key that it has; `None` with a secret.
+    pub key: Option<PublicKey>,
     /// The packet by which that was proved, if it was by one.
-    pub(crate) packet: Vec<u8>,
+    pub packet: Vec<u8>,
 }
 
 enum State {
@@ -70,7 +74,7 @@ struct Half {
 }
 
 /// The listener's side of all handshakes.
-pub(crate) struct Gate {
+pub struct Gate {
     credentials: Credentials,
     halves: Vec<Half>,
     /// What cookies are made with: now, and before.
@@ -83,7 +87,7 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// A gate that nobody stands at.
-    pub(crate) fn new(credentials: Credentials, now: Instant) -> Result<Self, String> {
+    pub fn new(credentials: Credentials, now: Instant) -> Result<Self, String> {
         Ok(Self {
             credentials,
             halves: Vec::new(),
@@ -95,12 +99,12 @@ impl Gate {
     }
 
     /// How many handshakes are under way.
-    pub(crate) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.halves.len()
     }
 
     /// A datagram of `len` bytes came; `open` is a place for a packet.
-    pub(crate) fn hear(
+    pub fn hear(
         &mut self,
         now: Instant,
         from: SocketAddr,
@@ -111,7 +115,7 @@ impl Gate {
         self.halves.retain(|half| now.since(half.born) < PATIENCE);
         match frame {
             Frame::Init { .. } if len >= SHORTEST => {
-                self.init(now, from, frame, len).map_or(Heard::Nothing, Heard::Answer)
+                self.init(now, from, frame, len).unwrap_or(Heard::Nothing)
             }
             Frame::Finish { receiver, message } => {
                 self.finish(from, receiver, message).unwrap_or(Heard::Nothing)
@@ -144,28 +148,31 @@ impl Gate {
         from: SocketAddr,
         frame: Frame<'_>,
         len: usize,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<Heard> {
         let Frame::Init { sender, suite, pattern, cookie, message } = frame else { return None };
         if let Some(half) =
             self.halves.iter().find(|half| half.from == from && half.remote == sender)
         {
             // Our answer was lost, or theirs came twice. One for one.
-            return (half.reply.len() <= len).then(|| half.reply.clone());
+            return (half.reply.len() <= len).then(|| Heard::Answer(half.reply.clone()));
         }
-        let refuse = |why| Some(Frame::Refuse { receiver: sender, why }.bytes(0));
+        let refuse = |why| {
+            let word = Frame::Refuse { receiver: sender, why }.bytes(0);
+            Some(Heard::Refused(word, why))
+        };
         if Pattern::of(&self.credentials).is_none_or(|ours| ours.code() != pattern) {
             return self.bucket.take(1, now).then(|| refuse(Why::Pattern)).flatten();
         }
         let suite = Suite::of(suite)?;
         if self.halves.len() >= COOKIES_FROM && !self.is_cookie(now, from, sender, &cookie) {
             let cookie = self.cookie(from, sender, 0);
-            return Some(Frame::Cookie { receiver: sender, cookie }.bytes(0));
+            return Some(Heard::Answer(Frame::Cookie { receiver: sender, cookie }.bytes(0)));
         }
         if !self.bucket.take(1, now) {
             return None;
         }
         match self.begin(now, from, (sender, suite), message, len) {
-            Ok(reply) => Some(reply),
+            Ok(reply) => Some(Heard::Answer(reply)),
             Err(snow::Error::Decrypt) => refuse(Why::Secret),
             Err(_) => None,
         }

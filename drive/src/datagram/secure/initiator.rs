@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 8;
 
 /// What a datagram led to.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// Nothing, or something to send at once.
     More,
     /// The listener says why it does not answer. Anybody could have said that.
@@ -28,11 +28,13 @@ pub(crate) enum Answer {
 
 /// A session from the view of the one who dials.
 #[derive(Debug)]
-pub(crate) struct Agreed {
-    pub(crate) session: Session,
+pub struct Agreed {
+    /// What came of the handshake.
+    pub session: Session,
     /// The listener's key, with key pairs. It is for the caller to judge.
-    pub(crate) key: Option<PublicKey>,
-    pub(crate) finish: Option<Vec<u8>>,
+    pub key: Option<PublicKey>,
+    /// What the listener waits for, if it waits for anything.
+    pub finish: Option<Vec<u8>>,
 }
 
 /// One handshake under way.
@@ -45,7 +47,7 @@ struct Attempt {
 }
 
 /// Asks a listener for a session.
-pub(crate) struct Initiator<'a> {
+pub struct Initiator<'a> {
     credentials: &'a Credentials,
     suite: Suite,
     sizes: Vec<usize>,
@@ -59,19 +61,19 @@ pub(crate) struct Initiator<'a> {
 
 impl<'a> Initiator<'a> {
     /// Will try datagrams of these lengths, the longest first.
-    pub(crate) fn new(credentials: &'a Credentials, sizes: Vec<usize>, now: Instant) -> Self {
+    pub fn new(credentials: &'a Credentials, sizes: Vec<usize>, now: Instant) -> Self {
         let suite = Suite::fastest();
         let (wait, attempts) = (FIRST_WAIT, Vec::new());
         Self { credentials, suite, sizes, rung: 0, tries: 0, wait, next: now, attempts }
     }
 
     /// When there is something to send.
-    pub(crate) fn deadline(&self) -> Instant {
+    pub fn deadline(&self) -> Instant {
         self.next
     }
 
     /// The next length: the interface does not take the present one. False if there is none.
-    pub(crate) fn shorter(&mut self, now: Instant) -> bool {
+    pub fn shorter(&mut self, now: Instant) -> bool {
         self.next = now;
         self.tries = 0;
         self.attempts.pop();
@@ -80,7 +82,7 @@ impl<'a> Initiator<'a> {
     }
 
     /// What to send now, if it is time.
-    pub(crate) fn ask(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
+    pub fn ask(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
         if now < self.next {
             return Ok(None);
         }
@@ -123,7 +125,7 @@ impl<'a> Initiator<'a> {
     }
 
     /// A datagram came.
-    pub(crate) fn hear(&mut self, frame: Frame<'_>, now: Instant) -> Answer {
+    pub fn hear(&mut self, frame: Frame<'_>, now: Instant) -> Answer {
         match frame {
             Frame::Cookie { receiver, cookie } => {
                 let known = self.attempts.iter_mut().find(|attempt| attempt.index == receiver);

@@ -15,24 +15,33 @@
 //! [window](Window) lets each in once. Nonces with the highest bit are for words of the session
 //! itself, such as its end.
 //!
+//! A key carries 2^20 packets; then the next is made from it, which the nonce tells without a word
+//! (`keyring`).
+//!
+//! [`Gate`] is the end that listens and [`Initiator`] the one that dials, both without a socket or a
+//! clock of their own; [`Session`] is what comes of them.
+//!
 //! Every length on the way is tried by the handshake itself: `Init` and `Reply` have the length that
 //! the session will use, and go unfragmented or not at all.
 
 mod gate;
 mod initiator;
+mod keyring;
 mod replay;
 mod session;
 mod wire;
 
+pub use gate::{Gate, HALVES, Heard, Proved, SHORTEST};
+pub use initiator::{Agreed, Answer, Initiator};
 pub use replay::Window;
 pub use session::{Opened, Session};
-
-pub(super) use gate::{Gate, Heard, Proved};
-pub(super) use initiator::{Answer, Initiator};
-pub(super) use wire::Frame;
+pub use wire::{Frame, Why};
 
 use super::keys::{Identity, KEY_LEN, PublicKey, Secret};
 use snow::Builder;
+use snow::params::CipherChoice;
+use snow::resolvers::{CryptoResolver, RingResolver};
+use snow::types::Cipher;
 
 /// Bytes that the session adds to a NETBLT packet: header and tag.
 pub const OVERHEAD: usize = wire::DATA_HEADER + TAG;
@@ -89,13 +98,13 @@ impl Suite {
         }
     }
 
-    /// 16-byte blocks that one key may encrypt. AES-GCM stays below an advantage of 2^-57 with 2^36
-    /// of them, which is 1 TiB; the other has no such bound.
-    const fn blocks(self) -> u64 {
-        match self {
-            Self::ChaChaPoly => u64::MAX,
-            Self::AesGcm => 1 << 36,
-        }
+    /// The cipher itself, without a key.
+    fn cipher(self) -> Result<Box<dyn Cipher>, snow::Error> {
+        let choice = match self {
+            Self::ChaChaPoly => CipherChoice::ChaChaPoly,
+            Self::AesGcm => CipherChoice::AESGCM,
+        };
+        RingResolver.resolve_cipher(&choice).ok_or(snow::error::InitStage::GetCipherImpl.into())
     }
 }
 
@@ -170,5 +179,5 @@ fn remote_key(bytes: Option<&[u8]>) -> Option<PublicKey> {
 /// What a plain listener answers to one who wants a session.
 pub(super) fn refuse_as_plain(frame: Frame<'_>) -> Option<Vec<u8>> {
     let Frame::Init { sender, .. } = frame else { return None };
-    Some(Frame::Refuse { receiver: sender, why: wire::Why::Plain }.bytes(0))
+    Some(Frame::Refuse { receiver: sender, why: Why::Plain }.bytes(0))
 }

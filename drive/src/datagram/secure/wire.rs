@@ -29,7 +29,7 @@ const REFUSE: u8 = 6;
 
 /// Why a listener does not answer an `Init`. A hint for a person: it is not authenticated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Why {
+pub enum Why {
     /// The listener has key pairs, or a secret, and the other end the other.
     Pattern,
     /// The secrets differ.
@@ -56,8 +56,20 @@ impl Why {
         }
     }
 
+    /// The same for a person at the listener.
+    pub const fn at_listener(self) -> &'static str {
+        match self {
+            Self::Pattern => {
+                "expected both ends to use key pairs, or both a shared secret (--secret-file); it \
+                 uses the other"
+            }
+            Self::Secret => "expected our secret, it has another",
+            Self::Plain => "expected --plain, with which this listener was started; it encrypts",
+        }
+    }
+
     /// The same for a person at the end that dials.
-    pub(crate) const fn words(self) -> &'static str {
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Pattern => {
                 "expected both ends to use key pairs, or both a shared secret (--secret-file); the \
@@ -73,19 +85,59 @@ impl Why {
 
 /// What a datagram says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Frame<'a> {
+pub enum Frame<'a> {
     /// Somebody wants a session.
-    Init { sender: u32, suite: u8, pattern: u8, cookie: [u8; COOKIE_LEN], message: &'a [u8] },
+    Init {
+        /// Index by which its sender wants to be answered.
+        sender: u32,
+        /// Code of the cipher.
+        suite: u8,
+        /// Code of the handshake: keys or a secret.
+        pattern: u8,
+        /// What the listener gave for this index, or zeros.
+        cookie: [u8; COOKIE_LEN],
+        /// Noise's first message.
+        message: &'a [u8],
+    },
     /// The listener agrees.
-    Reply { receiver: u32, sender: u32, message: &'a [u8] },
+    Reply {
+        /// Index of the one who reads this.
+        receiver: u32,
+        /// Index of the listener.
+        sender: u32,
+        /// Noise's second message.
+        message: &'a [u8],
+    },
     /// The one who dials proves its key.
-    Finish { receiver: u32, message: &'a [u8] },
+    Finish {
+        /// Index of the one who reads this.
+        receiver: u32,
+        /// Noise's third message.
+        message: &'a [u8],
+    },
     /// Repeat it with this.
-    Cookie { receiver: u32, cookie: [u8; COOKIE_LEN] },
+    Cookie {
+        /// Index of the one who reads this.
+        receiver: u32,
+        /// To be repeated.
+        cookie: [u8; COOKIE_LEN],
+    },
     /// A sealed packet.
-    Data { receiver: u32, nonce: u64, sealed: &'a [u8] },
+    Data {
+        /// Index of the one who reads this.
+        receiver: u32,
+        /// Never used twice under one key.
+        nonce: u64,
+        /// Ciphertext and tag.
+        sealed: &'a [u8],
+    },
     /// The listener will not answer.
-    Refuse { receiver: u32, why: Why },
+    Refuse {
+        /// Index of the one who reads this.
+        receiver: u32,
+        /// A hint, which anybody could have given.
+        why: Why,
+    },
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -100,7 +152,7 @@ fn message(bytes: &[u8], at: usize, from: usize) -> Option<&[u8]> {
 
 impl<'a> Frame<'a> {
     /// Reads a datagram; `None` if it is none of a session.
-    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         if bytes.get(..2)? != MAGIC || *bytes.get(3)? != VERSION {
             return None;
         }

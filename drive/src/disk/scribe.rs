@@ -1,0 +1,270 @@
+//! Writes a file that comes in any order, on a thread of its own once it is worth one.
+//!
+//! A disk takes its time: pages must be found, blocks be mapped, and now and then everything waits for
+//! the device. Meanwhile datagrams come, and what nobody reads is lost. So the network's thread hands
+//! over blocks, and this one writes them, keeps the map and the digest. At most [`QUEUE`] blocks wait;
+//! then the network does.
+
+use super::digest::Running;
+use super::error::Failed;
+use super::part;
+use super::pieces::Pieces;
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+
+/// Bytes that are gathered before they are written.
+const BLOCK: usize = 128 * 1024;
+/// Blocks that wait at most: 4 MiB.
+const QUEUE: usize = 32;
+/// A shorter file is not worth a thread.
+const WORTH: u64 = 1 << 20;
+/// The block map is kept each time so many bytes have come.
+const MAP_EVERY: u64 = 16 << 20;
+
+/// A file, and what is known of it.
+pub(super) struct Notes {
+    pub(super) file: OwnedFd,
+    pub(super) path: PathBuf,
+    pub(super) pieces: Pieces,
+    pub(super) running: Running,
+    /// Bytes that came since the map was kept.
+    pub(super) unmapped: u64,
+    /// Where a write failed, and why. Nothing is written afterwards.
+    pub(super) failed: Option<(u64, Failed)>,
+}
+
+impl Notes {
+    /// Writes all of it.
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        if self.failed.is_some() {
+            return;
+        }
+        let (mut at, mut rest) = (offset, bytes);
+        while !rest.is_empty() {
+            let error: io::Error = match rustix::io::pwrite(&self.file, rest, at) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(len) => {
+                    self.note(at, len as u64);
+                    at += len as u64;
+                    rest = &rest[len..];
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
+                Err(error) => error.into(),
+            };
+            self.failed = Some((at, Failed::new(&self.path, error)));
+            return;
+        }
+        self.running.pass_early(offset, bytes);
+        let prefix = self.pieces.prefix();
+        if self.running.reached().is_some_and(|reached| prefix > reached) {
+            // Twice as fast as it comes, so that little is left to read at the end.
+            self.running.catch_up(&self.file, prefix, 2 * bytes.len() as u64);
+        }
+    }
+
+    /// These bytes are on the disk. The map follows now and then, so that little is lost with us.
+    fn note(&mut self, from: u64, len: u64) {
+        self.pieces.add(from, from + len);
+        self.unmapped += len;
+        if self.unmapped >= MAP_EVERY {
+            self.unmapped = 0;
+            let _ = part::put_pieces(&self.file, &self.pieces);
+        }
+    }
+}
+
+/// A block on its way, and where it belongs.
+type Block = (u64, Vec<u8>);
+
+/// Who writes.
+enum Hand {
+    /// Whoever calls.
+    Own(Box<Notes>),
+    /// A thread.
+    Thread {
+        blocks: SyncSender<Block>,
+        spare: Receiver<Vec<u8>>,
+        broken: Arc<AtomicBool>,
+        thread: JoinHandle<Notes>,
+    },
+}
+
+/// Gathers what comes, and has it written.
+pub(super) struct Scribe {
+    block: Vec<u8>,
+    /// Where the block begins.
+    at: u64,
+    /// Bytes that were written, as far as this end knows.
+    passed: u64,
+    hand: Option<Hand>,
+}
+
+/// Writes until nobody has any more.
+fn scribble(
+    mut notes: Notes,
+    blocks: &Receiver<Block>,
+    spare: &Sender<Vec<u8>>,
+    broken: &AtomicBool,
+) -> Notes {
+    while let Ok((offset, mut block)) = blocks.recv() {
+        notes.write(offset, &block);
+        if notes.failed.is_some() {
+            broken.store(true, Ordering::Release);
+        }
+        block.clear();
+        let _ = spare.send(block);
+    }
+    notes
+}
+
+impl Hand {
+    /// A thread that goes on with these notes.
+    fn thread(notes: Notes) -> Self {
+        let (blocks, to_write) = sync_channel(QUEUE);
+        let (written, spare) = channel();
+        let broken = Arc::new(AtomicBool::new(false));
+        let tell = Arc::clone(&broken);
+        let run = move || scribble(notes, &to_write, &written, &tell);
+        let thread = std::thread::spawn(run);
+        Self::Thread { blocks, spare, broken, thread }
+    }
+}
+
+impl Scribe {
+    pub(super) fn new(notes: Notes) -> Self {
+        let hand = Some(Hand::Own(Box::new(notes)));
+        Self { block: Vec::with_capacity(BLOCK), at: 0, passed: 0, hand }
+    }
+
+    /// Takes bytes; false if something has failed, which [`stop`](Self::stop) tells.
+    pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        let follows = offset == self.at + self.block.len() as u64;
+        let fits = follows && self.block.len() + bytes.len() <= BLOCK;
+        if !fits && !self.flush() {
+            return false;
+        }
+        if self.block.is_empty() {
+            self.at = offset;
+        }
+        self.block.extend_from_slice(bytes);
+        true
+    }
+
+    /// Hands over what was gathered.
+    fn flush(&mut self) -> bool {
+        if self.block.is_empty() {
+            return true;
+        }
+        self.passed += self.block.len() as u64;
+        self.hand = match self.hand.take() {
+            Some(Hand::Own(notes)) if self.passed > WORTH => Some(Hand::thread(*notes)),
+            hand => hand,
+        };
+        match &mut self.hand {
+            Some(Hand::Own(notes)) => {
+                notes.write(self.at, &self.block);
+                self.block.clear();
+                notes.failed.is_none()
+            }
+            Some(Hand::Thread { blocks, spare, broken, .. }) => {
+                let next = spare.try_recv().unwrap_or_else(|_| Vec::with_capacity(BLOCK));
+                let block = std::mem::replace(&mut self.block, next);
+                blocks.send((self.at, block)).is_ok() && !broken.load(Ordering::Acquire)
+            }
+            None => false,
+        }
+    }
+
+    /// Has everything written, and gives the notes back.
+    ///
+    /// # Panics
+    ///
+    /// If the thread has.
+    pub(super) fn stop(mut self) -> Notes {
+        self.flush();
+        match self.hand.take() {
+            Some(Hand::Own(notes)) => *notes,
+            Some(Hand::Thread { blocks, thread, .. }) => {
+                drop(blocks);
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            None => unreachable!("the hand is taken here only"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{Mode, OFlags};
+    use std::path::Path;
+    use wetstring_proto::file::{DigestKind, StoreError};
+
+    fn notes(path: &Path) -> Notes {
+        let flags = OFlags::RDWR | OFlags::CREATE;
+        Notes {
+            file: rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).unwrap(),
+            path: path.to_owned(),
+            pieces: Pieces::default(),
+            running: Running::new(Some(DigestKind::Xxh3)),
+            unmapped: 0,
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn any_order_gives_the_file_its_map_and_its_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> =
+            (0..5_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 9) as u8).collect();
+        let digest = xxhash_rust::xxh3::xxh3_128(&bytes).to_be_bytes();
+        for packet in [700, 1408, 40_000, 300_000] {
+            let path = dir.path().join(packet.to_string());
+            let mut scribe = Scribe::new(notes(&path));
+            let mut chunks: Vec<usize> = (0..bytes.len().div_ceil(packet)).collect();
+            // Neighbours change places, and some come at the end.
+            let mut seed = packet as u64;
+            for at in 1..chunks.len() {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                match (seed >> 33) % 30 {
+                    0 => chunks.swap(at - 1, at),
+                    1 => {
+                        let late = chunks.remove(at);
+                        chunks.push(late);
+                    }
+                    _ => {}
+                }
+            }
+            for index in chunks {
+                let from = index * packet;
+                let to = (from + packet).min(bytes.len());
+                assert!(scribe.write(from as u64, &bytes[from..to]));
+            }
+            let mut notes = scribe.stop();
+            assert!(std::fs::read(&path).unwrap() == bytes, "{packet}");
+            assert_eq!(notes.pieces.prefix(), 5_000_000);
+            notes.running.catch_up(&notes.file, 5_000_000, u64::MAX);
+            let value = notes.running.value(DigestKind::Xxh3, 5_000_000).expect("it has kept up");
+            assert_eq!(value[..16], digest);
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_once_and_nothing_is_written_behind_it() {
+        let mut notes = notes(&tempfile::tempdir().unwrap().path().join("x"));
+        notes.file = rustix::fs::open("/dev/full", OFlags::RDWR, Mode::empty()).unwrap();
+        let mut scribe = Scribe::new(notes);
+        let block = vec![1; BLOCK];
+        let told = (0..100_u64).position(|at| !scribe.write(at * BLOCK as u64, &block));
+        assert!(told.is_some());
+        let (at, failed) = scribe.stop().failed.expect("it failed");
+        assert_eq!((at, failed.kind), (0, StoreError::NoSpace));
+    }
+}

@@ -1,0 +1,72 @@
+//! Fuzz bodies: each takes any bytes and panics where something is wrong that they must not bring about.
+//!
+//! A body is a plain function, so it runs in three ways: with seeded bytes in the ordinary tests
+//! (`tests/seeded.rs`), with every file of `corpus/` in the same tests, and under libFuzzer, which
+//! finds those files (`targets/`, a workspace of its own, since it needs the nightly compiler):
+//!
+//! ```text
+//! cd fuzz/targets && ./fuzz netblt-engine 60        a minute of one body
+//! ```
+//!
+//! | body | what it gets | what must hold |
+//! |---|---|---|
+//! | [`netblt::packet`] | a datagram | what is read can be written and read again; every list of messages ends |
+//! | [`netblt::engine`] | a script: datagrams, right and wrong ones, time, answers of a store, a person's commands | no panic, what is lent stays, packets fit, an abort ends it, no endless talk |
+//! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
+//! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
+
+pub mod netblt;
+pub mod session;
+
+/// Bytes that are taken from the front; zeros when they are used up.
+#[derive(Clone, Debug)]
+pub struct Script<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Script<'a> {
+    /// All of these.
+    pub fn new(rest: &'a [u8]) -> Self {
+        Self { rest }
+    }
+
+    /// Whether all have been taken.
+    pub fn is_over(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next byte.
+    pub fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.rest.split_first() else { return 0 };
+        self.rest = rest;
+        *first
+    }
+
+    /// Whether the next byte says so: of so many values one does.
+    pub fn one_in(&mut self, count: u8) -> bool {
+        self.byte().is_multiple_of(count)
+    }
+
+    /// The next two, big endian.
+    pub fn short(&mut self) -> u16 {
+        u16::from_be_bytes([self.byte(), self.byte()])
+    }
+
+    /// The next four, big endian.
+    pub fn word(&mut self) -> u32 {
+        u32::from(self.short()) << 16 | u32::from(self.short())
+    }
+
+    /// One of these.
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::from(self.byte()) % of.len()]
+    }
+
+    /// As many as the next byte says.
+    pub fn bytes(&mut self) -> &'a [u8] {
+        let len = usize::from(self.byte()).min(self.rest.len());
+        let (taken, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        taken
+    }
+}

@@ -1,0 +1,96 @@
+//! Every body with seeded bytes, and with every file that libFuzzer has found.
+//!
+//! `WETSTRING_FUZZ=1000000 cargo test -p wetstring-fuzz` runs more; a seed that fails is told, and
+//! `WETSTRING_SEED=7` runs it alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use wetstring_fuzz::{netblt, session};
+use wetstring_proto::stats::Stats;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Bytes of a seed: mostly small values, as scripts are of small choices.
+fn bytes(seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 24
+    };
+    let len = next() % 1500;
+    let kind = next() % 3;
+    (0..len)
+        .map(|_| {
+            let value = next();
+            match kind {
+                0 => value as u8,
+                _ if value % 5 == 0 => (value >> 8) as u8,
+                _ => (value >> 8) as u8 % 24,
+            }
+        })
+        .collect()
+}
+
+fn body<T>(name: &str, count: u64, run: fn(&[u8]) -> T) -> Vec<T> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    files.sort();
+    for path in &files {
+        let bytes = std::fs::read(path).expect("a file of the corpus");
+        let ran = catch_unwind(AssertUnwindSafe(|| run(&bytes)));
+        assert!(ran.is_ok(), "{name}: {}", path.display());
+    }
+    let only = number("WETSTRING_SEED");
+    let count = number("WETSTRING_FUZZ").unwrap_or(count);
+    let seeds = only.map_or(0..count, |seed| seed..seed + 1);
+    let one = |seed: u64| {
+        let ran = catch_unwind(AssertUnwindSafe(|| run(&bytes(seed))));
+        ran.unwrap_or_else(|_| panic!("{name}: WETSTRING_SEED={seed}"))
+    };
+    seeds.map(one).collect()
+}
+
+/// Whether all seeds ran, so that what they reach can be judged.
+fn is_whole() -> bool {
+    number("WETSTRING_SEED").is_none() && number("WETSTRING_FUZZ").is_none_or(|count| count > 1000)
+}
+
+#[test]
+fn netblt_packet() {
+    body("netblt-packet", 20_000, netblt::packet);
+}
+
+#[test]
+fn netblt_engine() {
+    let reached = body("netblt-engine", 20_000, netblt::engine);
+    let count = |what: fn(&Stats) -> u64| reached.iter().filter(|stats| what(stats) > 0).count();
+    let data = count(|stats| stats.file_bytes);
+    let (done, again) =
+        (count(|stats| stats.files_done), count(|stats| stats.naks_in + stats.naks_out));
+    println!(
+        "{} scripts: {data} moved data, {again} asked again, {done} ended a file",
+        reached.len()
+    );
+    if is_whole() {
+        assert!(data > 100 && again > 20, "{data} {again}");
+    }
+}
+
+#[test]
+fn session_gate() {
+    let inside = body("session-gate", 400, session::gate);
+    let count = inside.iter().filter(|inside| **inside).count();
+    println!("{} scripts, the true partner got in in {count}", inside.len());
+    assert!(!is_whole() || count > 20, "{count}");
+}
+
+#[test]
+fn session_dialler() {
+    body("session-dialler", 1000, session::dialler);
+}
