@@ -3,6 +3,7 @@
 use super::file::{Measure, Published, Result};
 use super::{Sample, Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 
@@ -192,10 +193,11 @@ pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
     }
 }
 
-/// The run in the middle by time, and how many failed. Failures count as slowest.
+/// The run in the middle by its rate, which over windows of one length is not its time, and how many
+/// failed. Failures count as slowest.
 fn median<'a>(outcomes: &'a [Outcome], of: &Range<usize>) -> Option<(&'a Outcome, usize)> {
     let mut runs: Vec<&Outcome> = outcomes.get(of.clone())?.iter().collect();
-    runs.sort_by_key(|run| (!run.is_done(), run.elapsed));
+    runs.sort_by_key(|run| (!run.is_done(), Reverse(run.millicps()), run.elapsed));
     let failed = runs.iter().filter(|run| !run.is_done()).count();
     Some((runs.get((runs.len().max(1) - 1) / 2)?, failed))
 }
