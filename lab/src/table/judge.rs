@@ -245,7 +245,7 @@ impl Judge<'_> {
         }
         if let Some(defaults) = defaults {
             let slower = match (ours.is_done(), defaults.is_done()) {
-                (true, true) => defaults.elapsed > ours.elapsed + ours.elapsed / 100,
+                (true, true) => defaults.millicps() + defaults.millicps() / 100 < ours.millicps(),
                 (ours, defaults) => ours && !defaults,
             };
             let common = self.table.file.defaults_reason.as_deref().filter(|_| slower);
