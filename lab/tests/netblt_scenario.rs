@@ -78,6 +78,14 @@ fn the_token_ring_of_1987_is_reproduced() {
 }
 
 #[test]
+fn the_ethernet_of_1987_is_reproduced_or_shown() {
+    let report = judged("rfc1030-ethernet");
+    assert!(report.is_good(), "{}", report.text());
+    // 29 runs with four numbers each, and what sections 4 and 6 say.
+    assert_eq!(report.cells.len(), 128);
+}
+
+#[test]
 fn netblt_holds_what_tcp_and_quic_do_not() {
     let sweep = Sweep::named("paths-few").expect("a sweep").unwrap_or_else(|bad| panic!("{bad}"));
     let mut found: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
