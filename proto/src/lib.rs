@@ -12,7 +12,8 @@
 //!
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
-//! settings; [`kermit`], [`netblt`], [`xymodem`] and [`zmodem`] are protocols.
+//! settings; [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`]
+//! are protocols.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ pub mod settings;
 pub mod stats;
 pub mod time;
 pub mod trace;
+pub mod uucp;
 pub mod xymodem;
 pub mod zmodem;
 

@@ -1,0 +1,651 @@
+//! What sender and receiver have in common: the messages before and after the packets, commands as
+//! packets, the things to tell the person, and how a conversation ends.
+
+use super::command::{self, Features};
+use super::config::Config;
+use super::driver::{Driver, Stage};
+use super::frame::{DLE, Found, PacketReader};
+use super::packet::Kind;
+use crate::engine::{Blame, Cx, Event, Failure, FailureKind, Outcome, Status};
+use crate::file::{FileInfo, Refusal};
+use crate::machine::split;
+use crate::stats::Stats;
+use crate::time::{Duration, Instant};
+use crate::trace::{Comings, Leavings, TraceEvent, Waits};
+use core::fmt::{self, Write as _};
+use core::ops::Range;
+
+/// A port that takes nothing for so long takes nothing any more.
+const STUCK: Duration = Duration::from_secs(5);
+
+/// The memory of an engine, divided.
+pub(super) struct Mem<'a> {
+    /// File bytes between the store and the packets.
+    pub(super) file: &'a mut [u8],
+    /// Packets that are not acknowledged.
+    pub(super) out: &'a mut [u8],
+    /// The field of the packet that comes.
+    pub(super) field: &'a mut [u8],
+    /// The message or command that comes.
+    pub(super) text: &'a mut [u8],
+    /// Commands that go.
+    pub(super) say: &'a mut [u8],
+    /// The name of the current file.
+    pub(super) name: &'a mut [u8],
+}
+
+impl<'a> Mem<'a> {
+    pub(super) fn divide(lengths: [usize; 6], memory: &'a mut [u8]) -> Self {
+        let [file, out, field, text, say, name] = split(memory, lengths);
+        Self { file, out, field, text, say, name }
+    }
+}
+
+/// What came, for the session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Heard {
+    /// A command: so many bytes of the text.
+    Command(usize),
+    /// Bytes of a file, in the field; none is its end.
+    Bytes(Range<usize>),
+    /// The other end closes.
+    Close,
+}
+
+/// Things to tell the person, in order. The name stands elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Note {
+    Negotiated,
+    Started,
+    Done {
+        size: u64,
+    },
+    Refused {
+        why: Option<Refusal>,
+        by_peer: bool,
+    },
+    Cancelled {
+        by_peer: bool,
+    },
+    /// The text that came last.
+    Message,
+}
+
+const NOTES: usize = 6;
+
+/// How far the messages before the packets have come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hello {
+    /// Called: the caller's name is waited for.
+    Name,
+    /// Called: its choice of a protocol.
+    Choice,
+    /// Caller: `Shere`.
+    Here,
+    /// Caller: `ROK`.
+    Welcome,
+    /// Caller: the protocols.
+    Protocols,
+    /// Packets.
+    Done,
+}
+
+/// How far an engine is with ending.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ending {
+    /// Not ending.
+    No,
+    /// The outcome is fixed; the store must be told and the last words must leave.
+    Words(Outcome),
+    /// Everything is said; the partner's last words are waited for.
+    Linger(Outcome, Instant),
+    /// Finished.
+    Over(Outcome),
+}
+
+/// The common part of both engines.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) config: Config,
+    pub(super) driver: Driver,
+    pub(super) stats: Stats,
+    pub(super) ending: Ending,
+    pub(super) theirs: Features,
+    /// What comes is a file, not commands.
+    pub(super) file_comes: bool,
+    pub(super) waits: Waits,
+    pub(super) comings: Comings,
+    leavings: Leavings,
+    reader: PacketReader,
+    notes: [Note; NOTES],
+    notes_len: usize,
+    caller: bool,
+    hello: Hello,
+    begun: Option<Instant>,
+    /// When we said our last message.
+    said: Instant,
+    /// A message has begun.
+    in_text: bool,
+    text_len: usize,
+    /// Length of the message that the person is to see.
+    message_len: usize,
+    say_at: usize,
+    say_len: usize,
+    /// The conversation's last words are said, and heard.
+    goodbye: bool,
+    their_goodbye: bool,
+    /// When the port last took something.
+    moved: Instant,
+    agreed: Agreed,
+}
+
+impl Link {
+    pub(super) fn new(config: Config, caller: bool, slots: usize, longest: usize) -> Self {
+        Self {
+            driver: Driver::new(&config, caller, slots, longest),
+            stats: Stats::default(),
+            ending: Ending::No,
+            theirs: Features::default(),
+            file_comes: false,
+            waits: Waits::default(),
+            comings: Comings::default(),
+            leavings: Leavings::default(),
+            reader: PacketReader::new(config.field_len()),
+            notes: [Note::Started; NOTES],
+            notes_len: 0,
+            caller,
+            hello: if caller { Hello::Here } else { Hello::Name },
+            begun: None,
+            said: Instant::ZERO,
+            in_text: false,
+            text_len: 0,
+            message_len: 0,
+            say_at: 0,
+            say_len: 0,
+            goodbye: false,
+            their_goodbye: false,
+            moved: Instant::ZERO,
+            agreed: Agreed::default(),
+            config,
+        }
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.driver.stage == Stage::Run && self.ending == Ending::No
+    }
+
+    pub(super) fn note(&mut self, note: Note) {
+        if let Some(room) = self.notes.get_mut(self.notes_len) {
+            // A host that never looks loses the newest.
+            *room = note;
+            self.notes_len += 1;
+        }
+    }
+
+    pub(super) fn has_notes(&self) -> bool {
+        self.notes_len > 0
+    }
+
+    /// The next note as the person gets it.
+    pub(super) fn event<'a>(&'a mut self, info: FileInfo<'a>, text: &'a [u8]) -> Option<Event<'a>> {
+        let note = (self.notes_len > 0).then_some(self.notes[0])?;
+        self.notes.copy_within(1.., 0);
+        self.notes_len -= 1;
+        Some(match note {
+            Note::Negotiated => Event::Negotiated(self.agreed.as_str()),
+            Note::Started => Event::FileStarted { info, offset: 0 },
+            Note::Done { size } => Event::FileDone { size, verified: false },
+            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
+            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Note::Message => Event::Message(&text[..self.message_len]),
+        })
+    }
+
+    /// Begins, at the first call of a door.
+    pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
+        if self.begun.is_some() {
+            return;
+        }
+        (self.begun, self.said, self.moved) = (Some(cx.now), cx.now, cx.now);
+        if !self.caller {
+            self.say_here();
+        }
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    fn say_here(&mut self) {
+        let name = self.config.name;
+        let _ = self.driver.say_words(&[b"\x10Shere=", name.as_str().as_bytes(), b"\0"]);
+    }
+
+    fn say_name(&mut self) {
+        let name = self.config.name;
+        let words: &[&[u8]] = &[b"\x10S", name.as_str().as_bytes(), b" -", command::OURS, b"\0"];
+        let _ = self.driver.say_words(words);
+    }
+
+    fn say_welcome(&mut self) {
+        let ours = if self.theirs == Features::default() { &b""[..] } else { command::OURS };
+        let _ = self.driver.say_words(&[b"\x10ROK", ours, b"\0\x10Pg\0"]);
+    }
+
+    /// Queues a command. The memory has room for each of ours.
+    pub(super) fn say(&mut self, say: &mut [u8], text: &[u8]) {
+        if self.say_at == self.say_len {
+            (self.say_at, self.say_len) = (0, 0);
+        }
+        if let Some(room) = say.get_mut(self.say_len..self.say_len + text.len()) {
+            room.copy_from_slice(text);
+            self.say_len += text.len();
+        }
+    }
+
+    /// The room for a command that is written in place; [`Link::said_in_place`] says how long it is.
+    pub(super) fn room_to_say<'a>(&self, say: &'a mut [u8]) -> &'a mut [u8] {
+        &mut say[self.say_len..]
+    }
+
+    pub(super) fn said_in_place(&mut self, len: usize) {
+        self.say_len += len;
+    }
+
+    /// Nothing that was said waits to be put into a packet.
+    pub(super) fn all_said(&self) -> bool {
+        self.say_at == self.say_len
+    }
+
+    /// Puts commands into packets, one after the other, each padded with zeros.
+    pub(super) fn pump_commands(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>) {
+        while !self.all_said() && self.driver.has_room() {
+            let rest = &mem.say[self.say_at..self.say_len];
+            let end = rest.iter().position(|byte| *byte == 0).map_or(rest.len(), |zero| zero + 1);
+            let field = self.driver.field(mem.out);
+            let len = end.min(field.len());
+            field[..len].copy_from_slice(&rest[..len]);
+            field[len..].fill(0);
+            self.driver.push(cx, mem.out, false, 0);
+            self.say_at += len;
+        }
+        if self.all_said() {
+            (self.say_at, self.say_len) = (0, 0);
+        }
+    }
+
+    /// Takes bytes up to something that the session must know.
+    pub(super) fn receive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        bytes: &[u8],
+    ) -> (usize, Option<Heard>) {
+        self.driver.heard(cx.now);
+        let mut used = 0;
+        loop {
+            if self.ending != Ending::No {
+                return (used + self.pass_over(mem, &bytes[used..]), None);
+            }
+            if self.hello != Hello::Done {
+                let Some(byte) = bytes.get(used) else { return (used, None) };
+                used += 1;
+                self.stats.wire_in_bytes += 1;
+                self.hello_byte(cx, mem, *byte);
+                continue;
+            }
+            let (count, found) = self.reader.next(mem.field, &bytes[used..]);
+            used += count;
+            self.stats.wire_in_bytes += count as u64;
+            let Some(found) = found else { return (used, None) };
+            if let Some(heard) = self.found(cx, mem, found) {
+                return (used, Some(heard));
+            }
+        }
+    }
+
+    fn found(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, found: Found) -> Option<Heard> {
+        let (control, len) = match found {
+            Found::Control(control) => (control, 0),
+            Found::Data { control, len } => (control, len),
+            Found::Byte(_) => {
+                self.stats.noise_bytes += 1;
+                self.driver.noise();
+                return None;
+            }
+            Found::Damaged { why, len, control } => {
+                self.damaged(cx, why, len);
+                self.driver.on_damaged(control.map(|control| control >> 3 & 7));
+                return None;
+            }
+        };
+        let kind = Kind::parse(control).filter(|kind| match kind {
+            // A data packet has a field, and a control packet none.
+            Kind::Data { .. } => len > 0,
+            _ => len == 0,
+        });
+        let Some(kind) = kind else {
+            self.damaged(cx, "a control byte that nobody uses", len);
+            return None;
+        };
+        self.stats.packets_in += 1;
+        if cx.trace.enabled() {
+            let number = u64::from(kind.number());
+            let data = if self.file_comes { len } else { 0 };
+            let (kind, at) = (kind.letter(), self.stats.wire_in_bytes);
+            cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data, at });
+        }
+        let before = self.driver.stage;
+        let in_order = self.driver.on_packet(cx, &mut self.stats, kind);
+        if before != Stage::Run && self.driver.stage == Stage::Run {
+            self.agree(cx);
+        }
+        match kind {
+            Kind::Close => Some(Heard::Close),
+            Kind::Data { short, .. } if in_order => self.data(cx, mem, short, len),
+            _ if self.driver.is_hopeless() => {
+                let kind = FailureKind::TooManyRetries;
+                self.end(cx, Outcome::Failed(Failure { blame: Blame::Line, kind }));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+        self.stats.damaged += 1;
+        if cx.trace.enabled() {
+            cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        }
+    }
+
+    /// The next data packet in order.
+    fn data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        short: bool,
+        len: usize,
+    ) -> Option<Heard> {
+        let Some(valid) = Driver::valid(&mem.field[..len], short) else {
+            self.fail(cx, Blame::Peer, FailureKind::Violation);
+            return None;
+        };
+        if self.file_comes {
+            return Some(Heard::Bytes(valid));
+        }
+        for at in valid {
+            let byte = mem.field[at];
+            if byte == 0 {
+                let len = core::mem::take(&mut self.text_len);
+                // The rest is padding.
+                return (len > 0).then_some(Heard::Command(len));
+            }
+            let Some(room) = mem.text.get_mut(self.text_len) else {
+                self.fail(cx, Blame::Peer, FailureKind::Violation);
+                return None;
+            };
+            *room = byte;
+            self.text_len += 1;
+        }
+        None
+    }
+
+    /// A byte before the packets.
+    fn hello_byte(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
+        if self.hello == Hello::Choice
+            && let (_, Some(Found::Control(control))) = self.reader.next(mem.field, &[byte])
+            && let Some(kind @ Kind::InitA(_)) = Kind::parse(control)
+        {
+            // Its choice was lost, but there is only one.
+            self.start(cx);
+            let _ = self.driver.on_packet(cx, &mut self.stats, kind);
+            return;
+        }
+        match byte {
+            DLE => (self.in_text, self.text_len) = (true, 0),
+            _ if !self.in_text => self.stats.noise_bytes += 1,
+            0 | b'\r' | b'\n' => {
+                self.in_text = false;
+                let len = self.text_len;
+                if cx.trace.enabled() {
+                    let text = &mem.text[..len];
+                    cx.trace.record(cx.now, &TraceEvent::Text { name: "message", text });
+                }
+                self.message(cx, &mem.text[..len]);
+            }
+            _ => match mem.text.get_mut(self.text_len) {
+                Some(room) => {
+                    *room = byte;
+                    self.text_len += 1;
+                }
+                None => self.in_text = false,
+            },
+        }
+    }
+
+    /// A message before the packets. Those that make no sense here are noise, or were said again.
+    fn message(&mut self, cx: &mut Cx<'_>, message: &[u8]) {
+        match (self.hello, message.first()) {
+            (Hello::Name | Hello::Choice, Some(b'S')) => {
+                let Some((_, features)) = command::caller(message) else { return };
+                self.theirs = features.unwrap_or_default();
+                self.hello = Hello::Choice;
+                self.say_welcome();
+            }
+            (Hello::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
+            (Hello::Choice, Some(b'U')) => {
+                self.fail(cx, Blame::Peer, FailureKind::Unsupported);
+            }
+            (Hello::Here | Hello::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
+                self.hello = Hello::Welcome;
+                self.say_name();
+            }
+            (Hello::Welcome, Some(b'R')) => {
+                if let Ok(features) = command::welcome(message) {
+                    self.theirs = features.unwrap_or_default();
+                    self.hello = Hello::Protocols;
+                } else {
+                    self.message_len = message.len();
+                    self.note(Note::Message);
+                    self.fail(cx, Blame::Peer, FailureKind::PeerError);
+                }
+            }
+            (Hello::Welcome | Hello::Protocols, Some(b'P')) => {
+                if message[1..].contains(&b'g') {
+                    let _ = self.driver.say_words(&[b"\x10Ug\0"]);
+                    self.start(cx);
+                } else {
+                    let _ = self.driver.say_words(&[b"\x10UN\0"]);
+                    self.fail(cx, Blame::Peer, FailureKind::Unsupported);
+                }
+            }
+            _ => return,
+        }
+        self.said = cx.now;
+    }
+
+    fn start(&mut self, cx: &mut Cx<'_>) {
+        (self.hello, self.in_text, self.text_len) = (Hello::Done, false, 0);
+        let _ = self.reader.abandon();
+        self.driver.start(cx);
+    }
+
+    fn agree(&mut self, cx: &mut Cx<'_>) {
+        let (window, size) = (self.driver.window, self.driver.size);
+        self.agreed = Agreed::default();
+        // It fits.
+        let _ = write!(self.agreed, "UUCP g: we send {window} packets of {size} bytes at a time");
+        self.note(Note::Negotiated);
+        if cx.trace.enabled() {
+            for (name, value) in [("window", window), ("packet", size)] {
+                let value = value as u64;
+                cx.trace.record(cx.now, &TraceEvent::Value { name, value });
+            }
+        }
+    }
+
+    pub(super) fn lend<'a>(&'a self, out: &'a [u8]) -> &'a [u8] {
+        self.driver.lend(out)
+    }
+
+    pub(super) fn took(&mut self, cx: &mut Cx<'_>, mem: &Mem<'_>, len: usize) {
+        if len == 0 {
+            return;
+        }
+        self.moved = cx.now;
+        self.driver.took(cx, &mut self.stats, &self.config, len);
+        let pending = self.driver.lend(mem.out).len();
+        self.leavings = self.leavings.note(cx, self.stats.wire_out_bytes, pending);
+    }
+
+    /// Ends with a failure.
+    pub(super) fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
+        self.end(cx, Outcome::Failed(Failure { blame, kind }));
+    }
+
+    /// Begins to end; the partner is told. The first reason counts.
+    pub(super) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
+        if self.ending != Ending::No {
+            return;
+        }
+        if let Outcome::Failed(_) = outcome {
+            self.driver.give_up_queue();
+            (self.say_at, self.say_len) = (0, 0);
+            cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
+        }
+        if self.driver.stage > Stage::Off {
+            // One may be lost.
+            self.driver.closes_due = 2;
+        }
+        (self.in_text, self.text_len) = (false, 0);
+        (self.ending, self.moved) = (Ending::Words(outcome), cx.now);
+    }
+
+    /// The last words leave, the store closes; then it is over. `idle`: the store has answered.
+    pub(super) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool) {
+        if let Ending::Words(outcome) = self.ending {
+            let stuck = cx.now - self.moved >= STUCK;
+            let out = self.all_said() && self.driver.is_drained();
+            if out && !self.goodbye {
+                self.goodbye = true;
+                // The caller says six, the one who is called seven.
+                let words: &[u8] = if self.caller { b"\x10OOOOOO\0" } else { b"\x10OOOOOOO\0" };
+                if self.hello == Hello::Done && self.driver.say_words(&[words]) {
+                    return;
+                }
+            }
+            if idle && (stuck || (self.goodbye && out)) {
+                self.ending = Ending::Linger(outcome, cx.now + self.config.linger());
+            }
+        }
+        if let Ending::Linger(outcome, until) = self.ending
+            && (self.their_goodbye || self.hello != Hello::Done || cx.now >= until)
+        {
+            self.ending = Ending::Over(outcome);
+        }
+    }
+
+    /// Passes over input while ending, up to the partner's last words.
+    fn pass_over(&mut self, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        for byte in bytes {
+            if self.their_goodbye || matches!(self.ending, Ending::Over(_)) {
+                break;
+            }
+            used += 1;
+            match byte {
+                &DLE => (self.in_text, self.text_len) = (true, 0),
+                b'O' if self.in_text && self.text_len < mem.text.len() => self.text_len += 1,
+                0 if self.in_text && self.text_len > 3 => self.their_goodbye = true,
+                _ => self.in_text = false,
+            }
+        }
+        self.stats.wire_in_bytes += used as u64;
+        used
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match (self.ending, self.begun) {
+            (Ending::No, Some(begun)) if self.hello != Hello::Done => {
+                let said = self.said + self.config.timeout();
+                Some(said.min(begun + self.config.patience()))
+            }
+            (Ending::No, _) => self.driver.deadline(self.reader.mid_packet()),
+            (Ending::Words(_), _) => Some(self.moved + STUCK),
+            (Ending::Linger(_, until), _) => Some(until),
+            (Ending::Over(_), _) => None,
+        }
+    }
+
+    /// Lets a timer run out. An error is for the session to judge.
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        if self.ending != Ending::No || self.deadline().is_none_or(|due| due > cx.now) {
+            return Ok(());
+        }
+        if self.hello == Hello::Done {
+            if self.reader.mid_packet() {
+                let len = self.reader.abandon();
+                self.damaged(cx, "silence inside a packet", len);
+                self.driver.noise();
+            }
+            return self.driver.timed_out(cx, &mut self.stats);
+        }
+        if self.begun.is_some_and(|begun| cx.now >= begun + self.config.patience()) {
+            return Err(Failure { blame: Blame::Peer, kind: FailureKind::Silence });
+        }
+        self.stats.timeouts += 1;
+        self.said = cx.now;
+        match self.hello {
+            // What we said was perhaps not heard. The caller says nothing unasked.
+            Hello::Name => self.say_here(),
+            Hello::Choice => self.say_welcome(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn takes_input(&self) -> bool {
+        match self.ending {
+            Ending::No => true,
+            Ending::Words(_) | Ending::Linger(..) => !self.their_goodbye,
+            Ending::Over(_) => false,
+        }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        match self.ending {
+            Ending::No | Ending::Words(_) => Status::Running,
+            Ending::Linger(outcome, _) => Status::Lingering(outcome),
+            Ending::Over(outcome) => Status::Over(outcome),
+        }
+    }
+}
+
+/// A short text in its own memory.
+#[derive(Clone, Copy, Debug)]
+struct Agreed {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Default for Agreed {
+    fn default() -> Self {
+        Self { bytes: [0; 64], len: 0 }
+    }
+}
+
+impl Agreed {
+    fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+}
+
+impl fmt::Write for Agreed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len + text.len();
+        self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! UUCP with the `g` protocol: Chesson's packet driver, and as much of the conversation above it as
+//! files need (Taylor UUCP's manual, here \[TUUCP\]).
+//!
+//! ```text
+//! called: DLE Shere=name NUL              DLE ROK NUL DLE Pg NUL
+//! caller:                    DLE Sname NUL                       DLE Ug NUL, INITA INITB INITC
+//!
+//! DLE k check check c xor                 control packet: k is 9
+//! DLE k check check c xor data[2^(k+4)]   data packet: k is 1 to 8, 32 to 4096 bytes
+//!
+//! master: S name ~/name user -d D.0 0644 "" 0x204       data ... (a short packet of none)      H
+//! slave:                                          SY                                     CY      HY
+//! ```
+//!
+//! The window is 1 to 7 packets, each direction's by the word of the one who receives; after a loss
+//! all is sent again from there. The check has 16 bits over the data and the control byte, 8 more
+//! guard the header: of packets that noise has hit about one in 65,000 is taken for good, and nothing
+//! above it notices (docs/decisions/061). `CY` says that the far end has stored the file, and no more.
+//!
+//! Reading order: [`frame`] finds packets in the stream of bytes, [`packet`] says what a control byte
+//! means, `driver` is the protocol `g`, [`command`] is what the systems say to each other, [`Sender`]
+//! and [`Receiver`] are the engines.
+//!
+//! Not here: requests to fetch (`R`), to run (`X`, `E`) and spooled files, which are refused; restart
+//! in the middle of a file; the protocols other than `g`; logging in.
+
+pub mod command;
+pub mod config;
+mod driver;
+pub mod frame;
+mod link;
+pub mod packet;
+mod receiving;
+mod sending;
+mod sink;
+mod source;
+
+pub use config::{Config, Role, SystemName};
+pub use receiving::Receiver;
+pub use sending::Sender;

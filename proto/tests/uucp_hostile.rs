@@ -1,0 +1,380 @@
+//! Any bytes at any moment: no panic, no endless loop, no false success.
+
+mod common;
+
+use common::{Dice, File, Pair, Sink, Source, failed, random};
+use wetstring_proto::uucp::Config;
+use wetstring_proto::uucp::frame::{Found, PacketReader, control, data_header, sum};
+use wetstring_proto::uucp::packet::{Kind, complete, lead};
+use wetstring_proto::{
+    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Status, Store,
+};
+
+common::protocol!(uucp, Config { buffer_len: 4096, ..Config::default() });
+
+/// One engine, its store and its time.
+struct Bench<'a> {
+    engine: &'a mut dyn Engine,
+    store: &'a mut dyn Store,
+    now: Instant,
+}
+
+impl<'a> Bench<'a> {
+    fn new(engine: &'a mut dyn Engine, store: &'a mut dyn Store) -> Self {
+        Self { engine, store, now: Instant(1) }
+    }
+
+    /// Gives bytes; returns what was said.
+    fn give(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut said = self.turn();
+        let mut used = 0;
+        loop {
+            let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+            let took = self.engine.receive(cx, &bytes[used..]);
+            used += took;
+            said.extend(self.turn());
+            if took == 0 || used == bytes.len() {
+                return said;
+            }
+        }
+    }
+
+    /// Lets time pass; returns what was said.
+    fn wait(&mut self, time: Duration) -> Vec<u8> {
+        let (until, mut said) = (self.now + time, self.turn());
+        while let Some(next) = self.engine.deadline().filter(|next| *next <= until) {
+            self.now = self.now.max(next);
+            said.extend(self.turn());
+            if matches!(self.engine.status(), Status::Over(_)) {
+                break;
+            }
+        }
+        self.now = until;
+        said.extend(self.turn());
+        said
+    }
+
+    fn turn(&mut self) -> Vec<u8> {
+        let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
+        let mut said = Vec::new();
+        for _ in 0..30 {
+            self.engine.tick(cx);
+            while let Some(request) = self.engine.request() {
+                let reply = self.store.answer(request);
+                self.engine.reply(cx, reply);
+            }
+            let bytes = self.engine.transmit(cx).to_vec();
+            self.engine.transmitted(cx, bytes.len());
+            said.extend(bytes);
+            while self.engine.event().is_some() {}
+        }
+        said
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        self.engine.status().outcome()
+    }
+}
+
+fn packet(sequence: u8, last: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![0; 64];
+    let begin = lead(64, bytes.len());
+    field[begin..begin + bytes.len()].copy_from_slice(bytes);
+    let short = complete(&mut field, bytes.len());
+    let byte = Kind::Data { sequence, last, short }.byte();
+    [&data_header(64, byte, sum(&field))[..], &field].concat()
+}
+
+/// A command, padded to a full packet.
+fn says(sequence: u8, last: u8, text: &[u8]) -> Vec<u8> {
+    let mut field = text.to_vec();
+    field.resize(64, 0);
+    packet(sequence, last, &field)
+}
+
+fn one(kind: Kind) -> Vec<u8> {
+    control(kind.byte()).to_vec()
+}
+
+fn inits() -> Vec<u8> {
+    [Kind::InitA(3), Kind::InitB(1), Kind::InitC(3)].map(|kind| control(kind.byte())).concat()
+}
+
+/// What a caller says up to the first packet.
+fn greeting() -> Vec<u8> {
+    [b"\x10Sus -N041\0\x10Ug\0".to_vec(), inits()].concat()
+}
+
+/// What one who is called says up to the first packet.
+fn welcome() -> Vec<u8> {
+    [b"\x10Shere=us\0\x10ROKN041\0\x10Pfg\0".to_vec(), inits()].concat()
+}
+
+fn contains(said: &[u8], what: &[u8]) -> bool {
+    said.windows(what.len()).any(|window| window == what)
+}
+
+#[test]
+fn random_bytes_and_random_packets_come_to_an_end() {
+    for seed in 0..300u64 {
+        let mut dice = Dice(seed);
+        let set = config(&[("patience", "20"), ("timeout", "2"), ("retries", "3")]);
+        for is_sender in [true, false] {
+            let mut source = Source::new(vec![File::new("f", &[b'x'; 3000])]);
+            let mut sink = Sink::new();
+            let (mut s, mut r) = (sender(&set), receiver(&set));
+            let mut bench = if is_sender {
+                Bench::new(&mut s, &mut source)
+            } else {
+                Bench::new(&mut r, &mut sink)
+            };
+            if dice.roll(4) > 0 {
+                bench.give(&if is_sender { welcome() } else { greeting() });
+            }
+            for _ in 0..400 {
+                let (sequence, last) = (dice.roll(8) as u8, dice.roll(8) as u8);
+                let commands: [&[u8]; 10] = [
+                    b"S a b us - D.0 644\0",
+                    b"SY\0",
+                    b"SN2\0",
+                    b"CN5\0",
+                    b"HN\0",
+                    b"R a b us -\0",
+                    b"E a\0",
+                    b"\0",
+                    b"SY 0x7\0",
+                    &[b'z'; 64],
+                ];
+                let bytes = match dice.roll(6) {
+                    0 => random(1 + dice.roll(80), dice.roll(1 << 30) as u64),
+                    1 => says(sequence, last, commands[dice.roll(10)]),
+                    2 => packet(sequence, last, &random(dice.roll(65), seed)),
+                    3 => one(Kind::parse(0x10 + dice.roll(48) as u8).unwrap_or(Kind::Close)),
+                    4 => one(Kind::Ready(last)),
+                    _ => one(Kind::Reject(last)),
+                };
+                bench.give(&bytes);
+                if dice.roll(3) == 0 {
+                    bench.wait(Duration::from_millis(dice.roll(5000) as u64));
+                }
+            }
+            bench.wait(Duration::from_secs(300));
+            assert!(matches!(bench.engine.status(), Status::Over(_)), "{seed} {is_sender}");
+            if is_sender {
+                let stats = bench.engine.stats();
+                assert_eq!(stats.files_done, 0, "{seed}: nothing was confirmed");
+                let done = bench.outcome() == Some(Outcome::Done);
+                assert!(!done || stats.files_skipped == 1, "{seed}: all was refused");
+            }
+        }
+    }
+}
+
+/// A line that gives back what is sent is no partner.
+#[test]
+fn an_echo_is_no_partner() {
+    for role in ["call", "answer"] {
+        let set = config(&[("role", role), ("patience", "30")]);
+        common::assert_no_partner(&mut sender(&set), Duration::from_secs(400));
+        common::assert_no_partner(&mut receiver(&set), Duration::from_secs(400));
+    }
+}
+
+#[test]
+fn nobody_there_is_said_after_the_patience() {
+    let set = config(&[]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    assert_eq!(bench.wait(Duration::from_secs(119)), [], "the caller says nothing unasked");
+    bench.wait(Duration::from_secs(10));
+    assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Silence)));
+}
+
+#[test]
+fn a_refusal_to_talk_is_passed_on() {
+    let set = config(&[]);
+    for (said, kind) in [
+        (&b"login: \x10Shere=us\0\x10RYou are unknown to me\0"[..], FailureKind::PeerError),
+        (b"\x10Shere=us\0\x10ROK\0\x10Pfti\0", FailureKind::Unsupported),
+    ] {
+        let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+        let mut bench = Bench::new(&mut s, &mut source);
+        let answer = bench.give(said);
+        bench.wait(Duration::from_secs(20));
+        assert_eq!(bench.outcome(), Some(failed(Blame::Peer, kind)));
+        assert_eq!(contains(&answer, b"\x10UN\0"), kind == FailureKind::Unsupported);
+    }
+}
+
+/// The lines by which the other system would run something, fetch something or leave mail.
+#[test]
+fn what_is_not_followed_is_refused() {
+    let set = config(&[]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    bench.give(&greeting());
+    let commands: [(&[u8], &[u8]); 5] = [
+        (b"R /etc/passwd ~/p us -\0", b"RN2\0"),
+        (b"X a b\0", b"XN\0"),
+        (b"E D.1 D.1 us - D.1 666 \"\" 5 rm\0", b"EN2\0"),
+        (b"S D.1 X.1 us -C D.1 666\0", b"SN2\0"),
+        (b"S C.1 C.1 us -C D.1 666\0", b"SN2\0"),
+    ];
+    for (index, (command, answer)) in commands.into_iter().enumerate() {
+        let said = bench.give(&says(index as u8 + 1, index as u8, command));
+        assert!(contains(&said, answer), "{}: {}", command.escape_ascii(), said.escape_ascii());
+    }
+    assert_eq!(r.stats().files_skipped, 2);
+    assert!(sink.files.is_empty());
+}
+
+#[test]
+fn a_command_without_end_is_not_kept_for_ever() {
+    let set = config(&[]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    bench.give(&greeting());
+    for index in 0..33u8 {
+        bench.give(&packet((index + 1) & 7, 0, &[b'S'; 64]));
+    }
+    bench.wait(Duration::from_secs(10));
+    assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Violation)));
+}
+
+#[test]
+fn a_length_that_lies_is_no_success() {
+    for (size, blame) in [("0x3", Blame::Peer), ("0x5", Blame::Peer)] {
+        let set = config(&[]);
+        let (mut r, mut sink) = (receiver(&set), Sink::new());
+        let mut bench = Bench::new(&mut r, &mut sink);
+        bench.give(&greeting());
+        let offer = format!("S a ~/a us - D.0 644 \"\" {size}\0");
+        assert!(contains(&bench.give(&says(1, 0, offer.as_bytes())), b"SY\0"));
+        bench.give(&packet(2, 1, b"four"));
+        let said = bench.give(&packet(3, 1, b""));
+        assert!(!contains(&said, b"CY\0"));
+        bench.wait(Duration::from_secs(10));
+        assert_eq!(bench.outcome(), Some(failed(blame, FailureKind::LengthDiffers)));
+        assert!(!sink.files[0].complete);
+    }
+}
+
+/// A receiver rejects once for a gap, and again when the same comes round again.
+#[test]
+fn one_rejection_for_one_loss() {
+    let set = config(&[]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    bench.give(&greeting());
+    bench.give(&says(1, 0, b"S a ~/a us - D.0 644\0"));
+    let reject = one(Kind::Reject(1));
+    assert!(contains(&bench.give(&packet(3, 1, b"3")), &reject));
+    for sequence in [4, 5, 6, 7, 0] {
+        assert!(!contains(&bench.give(&packet(sequence, 1, b"x")), &reject), "{sequence}");
+    }
+    assert!(contains(&bench.give(&packet(3, 1, b"3")), &reject), "it came round again");
+    let mut damaged = packet(2, 1, b"2");
+    damaged[20] ^= 1;
+    assert!(contains(&bench.give(&damaged), &reject), "the one that is waited for");
+    assert!(contains(&bench.give(&packet(2, 1, b"2")), &one(Kind::Ready(2))));
+}
+
+/// Each packet behind a lost one may be rejected: they are not each answered with everything.
+#[test]
+fn many_rejections_mean_one_loss() {
+    let set = config(&[("packet", "64")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 1000])]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    bench.give(&welcome());
+    bench.give(&one(Kind::Ready(1)));
+    let said = bench.give(&says(1, 1, b"SY\0"));
+    // The acknowledgement of SY, and a window of three packets.
+    assert_eq!(said.len(), 6 + 3 * 70);
+    let again = bench.give(&one(Kind::Reject(1)));
+    assert_eq!(again.len(), 3 * 70);
+    assert_eq!(bench.give(&one(Kind::Reject(1))), []);
+    assert_eq!(bench.give(&one(Kind::Reject(1))), []);
+    bench.wait(Duration::from_millis(1500));
+    assert!(bench.give(&one(Kind::Reject(1))).len() >= 70, "that one is about the repetition");
+}
+
+/// A position, or an acknowledgement, that cannot be.
+#[test]
+fn an_impossible_acknowledgement_moves_nothing() {
+    let set = config(&[("packet", "64")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 1000])]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    bench.give(&welcome());
+    for last in [2, 3, 4, 5, 6, 7] {
+        assert_eq!(bench.give(&one(Kind::Ready(last))), [], "{last}");
+    }
+    bench.give(&one(Kind::Ready(1)));
+    bench.give(&says(1, 1, b"SY 0x10\0"));
+    bench.wait(Duration::from_secs(20));
+    assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Violation)));
+}
+
+/// Every single packet of a session lost once, in either direction: the files arrive.
+#[test]
+fn any_one_loss_is_made_good() {
+    let files = [File::new("a", &random(700, 1)), File::new("b", &random(10, 2))];
+    for from_sender in [true, false] {
+        for which in 0..60 {
+            let set = config(&[("packet", "64")]);
+            let (mut s, mut r) = (sender(&set), receiver(&set));
+            let (mut source, mut sink) = (Source::new(files.to_vec()), Sink::new());
+            let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+            let mut count = 0;
+            pair.meddle = Box::new(move |is_sender, bytes| {
+                if is_sender == from_sender && !bytes.is_empty() {
+                    count += 1;
+                    if count == which {
+                        bytes.clear();
+                    }
+                }
+            });
+            let ends = pair.run();
+            let label = format!("{from_sender} {which}");
+            assert_eq!(ends.sender, Outcome::Done, "{label}");
+            assert_eq!(ends.receiver, Outcome::Done, "{label}");
+            common::assert_whole(&sink.files, &files, &label);
+            assert!(ends.now < Instant(60_000_000_000), "{label}: {}", ends.now);
+        }
+    }
+}
+
+/// Damage of one bit of every tenth packet. Such damage as the check cannot see is taken back, and
+/// counted: what is left is made good, so that nothing but the check is to blame for a wrong file.
+#[test]
+fn noise_is_made_good() {
+    let files = [File::new("a", &random(20_000, 1))];
+    let (mut hits, mut unseen) = (0u32, 0u32);
+    for seed in 0..100u64 {
+        let set = config(&[("packet", "64"), ("retries", "30")]);
+        let (mut s, mut r) = (sender(&set), receiver(&set));
+        let (mut source, mut sink) = (Source::new(files.to_vec()), Sink::new());
+        let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+        let (mut dice, mut chunks) = (Dice(seed), 0);
+        pair.meddle = Box::new(|_, bytes| {
+            chunks += 1;
+            // The messages before the packets have no check.
+            if chunks <= 8 || dice.roll(10) > 0 || bytes.is_empty() {
+                return;
+            }
+            let bit = dice.roll(bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            hits += 1;
+            // An engine lends one packet at a time.
+            let found = PacketReader::new(64).next(&mut [0; 64], bytes).1;
+            if matches!(found, Some(Found::Data { .. } | Found::Control(_))) {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                unseen += 1;
+            }
+        });
+        let ends = pair.run();
+        assert_eq!((ends.sender, ends.receiver), (Outcome::Done, Outcome::Done), "{seed}");
+        common::assert_whole(&sink.files, &files, &format!("{seed}"));
+    }
+    println!("{unseen} of {hits} wrong bits are not seen by the check");
+    assert!(hits > 1000 && unseen > 0 && unseen < hits / 20, "{unseen} of {hits}");
+}

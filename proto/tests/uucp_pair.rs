@@ -1,0 +1,250 @@
+//! Sender against receiver over a perfect pipe: every setting, every awkward length.
+
+mod common;
+
+use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, failed, random};
+use wetstring_proto::settings::{Range, Settings};
+use wetstring_proto::uucp::Config;
+use wetstring_proto::uucp::config::TABLE;
+use wetstring_proto::{
+    Blame, Command, Engine, FailureKind, Instant, Outcome, Refusal, Status, StoreError,
+};
+
+common::protocol!(uucp, Config { buffer_len: 8192, ..Config::default() });
+
+const DONE: (Outcome, Outcome) = (Outcome::Done, Outcome::Done);
+const SIZES: [&str; 8] = ["32", "64", "128", "256", "512", "1024", "2048", "4096"];
+
+fn transfer(ours: &Config, theirs: &Config, files: &[File]) -> (Vec<File>, Ends) {
+    let (mut s, mut r) = (sender(ours), receiver(theirs));
+    let (mut source, mut sink) = (Source::new(files.to_vec()), Sink::new());
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    (sink.files, ends)
+}
+
+fn batch() -> Vec<File> {
+    let long = "n".repeat(900);
+    vec![
+        File { mode: Some(0o640), ..File::new("one", &random(3, 1)) },
+        File::new("empty", b""),
+        File::new(&long, &random(5000, 2)),
+        File::new("dir/na\u{ef}ve name\\x", &random(1024, 3)),
+        File::new("last", &random(1, 4)),
+    ]
+}
+
+#[test]
+fn every_packet_size_and_length() {
+    for size in SIZES {
+        let config = config(&[("packet", size)]);
+        let len: usize = size.parse().unwrap();
+        let below = [129, 128, 127, 2, 1].map(|less| len.saturating_sub(less));
+        for len in [0, 1, len, len + 1, 9 * len].into_iter().chain(below) {
+            let file = File { mode: Some(0o640), ..File::new("a.bin", &random(len, 3)) };
+            let label = format!("{size} {len}");
+            let (got, ends) = transfer(&config, &config, std::slice::from_ref(&file));
+            assert_eq!((ends.sender, ends.receiver), DONE, "{label}: {:?}", ends.events);
+            assert_whole(&got, std::slice::from_ref(&file), &label);
+            assert_eq!(got[0].mode, file.mode);
+            // Nothing waited for a timer.
+            assert!(ends.now < Instant(2_000_000), "{label}: {}", ends.now);
+        }
+    }
+}
+
+#[test]
+fn a_large_file_goes_round_the_sequence_numbers() {
+    for window in ["1", "2", "3", "7"] {
+        let config = config(&[("packet", "64"), ("window", window)]);
+        let files = [File::new("a", &random(300_000, 8))];
+        let (got, ends) = transfer(&config, &config, &files);
+        assert_eq!((ends.sender, ends.receiver), DONE);
+        assert_whole(&got, &files, window);
+    }
+}
+
+#[test]
+fn every_setting_alone_in_every_role() {
+    let files = batch();
+    for row in TABLE {
+        let values: Vec<String> = match row.range {
+            Range::Word(words) => words.iter().map(ToString::to_string).collect(),
+            Range::Number(low, high) => {
+                [low, high, u64::midpoint(low, high)].iter().map(ToString::to_string).collect()
+            }
+            Range::Text => ["a", "a-b.c_d", &"x".repeat(32)].map(str::to_owned).to_vec(),
+        };
+        let name = row.name.strip_prefix("uucp.").unwrap();
+        if name == "role" {
+            continue;
+        }
+        for value in values {
+            for (first, second) in [("call", "answer"), ("answer", "call")] {
+                let set = |role| config(&[("role", role), (name, &value)]);
+                let plain = |role| config(&[("role", role)]);
+                for (ours, theirs) in [
+                    (set(first), set(second)),
+                    (set(first), plain(second)),
+                    (plain(first), set(second)),
+                ] {
+                    let label = format!("{name}={value} sender {first}");
+                    let (got, ends) = transfer(&ours, &theirs, &files);
+                    assert_eq!((ends.sender, ends.receiver), DONE, "{label}: {:?}", ends.events);
+                    assert_whole(&got, &files, &label);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_direction_goes_by_the_word_of_the_other_end() {
+    let ours = config(&[("packet", "4096"), ("window", "7")]);
+    let theirs = config(&[("packet", "128"), ("window", "2")]);
+    let file = File::new("a", &random(20_000, 1));
+    let (mut s, mut r) = (sender(&ours), receiver(&theirs));
+    let (mut source, mut sink) = (Source::new(vec![file.clone()]), Sink::new());
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    assert!(ends.events.iter().any(|event| event.contains("2 packets of 128 bytes")));
+    assert_eq!(s.stats().longest_packet_bytes, 128 + 6);
+    assert_whole(&sink.files, &[file], "");
+}
+
+#[test]
+fn the_table_says_what_is_so() {
+    for row in TABLE {
+        let mut config = Config::default();
+        let mut shown = String::new();
+        config.show(row.name, &mut shown).unwrap();
+        assert_eq!(shown, row.default, "{}", row.name);
+        config.set(row.name, row.default).unwrap();
+        assert_eq!(config, Config::default(), "{}", row.name);
+        assert!(config.set(row.name, "not sense").is_err(), "{}", row.name);
+        assert!(config.set(row.name, "").is_err(), "{}", row.name);
+        let Range::Number(low, high) = row.range else { continue };
+        for value in [low, high] {
+            config.set(row.name, &value.to_string()).unwrap();
+            let mut shown = String::new();
+            config.show(row.name, &mut shown).unwrap();
+            assert_eq!(shown, value.to_string(), "{}", row.name);
+        }
+        assert!(config.set(row.name, &(high + 1).to_string()).is_err(), "{}", row.name);
+    }
+    assert!(Config::default().set("uucp.nothing", "1").is_err());
+    let long = "x".repeat(33);
+    for name in [&long[..], "a b", "a\u{e9}"] {
+        assert!(Config::default().set("uucp.name", name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn the_doors_may_be_opened_in_any_order() {
+    let files = batch();
+    for seed in 0..150 {
+        let mut dice = Dice(seed);
+        let pick = |dice: &mut Dice, of: &[&'static str]| of[dice.roll(of.len())];
+        let roles = pick(&mut dice, &["call", "answer"]);
+        let other = if roles == "call" { "answer" } else { "call" };
+        let mut settings = |role| {
+            let window = pick(&mut dice, &["1", "3", "7"]);
+            let packet = pick(&mut dice, &SIZES);
+            config(&[("role", role), ("window", window), ("packet", packet)])
+        };
+        let (ours, theirs) = (settings(roles), settings(other));
+        let (mut s, mut r) = (sender(&ours), receiver(&theirs));
+        common::any_order(&mut s, &mut r, &files, dice, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn a_refused_file_does_not_end_the_session() {
+    let config = config(&[]);
+    for why in [Refusal::Exists, Refusal::NoSpace] {
+        let (mut s, mut r) = (sender(&config), receiver(&config));
+        let (mut source, mut sink) = (Source::new(batch()), Sink::new());
+        sink.refuse = Some(why);
+        let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+        assert_eq!((ends.sender, ends.receiver), DONE);
+        assert_eq!((s.stats().files_skipped, r.stats().files_skipped), (5, 5));
+        assert_eq!(source.closed, [(false, false); 5]);
+        let refused = |end| ends.events.iter().filter(|e| e.starts_with(end)).count();
+        assert_eq!((refused("s refused"), refused("r refused")), (5, 5), "{:?}", ends.events);
+    }
+}
+
+#[test]
+fn a_name_that_cannot_be_said_is_refused_here() {
+    let config = config(&[]);
+    let files = [File::new("", b"x"), File::new(&"n".repeat(1025), b"y"), File::new("c", b"z")];
+    let (got, ends) = transfer(&config, &config, &files);
+    assert_eq!((ends.sender, ends.receiver), DONE);
+    assert_whole(&got, &files[2..], "");
+    let refused = ends.events.iter().filter(|e| e.contains("Name") && e.ends_with("false"));
+    assert_eq!(refused.count(), 2, "{:?}", ends.events);
+}
+
+#[test]
+fn nothing_to_send_is_a_session_too() {
+    for (first, second) in [("call", "answer"), ("answer", "call")] {
+        let (ours, theirs) = (config(&[("role", first)]), config(&[("role", second)]));
+        let (got, ends) = transfer(&ours, &theirs, &[]);
+        assert_eq!((ends.sender, ends.receiver, got.len()), (DONE.0, DONE.1, 0));
+    }
+}
+
+#[test]
+fn a_store_that_fails_ends_it_and_both_ends_know() {
+    let config = config(&[]);
+    let files = [File::new("a", &random(50_000, 1))];
+    let (mut s, mut r) = (sender(&config), receiver(&config));
+    let (mut source, mut sink) = (Source::new(files.to_vec()), Sink::new());
+    sink.room = Some(20_000);
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    assert_eq!(ends.sender, failed(Blame::Peer, FailureKind::Aborted));
+    assert_eq!(ends.receiver, failed(Blame::Store, FailureKind::Store(StoreError::NoSpace)));
+    assert!(!sink.files[0].complete);
+
+    let (mut s, mut r) = (sender(&config), receiver(&config));
+    let (mut source, mut sink) = (Source::new(files.to_vec()), Sink::new());
+    source.fail_read_at = Some(10_000);
+    let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
+    assert_eq!(ends.sender, failed(Blame::Store, FailureKind::Store(StoreError::Io)));
+    assert_eq!(ends.receiver, failed(Blame::Peer, FailureKind::Aborted));
+    assert!(!sink.files[0].complete && !sink.files[0].bytes.is_empty(), "what came is kept");
+}
+
+#[test]
+fn a_person_ends_it_at_either_end() {
+    for ending in [true, false] {
+        for at in [1u64, 10_000, 40_000] {
+            let config = config(&[]);
+            let (mut s, mut r) = (sender(&config), receiver(&config));
+            let (mut source, mut sink) =
+                (Source::new(vec![File::new("a", &random(50_000, 1))]), Sink::new());
+            let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
+            pair.chunk = 100;
+            pair.steer = Box::new(move |is_sender, engine| {
+                let now = is_sender == ending && engine.stats().file_bytes >= at;
+                let running = engine.status() == Status::Running;
+                (now && running).then_some(Command::CancelFile)
+            });
+            let ends = pair.run();
+            let (mine, other) = (Blame::Local, Blame::Peer);
+            let (sending, receiving) = if ending { (mine, other) } else { (other, mine) };
+            assert_eq!(ends.sender, failed(sending, FailureKind::Aborted), "{ending} {at}");
+            assert_eq!(ends.receiver, failed(receiving, FailureKind::Aborted), "{ending} {at}");
+            assert!(sink.files.iter().all(|file| !file.complete));
+        }
+    }
+}
+
+/// Both ends call, or both wait: nobody hears anybody, and that is said in time.
+#[test]
+fn two_of_a_kind_do_not_meet() {
+    for role in ["call", "answer"] {
+        let config = config(&[("role", role), ("patience", "30")]);
+        let (_, ends) = transfer(&config, &config, &batch());
+        assert_eq!(ends.sender, failed(Blame::Peer, FailureKind::Silence), "{role}");
+        assert_eq!(ends.receiver, failed(Blame::Peer, FailureKind::Silence), "{role}");
+    }
+}
