@@ -82,7 +82,7 @@ pub(super) fn read_text(path: &Path, what: &str) -> Result<String, Ending> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let bytes = error.as_bytes();
-        let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line = bytes[..at].split(|byte| *byte == b'\n').count();
         let (path, byte) = (path.display(), bytes[at]);
         Ending::early(Exit::Usage, format!("{path}:{line}: expected UTF-8, got byte 0x{byte:02x}"))
     })
