@@ -34,6 +34,33 @@ fn shares(path: &str, names: &[&str], seconds: u64) -> (Vec<u64>, u64) {
     (sums.iter().map(|sum| sum * 1000 / all.max(1)).collect(), used)
 }
 
+/// A bottleneck of 10 Mb/s, 69 ms, and a queue of a round trip.
+const PATH: &str = "rate=10M,rtt=69ms,queue=rtt";
+
+#[test]
+fn beside_tcp_neither_everything_nor_nothing_is_taken() {
+    for tcp in ["tcp-reno", "tcp-cubic"] {
+        for count in [1, 3] {
+            let mut names = vec!["netblt"];
+            names.extend([tcp].repeat(count));
+            let (shares, used) = shares(PATH, &names, 60);
+            println!("{names:?}: {shares:?} of {used}");
+            assert!((150..=600).contains(&shares[0]), "{names:?}: {shares:?}");
+            assert!(shares[1..].iter().all(|share| *share >= 100), "{names:?}: {shares:?}");
+            assert!(used >= 850, "{names:?}: {used}");
+        }
+    }
+}
+
+#[test]
+fn two_sessions_share() {
+    let (shares, used) = shares(PATH, &["netblt"; 2], 60);
+    println!("{shares:?} of {used}");
+    assert!(shares.iter().all(|share| *share >= 300) && used >= 900, "{shares:?} of {used}");
+}
+
+/// `WETSTRING_SHARE='rate=10M,rtt=69ms,queue=rtt netblt tcp-reno'` measures others, and
+/// `WETSTRING_SHOW` shows each second.
 #[test]
 fn measured() {
     let Ok(text) = std::env::var("WETSTRING_SHARE") else { return };

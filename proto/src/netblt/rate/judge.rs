@@ -10,6 +10,8 @@ const SHORT_QUEUE: u64 = 3_000_000;
 const CAREFUL: u8 = 16;
 /// Judgements without a queue that fall in a row when it is that of others.
 const STUCK: u32 = 5;
+/// Judgements without a queue in a row when those others are thought to have gone.
+const GONE: u8 = 16;
 /// Every so many judgements at what bursts say, a little more is tried.
 const TRY_MORE: u32 = 8;
 
@@ -48,8 +50,10 @@ pub(super) struct Others {
     last_queue: u64,
     /// What passed when the queue began to stand.
     before: u64,
-    /// They fill the queue: it is shared by loss.
+    /// They fill the queue: this end keeps to its share.
     compete: bool,
+    /// Judgements in a row without a queue since then.
+    calm: u8,
 }
 
 /// A judgement's numbers.
@@ -113,16 +117,11 @@ impl Path {
         let waited = found.queue > own || found.lost > self.loss + ONE / 4;
         let more = found.lost > self.loss + self.doubt(found.packets);
         let losing = self.loss_known && more && waited;
+        if self.others.compete {
+            return self.share_with_others(found.queue <= allowed, losing, step);
+        }
         if found.queue <= allowed {
             self.others.stuck = 0;
-            self.others.compete = false;
-        }
-        if self.others.compete {
-            return if losing {
-                part(sent, ONE * 7 / 10)
-            } else {
-                sent + part(sent, step.min(ONE / 50))
-            };
         }
         if found.queue > allowed {
             return self.shorten(found, losing);
@@ -162,6 +161,22 @@ impl Path {
         (from + part(from, step)).min(most - most / 256)
     }
 
+    /// Others fill the queue, whatever is sent here: half of what the bottleneck carries is taken, and
+    /// less where that is lost.
+    fn share_with_others(&mut self, calm: bool, losing: bool, step: u64) -> u64 {
+        let sent = self.offered;
+        let most = self.spread.rate().unwrap_or(self.others.before) / 2;
+        self.others.calm = if calm { self.others.calm + 1 } else { 0 };
+        if self.others.calm >= GONE {
+            // They have gone.
+            self.others = Others::default();
+        }
+        if losing {
+            return part(sent, ONE * 7 / 10).max(most / 16);
+        }
+        (sent + part(sent, step.min(ONE / 50))).min(most)
+    }
+
     /// A queue stands: it is drained within a round trip, unless it is that of others.
     fn shorten(&mut self, found: &Found, losing: bool) -> u64 {
         let Found { queue, horizon, .. } = *found;
@@ -183,7 +198,8 @@ impl Path {
         self.handling = Loss::Usual;
         if self.others.stuck >= STUCK {
             self.others.compete = true;
-            return self.others.before;
+            self.others.calm = 0;
+            return self.spread.rate().unwrap_or(self.others.before) / 2;
         }
         let first = self.others.stuck == 1;
         let carried = self.capacity.filter(|_| !first).unwrap_or(passed);

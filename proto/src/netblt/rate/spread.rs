@@ -7,13 +7,17 @@
 //! ```
 //!
 //! So each burst measures the bottleneck, whatever rate is sent and though no queue stands. What
-//! disturbs it (others' packets between ours, a receiver that was away) mostly spreads a burst; so
-//! the quickest counts. A lost packet ends a train: whether it passed the bottleneck nobody knows.
+//! disturbs it (others' packets between ours, a receiver that was away) mostly spreads a burst, and
+//! what comes behind a packet that was late is closer together: so of eight trains the third
+//! counts, and of all those the quickest. A lost packet ends a train: whether it passed the
+//! bottleneck nobody knows.
 
 use super::mpps;
 
 /// Packets of a train, at most.
 const TRAIN: u64 = 12;
+/// Trains that are looked at together.
+const TRAINS: u8 = 8;
 /// A spread below this is the clock's, not the path's, in nanoseconds.
 const FINEST: u64 = 100_000;
 
@@ -25,9 +29,11 @@ pub(super) struct Spread {
     count: u64,
     /// The last of it.
     last: u64,
-    /// The quickest of this period and of the one before, and how many there were.
+    /// The quickest three of the trains of late, and how many there were.
+    quick: [u64; 3],
+    trains: u8,
+    /// The best of this period and of the one before.
     best: [u64; 2],
-    trains: u32,
 }
 
 impl Spread {
@@ -36,7 +42,7 @@ impl Spread {
     pub(super) fn came(&mut self, now: u64, follows: bool, burst: u64) {
         let wanted = burst.saturating_sub(1).min(TRAIN);
         let average = (self.last - self.since) / self.count.max(1);
-        let pause = self.count >= 2 && now - self.last > 4 * average.max(1);
+        let pause = self.count >= 2 && now - self.last > 2 * average.max(1);
         if self.since == 0 || wanted < 3 || pause || !follows {
             (self.since, self.last, self.count) = (now.max(1), now, 0);
             return;
@@ -44,9 +50,25 @@ impl Spread {
         (self.last, self.count) = (now, self.count + 1);
         // A short time is measured over more packets, if they come.
         if self.count >= wanted && now - self.since >= FINEST {
-            self.best[0] = self.best[0].max(mpps(self.count, now - self.since));
-            self.trains = self.trains.saturating_add(1);
+            self.note(mpps(self.count, now - self.since));
             (self.since, self.count) = (now.max(1), 0);
+        }
+    }
+
+    /// A train was so quick.
+    fn note(&mut self, rate: u64) {
+        let [first, second, third] = self.quick;
+        self.quick = if rate > first {
+            [rate, first, second]
+        } else if rate > second {
+            [first, rate, second]
+        } else {
+            [first, second, third.max(rate)]
+        };
+        self.trains += 1;
+        if self.trains == TRAINS {
+            self.best[0] = self.best[0].max(self.quick[2]);
+            (self.quick, self.trains) = ([0; 3], 0);
         }
     }
 
@@ -58,9 +80,8 @@ impl Spread {
 
     /// Another period begins: what came before the last one is forgotten.
     pub(super) fn next_period(&mut self) {
-        if self.trains > 0 {
+        if self.best[0] > 0 {
             self.best = [0, self.best[0]];
-            self.trains = 0;
         }
     }
 
