@@ -12,14 +12,15 @@
 //!
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
-//! settings; [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`]
-//! are protocols.
+//! settings; [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
+//! files, [`slip`] carries IP over the line, for whatever moves files there.
 #![no_std]
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
 extern crate std;
 
+pub mod checksum;
 pub mod crc;
 pub mod engine;
 pub mod file;
@@ -29,6 +30,7 @@ mod machine;
 pub mod memory;
 pub mod netblt;
 pub mod settings;
+pub mod slip;
 pub mod stats;
 pub mod time;
 pub mod trace;

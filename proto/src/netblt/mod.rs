@@ -24,7 +24,6 @@
 //! Not here: addresses and security, which are the port's; fragments, which are never made.
 
 mod bits;
-pub mod checksum;
 pub mod config;
 pub mod control;
 mod info;
@@ -40,6 +39,7 @@ mod sink;
 mod source;
 mod window;
 
+pub use crate::checksum;
 pub use config::{Config, Rate, Role};
 pub use receiving::{Measured, Receiver};
 pub use sending::Sender;

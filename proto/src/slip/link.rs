@@ -1,0 +1,318 @@
+//! One end of a line: packets in, bytes out, and back.
+//!
+//! ```text
+//! packet -> put -> [queue] -> compress -> frame -> transmit, transmitted -> line
+//! packet <- receive <----- decompress <- frame <-------------------------- line
+//! ```
+//!
+//! The header compression comes behind the queue, so that what it remembers is in the order of the line.
+//! A packet is chosen when the line has taken the one before, and not sooner: a packet that comes now and
+//! is urgent waits for at most one.
+
+use super::compress::{Compressor, CompressorStats, Framed};
+use super::config::{BadConfig, Compression, Config, Parts};
+use super::decompress::{Decompressor, DecompressorStats, HEADROOM, Refused};
+use super::differential::{Differ, Undiffer};
+use super::frame::{Decoder, DecoderStats, Found, encode};
+use super::packet::{is_ip, is_whole_ip};
+use super::queue::{ClassStats, NotQueued, Queue};
+use crate::{Duration, Instant, Memory, MemoryTooSmall};
+
+/// What is done to headers on the way out.
+#[derive(Clone, Debug)]
+enum Outgoing<M> {
+    Plain,
+    Compressed(Compressor<M>),
+    Differential(Differ<M>),
+}
+
+/// What is done to headers on the way in.
+#[derive(Clone, Debug)]
+enum Incoming<M> {
+    Plain,
+    Compressed(Decompressor<M>),
+    Differential(Undiffer<M>),
+}
+
+/// What a link has done, besides its parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkStats {
+    /// Packets that the line has taken whole.
+    pub sent: u64,
+    /// Bytes of the line that it has taken.
+    pub line_bytes: u64,
+    /// Bytes that these packets had before compression and framing.
+    pub sent_bytes: u64,
+    /// Packets given out.
+    pub received: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Packets to be sent that were no IP.
+    pub not_ip: u64,
+    /// Frames that gave no packet, tossed and wrongly rebuilt ones among them. Frames that were dropped by the framing are in
+    /// [`DecoderStats`].
+    pub refused: u64,
+}
+
+/// One end of a SLIP line, without I/O.
+///
+/// Outgoing: [`Link::put`] lets a packet wait, [`Link::transmit`] lends bytes for the line and
+/// [`Link::transmitted`] says how many it took. Incoming: [`Link::receive`] takes bytes of the line and gives
+/// out a packet at a time. Time is told where it counts; [`Link::deadline`] is when to ask again.
+#[derive(Clone, Debug)]
+pub struct Link<M> {
+    config: Config,
+    outgoing: Outgoing<M>,
+    incoming: Incoming<M>,
+    /// What goes out is compressed.
+    compressing: bool,
+    queue: Queue<M>,
+    packet: M,
+    wire: M,
+    /// Bytes in `wire`, and how many of them the line has taken.
+    wire_len: usize,
+    wire_at: usize,
+    /// Bytes of the packet in `wire`.
+    packet_len: usize,
+    decoder: Decoder,
+    frame: M,
+    /// When the line will have sent all it has taken.
+    line_free: Instant,
+    /// A frame stands on the line without a pause since: its END begins the next.
+    flowing: bool,
+    stats: LinkStats,
+}
+
+impl<M: Memory> Link<M> {
+    /// One end, in memory of the lengths that [`Config::memory`] says.
+    pub fn new(config: Config, parts: Parts<M>) -> Result<Self, BadConfig> {
+        config.check()?;
+        let len = config.memory();
+        for (part, needed) in
+            [(&parts.packet, len.packet), (&parts.wire, len.wire), (&parts.frame, len.frame)]
+        {
+            let given = part.as_ref().len();
+            if given < needed {
+                return Err(MemoryTooSmall { needed, given }.into());
+            }
+        }
+        let slots = config.slots;
+        let (outgoing, incoming) = match config.compression {
+            Compression::Off => (Outgoing::Plain, Incoming::Plain),
+            Compression::On | Compression::Auto => (
+                Outgoing::Compressed(Compressor::new(slots, config.omit_slot, parts.sent)?),
+                Incoming::Compressed(Decompressor::new(slots, parts.received)?),
+            ),
+            Compression::Differential => (
+                Outgoing::Differential(Differ::new(slots, parts.sent)?),
+                Incoming::Differential(Undiffer::new(slots, parts.received)?),
+            ),
+        };
+        Ok(Self {
+            config,
+            outgoing,
+            incoming,
+            compressing: starts_compressed(config.compression),
+            queue: Queue::new(config.queue, parts.queue)?,
+            packet: parts.packet,
+            wire: parts.wire,
+            wire_len: 0,
+            wire_at: 0,
+            packet_len: 0,
+            decoder: Decoder::new(),
+            frame: parts.frame,
+            line_free: Instant::ZERO,
+            flowing: false,
+            stats: LinkStats::default(),
+        })
+    }
+
+    /// The line was opened anew: the other end may know nothing. What waits goes on waiting, the frame that
+    /// was under way is lost, and so is one that was coming in.
+    pub fn reopened(&mut self) {
+        match &mut self.outgoing {
+            Outgoing::Plain => {}
+            Outgoing::Compressed(compressor) => compressor.reset(),
+            Outgoing::Differential(differ) => differ.reset(),
+        }
+        match &mut self.incoming {
+            Incoming::Plain => {}
+            Incoming::Compressed(decompressor) => decompressor.reset(),
+            Incoming::Differential(undiffer) => undiffer.reset(),
+        }
+        self.compressing = starts_compressed(self.config.compression);
+        self.decoder.reset();
+        (self.wire_len, self.wire_at, self.flowing) = (0, 0, false);
+        self.line_free = Instant::ZERO;
+    }
+
+    /// Drops all packets that wait, as when the line has been away for long.
+    pub fn clear(&mut self) {
+        self.queue.clear();
+    }
+
+    /// Lets a packet wait for the line.
+    pub fn put(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotQueued> {
+        self.queue.put(now, packet)
+    }
+
+    /// Nothing waits, and the line has taken everything.
+    pub fn is_idle(&self) -> bool {
+        self.wire_at == self.wire_len && self.queue.is_empty()
+    }
+
+    /// Bytes for the line: what is left of one frame, the same until [`Link::transmitted`]. Empty if there
+    /// are none, or not before [`Link::deadline`].
+    pub fn transmit(&mut self, now: Instant) -> &[u8] {
+        while self.wire_at == self.wire_len && self.may_choose(now) && self.choose(now) {}
+        &self.wire.as_ref()[self.wire_at..self.wire_len]
+    }
+
+    /// The line has taken so many of the bytes lent.
+    pub fn transmitted(&mut self, now: Instant, len: usize) {
+        let len = len.min(self.wire_len - self.wire_at);
+        self.wire_at += len;
+        self.stats.line_bytes += len as u64;
+        if let Some(rate) = self.config.rate {
+            self.line_free = self.line_free.max(now) + rate.time(len);
+        }
+        if len > 0 && self.wire_at == self.wire_len {
+            self.flowing = !self.queue.is_empty();
+            self.stats.sent += 1;
+            self.stats.sent_bytes += self.packet_len as u64;
+        }
+    }
+
+    /// When [`Link::transmit`] will have bytes although it has none now. `None`: when a packet comes.
+    pub fn deadline(&self) -> Option<Instant> {
+        let waits = self.wire_at == self.wire_len && !self.queue.is_empty();
+        (waits && self.config.rate.is_some()).then(|| self.next_choice())
+    }
+
+    /// Bytes of the line came. Gives how many were used, and a packet if one has ended: then there may be
+    /// more in the rest.
+    pub fn receive(&mut self, bytes: &[u8]) -> (usize, Option<&mut [u8]>) {
+        let room = &mut self.frame.as_mut()[HEADROOM..];
+        let room_len = room.len().min(usize::from(self.config.mru));
+        let (used, found) = self.decoder.next(&mut room[..room_len], bytes);
+        let len = match found {
+            None => return (used, None),
+            Some(Found::Bad(_)) => {
+                self.toss();
+                return (used, None);
+            }
+            Some(Found::Frame(len)) => len,
+        };
+        let buffer = &mut self.frame.as_mut()[..HEADROOM + len];
+        let restored = match &mut self.incoming {
+            Incoming::Plain if is_whole_ip(&buffer[HEADROOM..]) => Ok(HEADROOM),
+            Incoming::Plain => Err(Refused::Kind(buffer[HEADROOM])),
+            Incoming::Compressed(decompressor) => {
+                let is_vj = buffer[HEADROOM] >= 0x70;
+                let restored = decompressor.restore(buffer, HEADROOM);
+                self.compressing |= is_vj && restored.is_ok();
+                restored
+            }
+            Incoming::Differential(undiffer) => undiffer.restore(buffer, HEADROOM),
+        };
+        if let Ok(start) = restored {
+            self.stats.received += 1;
+            self.stats.received_bytes += (HEADROOM + len - start) as u64;
+            (used, Some(&mut self.frame.as_mut()[start..HEADROOM + len]))
+        } else {
+            self.stats.refused += 1;
+            (used, None)
+        }
+    }
+
+    /// The port has lost or damaged bytes of what comes in (overrun, framing or parity error).
+    pub fn line_error(&mut self) {
+        self.decoder.line_error();
+        self.toss();
+    }
+
+    /// How long the line will be busy with what it has taken; zero without [`Config::rate`].
+    pub fn busy(&self, now: Instant) -> Duration {
+        self.line_free.since(now)
+    }
+
+    /// What goes out is compressed: from the start, or since the other end was seen to be.
+    pub fn is_compressing(&self) -> bool {
+        self.compressing
+    }
+
+    /// What the link has done.
+    pub fn stats(&self) -> &LinkStats {
+        &self.stats
+    }
+
+    /// What the framing of incoming bytes has seen.
+    pub fn decoder_stats(&self) -> &DecoderStats {
+        self.decoder.stats()
+    }
+
+    /// What became of the packets of each class, in the order of [`Class::ALL`](super::Class::ALL).
+    pub fn queue_stats(&self) -> &[ClassStats; 3] {
+        self.queue.stats()
+    }
+
+    /// What the compression of outgoing headers has done; `None` without one.
+    pub fn compressor_stats(&self) -> Option<&CompressorStats> {
+        match &self.outgoing {
+            Outgoing::Plain => None,
+            Outgoing::Compressed(compressor) => Some(compressor.stats()),
+            Outgoing::Differential(differ) => Some(differ.stats()),
+        }
+    }
+
+    /// What the compression of incoming headers has done; `None` without one.
+    pub fn decompressor_stats(&self) -> Option<&DecompressorStats> {
+        match &self.incoming {
+            Incoming::Plain => None,
+            Incoming::Compressed(decompressor) => Some(decompressor.stats()),
+            Incoming::Differential(undiffer) => Some(undiffer.stats()),
+        }
+    }
+
+    fn toss(&mut self) {
+        if let Incoming::Compressed(decompressor) = &mut self.incoming {
+            decompressor.line_error();
+        }
+    }
+
+    /// When the next packet may be chosen.
+    fn next_choice(&self) -> Instant {
+        let ahead = u64::try_from(self.config.ahead.as_nanos()).unwrap_or(u64::MAX);
+        Instant(self.line_free.0.saturating_sub(ahead))
+    }
+
+    fn may_choose(&self, now: Instant) -> bool {
+        self.config.rate.is_none() || now >= self.next_choice()
+    }
+
+    /// Puts the next packet on the wire, if one waits; false if none does.
+    fn choose(&mut self, now: Instant) -> bool {
+        let room = self.packet.as_mut();
+        let Some(taken) = self.queue.take(now, room) else { return false };
+        let packet = &mut room[..taken.len];
+        let framed = match &mut self.outgoing {
+            Outgoing::Compressed(compressor) if self.compressing => {
+                compressor.compress(packet).ok()
+            }
+            Outgoing::Differential(differ) => differ.compress(packet).ok(),
+            _ => is_ip(packet).then_some(Framed::IP),
+        };
+        let Some(framed) = framed else {
+            self.stats.not_ip += 1;
+            return true;
+        };
+        let frame = &packet[framed.start..];
+        (self.wire_at, self.packet_len) = (0, taken.len);
+        self.wire_len = encode(frame, !self.flowing, self.wire.as_mut()).unwrap_or(0);
+        true
+    }
+}
+
+fn starts_compressed(compression: Compression) -> bool {
+    matches!(compression, Compression::On | Compression::Differential)
+}

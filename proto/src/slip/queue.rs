@@ -1,0 +1,452 @@
+//! What waits for the line: priority between classes, turns between flows, and a bound on bytes.
+//!
+//! ```text
+//! packet -> class, flow -> [interactive] o o o   flows take turns by bytes (deficit round robin)
+//!                          [normal]      o o
+//!                          [bulk]        o       -> one packet at a time, when the line is free
+//! ```
+//!
+//! * **Priority** is strict, but for the guard: a class that has seen [`QueueConfig::starvation`] bytes of
+//!   more urgent ones go by gets one packet.
+//! * **A flow stays together**: its packets never overtake each other. One that has more waiting than its
+//!   class allows goes down a class as a whole, and begins anew when it has nothing waiting.
+//! * **Memory** is blocks of [`BLOCK`] bytes. When they run out, packets are dropped from the front of the
+//!   longest flow of the least urgent class; never for a packet of a less urgent one.
+//! * At most [`FLOWS`] flows have turns of their own; beyond, they share, and only then can a packet overtake
+//!   another of its flow.
+
+use super::blocks::{Blocks, NONE};
+use super::class::{Class, Rules, sort};
+use crate::{Duration, Instant, Memory, MemoryTooSmall};
+use core::fmt;
+
+/// Bytes of a block of memory; [`BLOCK_DATA`] of them are a packet's.
+pub const BLOCK: usize = 128;
+/// Bytes of a packet in a block.
+pub const BLOCK_DATA: usize = BLOCK - 16;
+/// Flows with turns of their own.
+pub const FLOWS: usize = 64;
+
+/// What a queue is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueConfig {
+    /// Bytes of the longest packet.
+    pub longest: u16,
+    /// Bytes of more urgent classes after which a class that waits gets a packet.
+    pub starvation: u32,
+    /// Bytes that a flow of the class interactive, and of the class normal, may have waiting before it goes
+    /// down a class.
+    pub allowance: [u32; 2],
+    /// Where flows begin.
+    pub rules: Rules,
+}
+
+impl QueueConfig {
+    /// What fits packets of this length: the guard gives 1/16 of the line, an interactive flow may have two
+    /// packets waiting, a normal one eight.
+    pub fn new(longest: u16) -> Self {
+        let of = |packets| u32::from(longest) * packets;
+        let rules = Rules::default();
+        Self { longest, starvation: of(15), allowance: [of(2), of(8)], rules }
+    }
+
+    /// Bytes of memory in which this many bytes of packets of the longest length can wait.
+    pub fn memory(&self, bytes: usize) -> usize {
+        let longest = usize::from(self.longest).max(1);
+        bytes.div_ceil(longest) * blocks_of(longest) * BLOCK
+    }
+}
+
+/// Why a packet may not wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotQueued {
+    /// It is longer than a packet may be, or has no byte.
+    Length {
+        /// Most bytes.
+        longest: u16,
+        /// Bytes that were given.
+        got: usize,
+    },
+    /// More urgent packets have taken all memory.
+    Full,
+}
+
+impl fmt::Display for NotQueued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { longest, got } => {
+                write!(f, "expected a packet of 1 to {longest} bytes, got {got}")
+            }
+            Self::Full => f.write_str("more urgent packets have taken all memory of the queue"),
+        }
+    }
+}
+
+impl core::error::Error for NotQueued {}
+
+/// What became of the packets of a class. The class is the one that a packet left from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassStats {
+    /// Packets that wait now.
+    pub waiting: u32,
+    /// Their bytes.
+    pub waiting_bytes: u32,
+    /// Packets that were taken for the line.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets that were dropped for want of memory, before or after they waited.
+    pub dropped: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+    /// How long the packets that were sent have waited, together.
+    pub delay: Duration,
+    /// How long the one that waited longest has.
+    pub longest_delay: Duration,
+    /// Flows that went down to the next class.
+    pub demoted: u64,
+    /// Packets that were sent because the guard said so.
+    pub guarded: u64,
+}
+
+impl ClassStats {
+    /// How long a packet has waited on average; zero if none was sent.
+    pub fn mean_delay(&self) -> Duration {
+        let nanos = self.delay.as_nanos().checked_div(u128::from(self.sent)).unwrap_or(0);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+/// A packet that has been taken from a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Its bytes.
+    pub len: usize,
+    /// The class that it left from.
+    pub class: Class,
+    /// How long it has waited.
+    pub waited: Duration,
+}
+
+/// One flow that has something waiting.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    key: u64,
+    /// `None` if this place is free.
+    class: Option<Class>,
+    /// First and last packet, by their first blocks.
+    first: u16,
+    last: u16,
+    bytes: u32,
+    blocks: u16,
+    /// Bytes that it may still send in this turn, or has left from the last.
+    deficit: u32,
+    /// The next flow of the class.
+    next: u16,
+}
+
+impl Flow {
+    const FREE: Self = Self {
+        key: 0,
+        class: None,
+        first: NONE,
+        last: NONE,
+        bytes: 0,
+        blocks: 0,
+        deficit: 0,
+        next: NONE,
+    };
+}
+
+/// The flows of a class, in the order of their turns.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    first: u16,
+    last: u16,
+    /// The first flow has got the bytes of its turn.
+    in_turn: bool,
+    /// Bytes of more urgent classes that went by while something waited here.
+    passed: u32,
+}
+
+impl Ring {
+    const EMPTY: Self = Self { first: NONE, last: NONE, in_turn: false, passed: 0 };
+}
+
+/// Packets that wait for the line, in memory that is given.
+#[derive(Clone, Debug)]
+pub struct Queue<M> {
+    config: QueueConfig,
+    blocks: Blocks<M>,
+    flows: [Flow; FLOWS],
+    rings: [Ring; 3],
+    stats: [ClassStats; 3],
+}
+
+/// Blocks that a packet of this length takes.
+const fn blocks_of(len: usize) -> usize {
+    len.div_ceil(BLOCK_DATA)
+}
+
+impl<M: Memory> Queue<M> {
+    /// An empty queue. Memory beyond 65,535 blocks is not used; less than for one packet is too little.
+    pub fn new(config: QueueConfig, memory: M) -> Result<Self, MemoryTooSmall> {
+        let (needed, given) = (config.memory(1), memory.as_ref().len());
+        if given < needed {
+            return Err(MemoryTooSmall { needed, given });
+        }
+        Ok(Self {
+            config,
+            blocks: Blocks::new(memory),
+            flows: [Flow::FREE; FLOWS],
+            rings: [Ring::EMPTY; 3],
+            stats: [ClassStats::default(); 3],
+        })
+    }
+
+    /// What became of the packets of each class, in the order of [`Class::ALL`].
+    pub fn stats(&self) -> &[ClassStats; 3] {
+        &self.stats
+    }
+
+    /// Nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.stats.iter().all(|class| class.waiting == 0)
+    }
+
+    /// Drops all that waits, as after the line has been away.
+    pub fn clear(&mut self) {
+        for stats in &mut self.stats {
+            stats.dropped += u64::from(stats.waiting);
+            stats.dropped_bytes += u64::from(stats.waiting_bytes);
+            (stats.waiting, stats.waiting_bytes) = (0, 0);
+        }
+        self.flows = [Flow::FREE; FLOWS];
+        self.rings = [Ring::EMPTY; 3];
+        self.blocks.reset();
+    }
+
+    /// Lets a packet wait. For one that is urgent, less urgent ones may be dropped.
+    pub fn put(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotQueued> {
+        let longest = self.config.longest;
+        if packet.is_empty() || packet.len() > usize::from(longest) {
+            return Err(NotQueued::Length { longest, got: packet.len() });
+        }
+        let sorted = sort(packet, &self.config.rules);
+        // A flow that has gone down stays there while it has something waiting.
+        let at_home =
+            self.flows.iter().find(|flow| flow.class.is_some() && flow.key == sorted.flow);
+        let class = at_home.and_then(|flow| flow.class).unwrap_or(sorted.class);
+        if !self.make_room(blocks_of(packet.len()), class) {
+            let stats = &mut self.stats[class as usize];
+            stats.dropped += 1;
+            stats.dropped_bytes += packet.len() as u64;
+            return Err(NotQueued::Full);
+        }
+        // Room may have been made by what was at home.
+        let index = self.place(sorted.flow, class);
+        let block = self.blocks.write(now, packet);
+        let flow = &mut self.flows[usize::from(index)];
+        if flow.first == NONE {
+            flow.first = block;
+        } else {
+            self.blocks.set_next_packet(flow.last, block);
+        }
+        flow.last = block;
+        flow.bytes += packet.len() as u32;
+        flow.blocks += blocks_of(packet.len()) as u16;
+        let class = flow.class.unwrap_or(class);
+        let stats = &mut self.stats[class as usize];
+        stats.waiting += 1;
+        stats.waiting_bytes += packet.len() as u32;
+        self.demote(index);
+        Ok(())
+    }
+
+    /// Takes the packet whose turn it is; `into` has room for the longest.
+    pub fn take(&mut self, now: Instant, into: &mut [u8]) -> Option<Taken> {
+        let class = self.next_class()?;
+        let quantum = self.quantum(class);
+        let index = loop {
+            let ring = &mut self.rings[class as usize];
+            let flow = self.flows.get_mut(usize::from(ring.first))?;
+            if !ring.in_turn {
+                ring.in_turn = true;
+                flow.deficit += quantum;
+            }
+            let len = self.blocks.len(flow.first);
+            if flow.deficit >= u32::from(len) {
+                flow.deficit -= u32::from(len);
+                break ring.first;
+            }
+            let first = ring.first;
+            self.remove_from_ring(class, first);
+            self.append_to_ring(class, first);
+        };
+        let (len, arrived) = self.pop(index, Some(into));
+        let waited = now.since(arrived);
+        let stats = &mut self.stats[class as usize];
+        stats.sent += 1;
+        stats.sent_bytes += len as u64;
+        stats.delay += waited;
+        stats.longest_delay = stats.longest_delay.max(waited);
+        self.went_by(class, len as u32);
+        Some(Taken { len, class, waited })
+    }
+
+    /// The bytes of a turn: small for what is urgent, so that many small flows do not wait for one.
+    fn quantum(&self, class: Class) -> u32 {
+        let longest = u32::from(self.config.longest);
+        if class == Class::Interactive { longest.min(BLOCK as u32) } else { longest }
+    }
+
+    /// The most urgent class that has something waiting, unless the guard speaks for another.
+    fn next_class(&mut self) -> Option<Class> {
+        let waits = |class: &Class| self.rings[*class as usize].first != NONE;
+        let urgent = Class::ALL.into_iter().find(waits)?;
+        let starved = Class::ALL.into_iter().find(|class| {
+            let ring = &self.rings[*class as usize];
+            *class > urgent && ring.first != NONE && ring.passed >= self.config.starvation
+        });
+        if let Some(class) = starved {
+            self.stats[class as usize].guarded += 1;
+        }
+        Some(starved.unwrap_or(urgent))
+    }
+
+    /// So many bytes of this class were sent.
+    fn went_by(&mut self, class: Class, len: u32) {
+        self.rings[class as usize].passed = 0;
+        for ring in self.rings.iter_mut().skip(class as usize + 1) {
+            ring.passed = if ring.first == NONE { 0 } else { ring.passed.saturating_add(len) };
+        }
+    }
+
+    /// Drops from the front of the longest flow of the least urgent class until so many blocks are free;
+    /// whether they are. Nothing is dropped in vain.
+    fn make_room(&mut self, blocks: usize, class: Class) -> bool {
+        let may_go = |flow: &&Flow| flow.class.is_some_and(|of| of >= class);
+        let held = self.flows.iter().filter(may_go).map(|flow| usize::from(flow.blocks));
+        if self.blocks.free_count() + held.sum::<usize>() < blocks {
+            return false;
+        }
+        while self.blocks.free_count() < blocks {
+            let victim = (0..FLOWS as u16)
+                .filter(|index| self.flows[usize::from(*index)].class.is_some_and(|c| c >= class))
+                .max_by_key(|index| {
+                    let flow = &self.flows[usize::from(*index)];
+                    (flow.class, flow.bytes)
+                });
+            let Some(victim) = victim else { return false };
+            let Some(from) = self.flows[usize::from(victim)].class else { return false };
+            let (len, _) = self.pop(victim, None);
+            let stats = &mut self.stats[from as usize];
+            stats.dropped += 1;
+            stats.dropped_bytes += len as u64;
+        }
+        true
+    }
+
+    /// The place of a flow, made if there is none. When all are taken it shares the one of its class that
+    /// has the least waiting, or of any class.
+    fn place(&mut self, key: u64, class: Class) -> u16 {
+        let indices = 0..FLOWS as u16;
+        let of = |index: u16| &self.flows[usize::from(index)];
+        let mine =
+            indices.clone().find(|index| of(*index).class.is_some() && of(*index).key == key);
+        if let Some(index) = mine {
+            return index;
+        }
+        if let Some(index) = indices.clone().find(|index| of(*index).class.is_none()) {
+            self.flows[usize::from(index)] = Flow { key, class: Some(class), ..Flow::FREE };
+            self.append_to_ring(class, index);
+            return index;
+        }
+        let other = |index: &u16| (of(*index).class != Some(class), of(*index).bytes);
+        indices.min_by_key(other).unwrap_or(0)
+    }
+
+    /// Moves a flow down a class if it has too much waiting.
+    fn demote(&mut self, index: u16) {
+        let flow = self.flows[usize::from(index)];
+        let Some(class) = flow.class else { return };
+        let Some(below) = class.below() else { return };
+        if flow.bytes <= self.config.allowance[class as usize] {
+            return;
+        }
+        self.remove_from_ring(class, index);
+        let flow = &mut self.flows[usize::from(index)];
+        flow.class = Some(below);
+        flow.deficit = 0;
+        let (first, bytes) = (flow.first, flow.bytes);
+        let packets = self.blocks.count_packets(first);
+        self.append_to_ring(below, index);
+        let stats = &mut self.stats[class as usize];
+        stats.demoted += 1;
+        stats.waiting -= packets;
+        stats.waiting_bytes -= bytes;
+        let stats = &mut self.stats[below as usize];
+        stats.waiting += packets;
+        stats.waiting_bytes += bytes;
+        self.demote(index);
+    }
+
+    /// Takes the first packet of a flow, with its length and the time of its arrival.
+    fn pop(&mut self, index: u16, into: Option<&mut [u8]>) -> (usize, Instant) {
+        let flow = &mut self.flows[usize::from(index)];
+        let first = flow.first;
+        let len = usize::from(self.blocks.len(first));
+        flow.first = self.blocks.next_packet(first);
+        flow.bytes -= len as u32;
+        flow.blocks -= blocks_of(len) as u16;
+        let (empty, class) = (flow.first == NONE, flow.class);
+        let arrived = self.blocks.arrived(first);
+        self.blocks.release(first, into);
+        if let Some(class) = class {
+            let stats = &mut self.stats[class as usize];
+            stats.waiting -= 1;
+            stats.waiting_bytes -= len as u32;
+            if empty {
+                self.remove_from_ring(class, index);
+                self.flows[usize::from(index)] = Flow::FREE;
+            }
+        }
+        (len, arrived)
+    }
+
+    fn append_to_ring(&mut self, class: Class, index: u16) {
+        let ring = &mut self.rings[class as usize];
+        self.flows[usize::from(index)].next = NONE;
+        if ring.first == NONE {
+            ring.first = index;
+        } else {
+            self.flows[usize::from(ring.last)].next = index;
+        }
+        ring.last = index;
+    }
+
+    fn remove_from_ring(&mut self, class: Class, index: u16) {
+        let ring = &mut self.rings[class as usize];
+        let next = self.flows[usize::from(index)].next;
+        if ring.first == index {
+            ring.first = next;
+            ring.in_turn = false;
+            if next == NONE {
+                (ring.last, ring.passed) = (NONE, 0);
+            }
+            return;
+        }
+        let mut before = ring.first;
+        while before != NONE {
+            let flow = &mut self.flows[usize::from(before)];
+            if flow.next == index {
+                flow.next = next;
+                if ring.last == index {
+                    ring.last = before;
+                }
+                return;
+            }
+            before = flow.next;
+        }
+    }
+}
