@@ -16,9 +16,10 @@ use crate::explain::Explain;
 use crate::keys;
 use crate::lab::Lab;
 use crate::protocol::{self, Protocol};
+use crate::slip::Slip;
 
 /// The verbs that will come, so that a person who types one learns so.
-const LATER: &[&str] = &["get", "put", "remote", "serve", "connect", "slip", "kermit"];
+const LATER: &[&str] = &["get", "put", "remote", "serve", "connect", "kermit"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,6 +90,8 @@ pub(crate) enum Verb {
     Receive(Receive),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
+    /// IP over a serial line: SLIP with VJ compression, and what is typed goes first
+    Slip(Slip),
     /// The laboratory: transfers in virtual time, and the published tables run again
     Lab(Lab),
     /// Say where the time of a transfer went, and which setting would help most
@@ -511,7 +514,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "wst {word} is not there yet; what works today: demo, send, receive, line, lab, key, ports, show, install-links"
+            "wst {word} is not there yet; what works today: demo, send, receive, line, slip, lab, key, ports, show, install-links"
         );
         return (say.clone(), format!("wst: {say}\n"));
     }

@@ -30,6 +30,7 @@ pub mod port;
 pub mod run;
 pub mod signals;
 pub mod sink;
+pub mod slip;
 pub mod stack;
 pub mod terminal;
 pub mod zone;

@@ -23,7 +23,6 @@ fn config(local: Ipv4Addr, remote: Ipv4Addr) -> StackConfig {
         to_line: Vec::new(),
         from_line: Vec::new(),
         socks: None,
-        seed: 7,
     }
 }
 

@@ -66,8 +66,6 @@ pub struct StackConfig {
     pub from_line: Vec<Forward>,
     /// Where SOCKS 5 is spoken.
     pub socks: Option<SocketAddr>,
-    /// A number that nobody guesses, for the numbers of connections.
-    pub seed: u64,
 }
 
 /// What a stack has done.
@@ -132,7 +130,12 @@ impl Stack {
     pub fn open(config: &StackConfig, notes: &mut dyn FnMut(&str)) -> Result<Self, OpenError> {
         let mut queues = Queues::new(config.mtu.max(LEAST_MTU));
         let mut settings = Config::new(HardwareAddress::Ip);
-        settings.random_seed = config.seed;
+        // Numbers of connections that nobody guesses.
+        let mut seed = [0; 8];
+        getrandom::fill(&mut seed)
+            .map_err(|error| OpenError::io("find random numbers", io::Error::other(error)))?;
+        let seed = u64::from_le_bytes(seed);
+        settings.random_seed = seed;
         let mut interface = Interface::new(settings, &mut queues, Instant::ZERO);
         interface.update_ip_addrs(|list| {
             // The list has room for two.
@@ -154,7 +157,7 @@ impl Stack {
             names,
             window_bytes: config.window_bytes.max(config.mtu),
             connections: config.connections,
-            next_port: PRIVATE + (config.seed % 16_000) as u16,
+            next_port: PRIVATE + (seed % 16_000) as u16,
             counts: StackCounts::default(),
         };
         for forward in &config.to_line {

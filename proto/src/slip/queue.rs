@@ -16,7 +16,7 @@
 //!   another of its flow.
 
 use super::blocks::{Blocks, NONE};
-use super::class::{Class, Rules, sort};
+use super::class::{Class, Rules, Sorted, sort};
 use crate::{Duration, Instant, Memory, MemoryTooSmall};
 use core::fmt;
 
@@ -39,6 +39,8 @@ pub struct QueueConfig {
     pub allowance: [u32; 2],
     /// Where flows begin.
     pub rules: Rules,
+    /// No classes and no turns: one after the other as they came, and the oldest make room. To compare with.
+    pub fifo: bool,
 }
 
 impl QueueConfig {
@@ -47,7 +49,7 @@ impl QueueConfig {
     pub fn new(longest: u16) -> Self {
         let of = |packets| u32::from(longest) * packets;
         let rules = Rules::default();
-        Self { longest, starvation: of(15), allowance: [of(2), of(8)], rules }
+        Self { longest, starvation: of(15), allowance: [of(2), of(8)], rules, fifo: false }
     }
 
     /// Bytes of memory in which this many bytes of packets of the longest length can wait.
@@ -232,7 +234,11 @@ impl<M: Memory> Queue<M> {
         if packet.is_empty() || packet.len() > usize::from(longest) {
             return Err(NotQueued::Length { longest, got: packet.len() });
         }
-        let sorted = sort(packet, &self.config.rules);
+        let sorted = if self.config.fifo {
+            Sorted { class: Class::Bulk, flow: 0 }
+        } else {
+            sort(packet, &self.config.rules)
+        };
         // A flow that has gone down stays there while it has something waiting.
         let at_home =
             self.flows.iter().find(|flow| flow.class.is_some() && flow.key == sorted.flow);

@@ -1,0 +1,98 @@
+//! What a SLIP link has carried, for a person and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use wetstring_proto::slip::{Class, ClassStats, CompressorStats, Link};
+
+use crate::voice::{Level, Voice};
+use crate::words::{count, size};
+
+/// Says it: a few lines for a person, an event of this name for programs.
+pub(super) fn say(voice: &Voice, event: &str, link: &Link<Vec<u8>>) {
+    voice.event(event, json(link));
+    for line in lines(link) {
+        voice.say(Level::Note, &line);
+    }
+}
+
+fn lines(link: &Link<Vec<u8>>) -> Vec<String> {
+    let stats = link.stats();
+    let mut lines = vec![format!(
+        "sent {} of {}, in {} on the line; received {} of {}",
+        count(stats.sent, "packet"),
+        size(stats.sent_bytes),
+        size(stats.line_bytes),
+        count(stats.received, "packet"),
+        size(stats.received_bytes),
+    )];
+    if let Some(done) = link.compressor_stats().filter(|done| done.compressed > 0) {
+        lines.push(format!(
+            "headers of TCP: {:.1} bytes each instead of {:.1}, {} saved",
+            per_packet(done, done.headers_out),
+            per_packet(done, done.headers_in),
+            size(done.saved_bytes()),
+        ));
+    }
+    for (class, of) in Class::ALL.iter().zip(link.queue_stats()) {
+        if of.sent > 0 || of.dropped > 0 {
+            lines.push(class_line(*class, of));
+        }
+    }
+    let bad = link.decoder_stats().dropped() + stats.refused;
+    if bad > 0 {
+        lines.push(format!("{} came damaged", count(bad, "frame")));
+    }
+    lines
+}
+
+fn class_line(class: Class, of: &ClassStats) -> String {
+    let ms = |time: wetstring_proto::Duration| time.as_secs_f64() * 1e3;
+    let mut line = format!(
+        "{}: {} waited {:.0} ms, the longest {:.0} ms",
+        class.as_str(),
+        count(of.sent, "packet"),
+        ms(of.mean_delay()),
+        ms(of.longest_delay),
+    );
+    if of.dropped > 0 {
+        // Writing to a string cannot fail.
+        let _ = write!(line, ", {} dropped", of.dropped);
+    }
+    line
+}
+
+fn per_packet(done: &CompressorStats, bytes: u64) -> f64 {
+    bytes as f64 / (done.compressed + done.uncompressed).max(1) as f64
+}
+
+/// The same for programs.
+pub(super) fn json(link: &Link<Vec<u8>>) -> Value {
+    let (stats, decoder) = (link.stats(), link.decoder_stats());
+    let classes: Vec<Value> = Class::ALL
+        .iter()
+        .zip(link.queue_stats())
+        .map(|(class, of)| {
+            json!({
+                "class": class.as_str(), "packets": of.sent, "bytes": of.sent_bytes,
+                "dropped": of.dropped, "mean_delay_s": of.mean_delay().as_secs_f64(),
+                "longest_delay_s": of.longest_delay.as_secs_f64(),
+            })
+        })
+        .collect();
+    let compression = link.compressor_stats().map(|done| {
+        json!({
+            "compressed": done.compressed, "uncompressed": done.uncompressed,
+            "header_bytes_before": done.headers_in, "header_bytes": done.headers_out,
+        })
+    });
+    json!({
+        "sent": { "packets": stats.sent, "bytes": stats.sent_bytes, "line_bytes": stats.line_bytes },
+        "received": {
+            "packets": stats.received, "bytes": stats.received_bytes,
+            "line_bytes": decoder.line_bytes, "bad_frames": decoder.dropped() + stats.refused,
+        },
+        "compression": compression,
+        "classes": classes,
+    })
+}

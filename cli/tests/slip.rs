@@ -1,0 +1,379 @@
+//! `wst slip` against programs that we did not write: slirp on a terminal, and the kernel's own TCP in
+//! two network namespaces with a line of 9600 bit/s between them.
+
+mod common;
+mod peers;
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use common::{Desk, Running, noise, run, wst};
+use peers::joined::{forbidden, ip};
+use rustix::process::Signal;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+/// Longer than anything between two bytes should take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn patient(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+    stream.set_nodelay(true).expect("no delay");
+    stream
+}
+
+/// Answers every request on this machine with one page.
+fn web(page: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = patient(stream.expect("a client"));
+            let mut asked = Vec::new();
+            let mut byte = [0];
+            while !asked.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+                asked.push(byte[0]);
+            }
+            let head = format!("HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n", page.len());
+            let _ = stream.write_all(head.as_bytes());
+            let _ = stream.write_all(&page);
+        }
+    });
+    address
+}
+
+/// The page that a web server has.
+fn download(at: SocketAddr) -> Vec<u8> {
+    let mut stream = patient(TcpStream::connect(at).expect("a connection"));
+    stream.write_all(b"GET /page HTTP/1.0\r\nHost: box\r\n\r\n").expect("a request");
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).expect("an answer");
+    let body = all.windows(4).position(|w| w == b"\r\n\r\n").expect("a head") + 4;
+    all.split_off(body)
+}
+
+#[test]
+fn slirp_carries_a_download_and_pings() {
+    let Some(slirp) = peers::peer("slirp-fullbolt", "slirp") else { return };
+    let page = noise(3, 200_000);
+    let server = web(page.clone());
+    for (compress, word) in [("on", " compress"), ("off", "")] {
+        let line = format!("exec-pty:{}{word}", slirp.display());
+        let forward = format!("0:10.0.2.2:{}", server.port());
+        let running = Running::start(wst([
+            "slip",
+            &line,
+            "--compress",
+            compress,
+            "-L",
+            &forward,
+            "--ping",
+            "10.0.2.2",
+            "--json",
+        ]));
+        let at = running.says("listening on ").parse().expect("an address");
+        running.says("up");
+        assert!(download(at) == page, "the page, with compression {compress}");
+        // The first ping may come before slirp is there.
+        thread::sleep(Duration::from_millis(2500));
+        running.signal(Signal::TERM);
+        let ran = running.end();
+        ran.expect(0);
+        let end = ran.events().pop().expect("events");
+        assert!(end["pings"]["answered"].as_u64() >= Some(2), "{end}");
+        if compress == "on" {
+            let of = &end["compression"];
+            assert!(of["compressed"].as_u64() > Some(10), "{end}");
+            assert!(end["received"]["bytes"].as_u64() > end["received"]["line_bytes"].as_u64());
+        } else {
+            assert!(end["compression"].is_null(), "{end}");
+        }
+    }
+}
+
+#[test]
+fn nobody_answers_and_the_line_that_ends_says_so() {
+    let ran =
+        run(wst(["slip", "exec:sleep 5", "--ping", "10.0.2.2", "--count", "2", "--mtu", "296"]));
+    ran.expect(7);
+    assert!(ran.stderr.contains("no answer to 2 pings"), "{}", ran.stderr);
+    let ran = run(wst(["slip", "exec:true"]));
+    ran.expect(3);
+    assert!(ran.stderr.contains("the line has closed"), "{}", ran.stderr);
+    for (args, wanted) in [
+        (vec!["slip", "pty:", "--mtu", "20"], "68..=1500"),
+        (vec!["slip", "pty:", "-L", "80"], "expected [BIND:]PORT:HOST:PORT"),
+        (vec!["slip", "pty:", "--tun", "sl0"], "--local"),
+        (vec!["slip", "pty:", "--rate", "fast"], "expected bit/s"),
+        (vec!["slip", "pty:", "--slots", "2"], "3..=256"),
+    ] {
+        let ran = run(wst(args));
+        ran.expect(2);
+        assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
+    }
+}
+
+/// A line of 9600 bit/s between two namespaces whose kernels speak through `wst slip`.
+struct Net {
+    names: [String; 2],
+    children: Vec<Child>,
+}
+
+const ADDRESSES: [&str; 2] = ["10.98.7.1", "10.98.7.2"];
+
+impl Net {
+    fn new(mark: &str, desk: &Desk, more: &[&str]) -> Self {
+        let names = ["a", "b"].map(|end| format!("wsl{end}{mark}{}", std::process::id()));
+        let mut net = Self { names, children: Vec::new() };
+        let ptys = ["a", "b"].map(|end| desk.path(&format!("{mark}{end}")));
+        let [a, b] = ptys.clone().map(|path| format!("pty:{path}"));
+        net.start(wst(["line", "9600", "-a", &a, "-b", &b]));
+        for end in 0..2 {
+            wait_for(&ptys[end]);
+            let name = &net.names[end];
+            ip(&format!("netns add {name}")).expect("a namespace");
+            ip(&format!("-n {name} link set lo up")).expect("a loopback");
+            // Timestamps change in every packet, and VJ knows no options: with them nothing is compressed.
+            let word = "echo 0 > /proc/sys/net/ipv4/tcp_timestamps";
+            ip_exec(name, word);
+            let line = format!("serial:{}", ptys[end]);
+            let mut command = std::process::Command::new("ip");
+            command.args(["netns", "exec", name, common::WST, "slip", &line, "--tun", "sl0"]);
+            command.args(["--local", ADDRESSES[end], "--remote", ADDRESSES[1 - end]]);
+            command.args(["--rate", "9600", "--compress", "on", "--quiet"]).args(more);
+            common::tame(&mut command);
+            net.start(command);
+        }
+        for name in &net.names {
+            let until = Instant::now() + Duration::from_secs(10);
+            while ip(&format!("-n {name} link show sl0")).is_err() {
+                assert!(Instant::now() < until, "sl0 in {name} within ten seconds");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+        net
+    }
+
+    fn start(&mut self, mut command: std::process::Command) {
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        self.children.push(command.spawn().expect("it starts"));
+    }
+
+    /// Runs this in a thread that lives in the namespace of an end.
+    fn at<T: Send + 'static>(
+        &self,
+        end: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let space = File::open(format!("/run/netns/{}", self.names[end])).expect("the namespace");
+        thread::spawn(move || {
+            let network = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(std::os::fd::AsFd::as_fd(&space), network).expect("to enter");
+            work()
+        })
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = ip(&format!("netns del {name}"));
+        }
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn ip_exec(name: &str, word: &str) {
+    let mut command = std::process::Command::new("ip");
+    let status = command.args(["netns", "exec", name, "sh", "-c", word]).status();
+    assert!(status.is_ok_and(|status| status.success()), "{word}");
+}
+
+fn wait_for(path: &str) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !std::path::Path::new(path).exists() {
+        assert!(Instant::now() < until, "{path} within ten seconds");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A server in a thread's own namespace: what it does with each client.
+fn serve(port: u16, each: impl Fn(TcpStream) + Copy + Send + 'static) -> impl FnOnce() {
+    move || {
+        let address: IpAddr = ADDRESSES[0].parse().expect("an address");
+        let listener = TcpListener::bind((address, port)).expect("a port");
+        for stream in listener.incoming().take(2) {
+            let stream = patient(stream.expect("a client"));
+            thread::spawn(move || each(stream));
+        }
+    }
+}
+
+fn connect(port: u16) -> TcpStream {
+    let until = Instant::now() + PATIENCE;
+    let to = SocketAddr::new(ADDRESSES[0].parse().expect("an address"), port);
+    loop {
+        match TcpStream::connect_timeout(&to, PATIENCE) {
+            Ok(stream) => return patient(stream),
+            Err(error) => assert!(Instant::now() < until, "{to}: {error}"),
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Bytes that have come.
+static CAME: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+static OVER: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
+/// The median time of an echo, with a file going the same way as the echo; and the share of the line
+/// that the file has before and beside it.
+fn measure(which: usize, desk: &Desk, more: &[&str]) -> (Duration, [f64; 2]) {
+    let net = Net::new(["p", "f"][which], desk, more);
+    net.at(0, serve(9000, |mut stream| while stream.write_all(&[0x55; 256]).is_ok() {}));
+    net.at(
+        0,
+        serve(23, |mut stream| {
+            let mut byte = [0];
+            while stream.read(&mut byte).is_ok_and(|len| len == 1)
+                && stream.write_all(&byte).is_ok()
+            {}
+        }),
+    );
+    let bulk = net.at(1, move || {
+        let mut stream = connect(9000);
+        let mut room = [0; 4096];
+        while !OVER[which].load(Ordering::Relaxed) {
+            let len = stream.read(&mut room).expect("more of the file");
+            CAME[which].fetch_add(len as u64, Ordering::Relaxed);
+        }
+    });
+    let person = net.at(1, move || {
+        let share = |from: u64, began: Instant| {
+            let bytes = CAME[which].load(Ordering::Relaxed) - from;
+            bytes as f64 / began.elapsed().as_secs_f64() / 960.0
+        };
+        let mut stream = connect(23);
+        // The file's window has opened by then.
+        thread::sleep(Duration::from_secs(8));
+        let (from, began) = (CAME[which].load(Ordering::Relaxed), Instant::now());
+        thread::sleep(Duration::from_secs(12));
+        let alone = share(from, began);
+        let (from, began) = (CAME[which].load(Ordering::Relaxed), Instant::now());
+        let mut times = Vec::new();
+        while began.elapsed() < Duration::from_secs(14) || times.len() < 3 {
+            let typed = Instant::now();
+            stream.write_all(b"x").expect("to type");
+            stream.read_exact(&mut [0]).expect("the echo");
+            times.push(typed.elapsed());
+            // Typed at no moment in particular.
+            thread::sleep(Duration::from_millis(307 + 41 * (times.len() as u64 % 7)));
+        }
+        let beside = share(from, began);
+        OVER[which].store(true, Ordering::Relaxed);
+        times.sort();
+        println!("{which}: {} echoes, {times:?}, shares {alone:.3} {beside:.3}", times.len());
+        (times[times.len() / 2], [alone, beside])
+    });
+    let measured = person.join().expect("a measurement");
+    bulk.join().expect("the file");
+    measured
+}
+
+#[test]
+fn what_is_typed_does_not_wait_for_the_file() {
+    if let Some(why) = forbidden() {
+        return peers::missing(&format!("network namespaces cannot be made here: {why}"));
+    }
+    let desk = Desk::new(0);
+    let (first, fifo) = thread::scope(|scope| {
+        let fifo = scope.spawn(|| measure(1, &desk, &["--fifo"]));
+        (measure(0, &desk, &[]), fifo.join().expect("without priority"))
+    });
+    println!("echo {first:?}, without priority {fifo:?}");
+    // The MTU is 190: a packet holds the line for 200 ms. The two small packets are 41 bytes with
+    // headers of at most 7, and two ENDs: 10 ms each.
+    let bound = Duration::from_millis((200 + 2 * 10) * 13 / 10);
+    assert!(first.0 <= bound, "the echo took {:?}, expected {bound:?} at most", first.0);
+    assert!(fifo.0 >= first.0 * 4, "{:?} without priority, {:?} with", fifo.0, first.0);
+    let [alone, beside] = first.1;
+    assert!(
+        beside >= alone * 0.9,
+        "the file had {alone:.3} of the line, and {beside:.3} beside it"
+    );
+}
+
+/// The kernel of one end answers the pings of a stack at the other.
+#[test]
+fn a_kernel_answers_pings() {
+    if let Some(why) = forbidden() {
+        return peers::missing(&format!("network namespaces cannot be made here: {why}"));
+    }
+    let desk = Desk::new(0);
+    let mut net = Net {
+        names: ["x", "y"].map(|e| format!("wsl{e}{}", std::process::id())),
+        children: vec![],
+    };
+    let [a, b] = ["ka", "kb"].map(|end| desk.path(end));
+    net.start(wst(["line", "9600", "-a", &format!("pty:{a}"), "-b", &format!("pty:{b}")]));
+    wait_for(&a);
+    wait_for(&b);
+    let name = net.names[0].clone();
+    ip(&format!("netns add {name}")).expect("a namespace");
+    let line = format!("serial:{a}");
+    let mut command = std::process::Command::new("ip");
+    command.args([
+        "netns",
+        "exec",
+        &name,
+        common::WST,
+        "slip",
+        &line,
+        "--tun",
+        "sl7",
+        "--rate",
+        "9600",
+    ]);
+    command.args([
+        "--local",
+        "10.98.6.1",
+        "--remote",
+        "10.98.6.2",
+        "--quiet",
+        "--route",
+        "10.97.0.0/16",
+    ]);
+    common::tame(&mut command);
+    net.start(command);
+    let until = Instant::now() + Duration::from_secs(10);
+    while ip(&format!("-n {name} link show sl7")).is_err() {
+        assert!(Instant::now() < until, "sl7 within ten seconds");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let routes = ip(&format!("-n {name} route show")).expect("routes");
+    assert!(routes.contains("10.97.0.0/16 dev sl7"), "{routes}");
+    let line = format!("serial:{b}");
+    let ran = run(wst([
+        "slip",
+        &line,
+        "--rate",
+        "9600",
+        "--local",
+        "10.98.6.2",
+        "--remote",
+        "10.98.6.1",
+        "--ping",
+        "10.98.6.1",
+        "--count",
+        "3",
+    ]));
+    ran.expect(0);
+    assert!(ran.stdout.matches("answered after").count() >= 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("MTU 190: a packet holds the line for 200 ms"), "{}", ran.stderr);
+}

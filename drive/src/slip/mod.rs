@@ -1,0 +1,441 @@
+//! IP over a line: the loop that turns a SLIP link between a port and what speaks IP here.
+//!
+//! ```text
+//! TUN interface, or    packets    [slip::Link]    bytes    Port <-> line
+//! user-space stack  <---------->  queue, VJ    <-------->
+//! ```
+//!
+//! One thread waits in `poll`. Packets of this machine are taken as they come and wait in the link's
+//! queue, where the urgent ones overtake; the port's buffer is kept short where the rate is known.
+//! A line that is lost is opened again.
+
+mod tun;
+
+use crate::clock::Clock;
+use crate::port::{OpenError, PATIENCE, Port};
+use crate::signals::Signals;
+use crate::stack::{Answer, Stack};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+use wetstring_proto::Instant;
+use wetstring_proto::slip::{BadConfig, Config, Link};
+
+pub use tun::{Net, Tun, TunConfig};
+
+/// Bytes that are read from the port at a time.
+const READ: usize = 4096;
+/// Room for a packet of this machine; none is longer than the MTU, of which 1500 is the most.
+const PACKET: usize = 2048;
+/// Packets of this machine that are taken in one turn, so that the line gets its turn as well.
+const PACKETS: usize = 64;
+/// How long a line that was lost is left alone before it is opened again: at first, and at most.
+const RETRY: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
+/// A line that was away for longer has packets waiting that nobody wants any more.
+const STALE: Duration = Duration::from_secs(5);
+
+/// What speaks IP on this machine.
+#[derive(Debug)]
+pub enum Inside {
+    /// A network interface.
+    Tun(Tun),
+    /// A stack of our own.
+    Stack(Box<Stack>),
+}
+
+/// Pings to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ping {
+    /// To whom.
+    pub to: Ipv4Addr,
+    /// How many; the run ends after them. `None`: without end.
+    pub count: Option<u32>,
+    /// How long from one to the next.
+    pub every: Duration,
+}
+
+/// How a run is to go.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The link.
+    pub link: Config,
+    /// It ends when one comes.
+    pub signals: Option<&'a Signals>,
+    /// It ends after this time.
+    pub after: Option<Duration>,
+    /// Pings, if a stack is inside.
+    pub ping: Option<Ping>,
+    /// How often [`News::Statistics`] come.
+    pub statistics: Option<Duration>,
+}
+
+/// What happens while it runs.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// The line is open; again, if it was lost.
+    Up {
+        /// It had been lost.
+        again: bool,
+    },
+    /// The line is lost, for this reason; it will be opened again.
+    Lost(&'a str),
+    /// It could not be opened yet.
+    NotYet(&'a OpenError),
+    /// The other end compresses, and so do we from now on.
+    Compressing,
+    /// A ping was answered.
+    Pong(Answer),
+    /// It is time to tell how it goes.
+    Statistics(&'a Link<Vec<u8>>),
+}
+
+/// Why it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// This signal came.
+    Signal(i32),
+    /// Its time was over, or the last ping was sent and had its time.
+    Done,
+    /// The line has closed and cannot be opened again.
+    Closed,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub stop: Stop,
+    /// The link with all that it has counted.
+    pub link: Link<Vec<u8>>,
+    /// Pings that were sent, and answers.
+    pub pings: [u32; 2],
+    /// How long it ran.
+    pub elapsed: Duration,
+}
+
+/// Why it could not go on.
+#[derive(Debug)]
+pub enum Failure {
+    /// The settings of the link.
+    Config(BadConfig),
+    /// The line could not be opened at the beginning.
+    Line(OpenError),
+    /// Waiting, or reading from the network interface.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Carries IP between `inside` and the line that `open` opens, until the plan says that it is over.
+///
+/// `open` is called again when the line is lost; it says `None` if that cannot be.
+///
+/// # Errors
+///
+/// See [`Failure`]. A line that is lost later is none.
+pub fn run(
+    plan: &Plan<'_>,
+    inside: &mut Inside,
+    open: &mut dyn FnMut() -> Option<Result<Box<dyn Port>, OpenError>>,
+    news: &mut dyn FnMut(News<'_>),
+) -> Result<Outcome, Failure> {
+    let link =
+        Link::new(plan.link, plan.link.parts(|len| vec![0; len])).map_err(Failure::Config)?;
+    let mut run = Run {
+        plan: *plan,
+        inside,
+        link,
+        clock: Clock::start(),
+        line: Line::Closed,
+        pings: [0; 2],
+        next_ping: Duration::ZERO,
+        next_statistics: plan.statistics.unwrap_or(Duration::MAX),
+        compressing: false,
+        writable: true,
+    };
+    let stop = run.go(open, news)?;
+    if let Line::Open(port) = &mut run.line {
+        let _ = port.finish(plan.signals.map_or(PATIENCE, |signals| signals.patience(PATIENCE)));
+    }
+    let elapsed = run.elapsed();
+    Ok(Outcome { stop, link: run.link, pings: run.pings, elapsed })
+}
+
+/// The line now.
+enum Line {
+    /// It is not open yet, or cannot be opened any more.
+    Closed,
+    Open(Box<dyn Port>),
+    /// It was lost then; it will be tried again then.
+    Lost {
+        since: Duration,
+        retry: Duration,
+        wait: Duration,
+    },
+}
+
+struct Run<'a> {
+    plan: Plan<'a>,
+    inside: &'a mut Inside,
+    link: Link<Vec<u8>>,
+    clock: Clock,
+    line: Line,
+    pings: [u32; 2],
+    next_ping: Duration,
+    next_statistics: Duration,
+    compressing: bool,
+    /// The port may take something.
+    writable: bool,
+}
+
+type Opener<'o> = &'o mut dyn FnMut() -> Option<Result<Box<dyn Port>, OpenError>>;
+
+impl Run<'_> {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.now().since(Instant::ZERO)
+    }
+
+    fn go(&mut self, open: Opener<'_>, news: &mut dyn FnMut(News<'_>)) -> Result<Stop, Failure> {
+        match open() {
+            Some(Ok(port)) => self.line = Line::Open(port),
+            Some(Err(error)) => return Err(Failure::Line(error)),
+            None => return Ok(Stop::Closed),
+        }
+        self.compressing = self.link.is_compressing();
+        news(News::Up { again: false });
+        loop {
+            if let Some(signal) = self.plan.signals.and_then(Signals::last) {
+                return Ok(Stop::Signal(signal));
+            }
+            if self.is_over() {
+                return Ok(Stop::Done);
+            }
+            if !self.reopen(open, news) {
+                return Ok(Stop::Closed);
+            }
+            let moved = self.turn(news)?;
+            self.tell(news);
+            self.wait(moved)?;
+        }
+    }
+
+    /// The time is over, or the last ping is and its answer has had its time.
+    fn is_over(&self) -> bool {
+        let now = self.elapsed();
+        let ping = self.plan.ping.is_some_and(|ping| {
+            let all = ping.count.is_some_and(|count| self.pings[0] >= count);
+            all && (self.pings[1] >= self.pings[0] || now >= self.next_ping)
+        });
+        ping || self.plan.after.is_some_and(|after| now >= after)
+    }
+
+    /// Opens a line that was lost, if it is time. False if that cannot be any more.
+    fn reopen(&mut self, open: Opener<'_>, news: &mut dyn FnMut(News<'_>)) -> bool {
+        let now = self.elapsed();
+        let Line::Lost { since, retry, wait } = self.line else {
+            return !matches!(self.line, Line::Closed);
+        };
+        if now < retry {
+            return true;
+        }
+        match open() {
+            None => return false,
+            Some(Ok(port)) => {
+                self.line = Line::Open(port);
+                self.writable = true;
+                self.link.reopened();
+                if now.saturating_sub(since) > STALE {
+                    self.link.clear();
+                }
+                self.compressing = self.link.is_compressing();
+                news(News::Up { again: true });
+            }
+            Some(Err(error)) => {
+                news(News::NotYet(&error));
+                let wait = (wait * 2).min(RETRY[1]);
+                self.line = Line::Lost { since, retry: self.elapsed() + wait, wait };
+            }
+        }
+        true
+    }
+
+    fn lost(&mut self, why: &str, news: &mut dyn FnMut(News<'_>)) {
+        let (now, wait) = (self.elapsed(), RETRY[0]);
+        self.line = Line::Lost { since: now, retry: now + wait, wait };
+        news(News::Lost(why));
+    }
+
+    /// Moves what can be moved; whether there may be more at once.
+    fn turn(&mut self, news: &mut dyn FnMut(News<'_>)) -> io::Result<bool> {
+        let came = self.read(news);
+        let took = self.take()?;
+        let went = self.write(news);
+        Ok(came | took | went)
+    }
+
+    /// From the line to the inside.
+    fn read(&mut self, news: &mut dyn FnMut(News<'_>)) -> bool {
+        let Line::Open(port) = &mut self.line else { return false };
+        let mut room = [0; READ];
+        let len = match port.read(&mut room) {
+            Ok(None) => return false,
+            Ok(Some(0)) => {
+                self.lost("the other end has closed it", news);
+                return true;
+            }
+            Ok(Some(len)) => len,
+            Err(error) => {
+                self.lost(&error.to_string(), news);
+                return true;
+            }
+        };
+        let mut rest = &room[..len];
+        while !rest.is_empty() {
+            let (used, packet) = self.link.receive(rest);
+            rest = &rest[used..];
+            if let Some(packet) = packet {
+                match &mut *self.inside {
+                    Inside::Tun(tun) => tun.write(packet),
+                    Inside::Stack(stack) => {
+                        stack.came(packet);
+                        stack.turn(self.clock.now().since(Instant::ZERO));
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// From the inside to the queue.
+    fn take(&mut self) -> io::Result<bool> {
+        let now = self.now();
+        let elapsed = now.since(Instant::ZERO);
+        match &mut *self.inside {
+            Inside::Tun(tun) => {
+                let mut room = [0; PACKET];
+                for _ in 0..PACKETS {
+                    let Some(len) = tun.read(&mut room)? else { return Ok(false) };
+                    // What does not wait is counted by the link.
+                    let _ = self.link.put(now, &room[..len]);
+                }
+                Ok(true)
+            }
+            Inside::Stack(stack) => {
+                if let Some(ping) = self.plan.ping
+                    && elapsed >= self.next_ping
+                    && ping.count.is_none_or(|count| self.pings[0] < count)
+                {
+                    stack.ping_once(elapsed);
+                    self.pings[0] += 1;
+                    self.next_ping = elapsed + ping.every;
+                }
+                stack.turn(elapsed);
+                let mut moved = false;
+                while let Some(packet) = stack.leaves() {
+                    let _ = self.link.put(now, &packet);
+                    moved = true;
+                }
+                Ok(moved)
+            }
+        }
+    }
+
+    /// From the queue to the line.
+    fn write(&mut self, news: &mut dyn FnMut(News<'_>)) -> bool {
+        let now = self.now();
+        let Line::Open(port) = &mut self.line else { return false };
+        while self.writable {
+            let bytes = self.link.transmit(now);
+            if bytes.is_empty() {
+                return false;
+            }
+            match port.write(bytes) {
+                Ok(Some(len)) => self.link.transmitted(now, len),
+                Ok(None) => self.writable = false,
+                Err(error) => {
+                    self.lost(&error.to_string(), news);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn tell(&mut self, news: &mut dyn FnMut(News<'_>)) {
+        let elapsed = self.elapsed();
+        if self.link.is_compressing() && !self.compressing {
+            self.compressing = true;
+            news(News::Compressing);
+        }
+        if let Inside::Stack(stack) = &mut *self.inside {
+            while let Some(answer) = stack.answer(elapsed) {
+                self.pings[1] += 1;
+                news(News::Pong(answer));
+            }
+        }
+        if elapsed >= self.next_statistics {
+            self.next_statistics = elapsed + self.plan.statistics.unwrap_or(Duration::MAX);
+            news(News::Statistics(&self.link));
+        }
+    }
+
+    /// When something is due by itself, from now on.
+    fn rest(&mut self) -> Option<Duration> {
+        let (now, elapsed) = (self.now(), self.elapsed());
+        let until = |at: Duration| at.saturating_sub(elapsed);
+        let stack = match &mut *self.inside {
+            Inside::Stack(stack) => stack.due(elapsed),
+            Inside::Tun(_) => None,
+        };
+        let line = match &self.line {
+            Line::Lost { retry, .. } => Some(until(*retry)),
+            Line::Open(port) if !self.writable => Some(port.rest()).filter(|rest| !rest.is_zero()),
+            Line::Open(_) => self.link.deadline().map(|at| at.since(now)),
+            Line::Closed => None,
+        };
+        let ping = self.plan.ping.map(|_| until(self.next_ping));
+        let statistics = self.plan.statistics.map(|_| until(self.next_statistics));
+        let after = self.plan.after.map(until);
+        [stack, line, ping, statistics, after].into_iter().flatten().min()
+    }
+
+    fn wait(&mut self, moved: bool) -> io::Result<()> {
+        let rest = if moved { Some(Duration::ZERO) } else { self.rest() };
+        let timeout = rest.map(|rest| Timespec {
+            tv_sec: rest.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: rest.subsec_nanos().into(),
+        });
+        let mut fds = Vec::with_capacity(8);
+        let mut output = None;
+        if let Line::Open(port) = &self.line {
+            fds.push(PollFd::from_borrowed_fd(port.read_fd(), PollFlags::IN));
+            if !self.writable && port.rest().is_zero() {
+                output = Some(fds.len());
+                fds.push(PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT));
+            }
+        }
+        if let Some(signals) = self.plan.signals {
+            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+        }
+        match &*self.inside {
+            Inside::Tun(tun) => fds.push(PollFd::from_borrowed_fd(tun.fd(), PollFlags::IN)),
+            Inside::Stack(stack) => stack.wants(&mut fds),
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // A port that tells by time is tried again after it.
+        self.writable |= output.is_none_or(|at| !fds[at].revents().is_empty());
+        Ok(())
+    }
+}

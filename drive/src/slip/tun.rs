@@ -1,0 +1,141 @@
+//! A network interface of this machine for one end of a SLIP line (TUN).
+
+use crate::port::OpenError;
+use route_manager::{Route, RouteManager};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::str::FromStr;
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+/// Packets that the system keeps for us between two turns. The line's own queue, which knows
+/// classes, is where packets are to wait.
+const QUEUE: u32 = 50;
+
+/// Addresses behind the line: `192.168.7.0/24`, `default`.
+///
+/// ```
+/// use wetstring_drive::slip::Net;
+/// assert_eq!("default".parse::<Net>().unwrap().to_string(), "0.0.0.0/0");
+/// assert!("10.0.0.1/33".parse::<Net>().is_err());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Net {
+    /// One of its addresses.
+    pub address: Ipv4Addr,
+    /// Bits that all have in common, 0 to 32.
+    pub prefix: u8,
+}
+
+impl FromStr for Net {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "default" {
+            return Ok(Self { address: Ipv4Addr::UNSPECIFIED, prefix: 0 });
+        }
+        let wrong =
+            || format!("expected ADDRESS/PREFIX such as 192.168.7.0/24, or default, got {text}");
+        let (address, prefix) = text.split_once('/').unwrap_or((text, "32"));
+        let (address, prefix) = (address.parse(), prefix.parse::<u8>());
+        match (address, prefix) {
+            (Ok(address), Ok(prefix)) if prefix <= 32 => Ok(Self { address, prefix }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Net {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// What an interface is to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TunConfig {
+    /// Its name, such as `sl0`; without, the system chooses.
+    pub name: Option<String>,
+    /// Our address.
+    pub local: Ipv4Addr,
+    /// The address of the other end, which is reached through it.
+    pub remote: Ipv4Addr,
+    /// Longest packet, in bytes.
+    pub mtu: u16,
+    /// What else is reached through it.
+    pub routes: Vec<Net>,
+}
+
+/// A network interface. It goes when this is dropped.
+pub struct Tun {
+    device: SyncDevice,
+    name: String,
+}
+
+impl fmt::Debug for Tun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tun").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Tun {
+    /// Makes it, with its addresses and routes, and brings it up.
+    ///
+    /// # Errors
+    ///
+    /// Without the right to do it (CAP_NET_ADMIN), a name or an address that is in use.
+    pub fn make(config: &TunConfig) -> Result<Self, OpenError> {
+        let shown = config.name.as_deref().unwrap_or("an interface");
+        let failed = |error: io::Error| OpenError::io(format!("make {shown}"), error);
+        let mut builder = DeviceBuilder::new().mtu(config.mtu);
+        builder = builder.ipv4(config.local, 32, Some(config.remote));
+        if let Some(name) = &config.name {
+            builder = builder.name(name);
+        }
+        #[cfg(target_os = "linux")]
+        let builder = builder.with(|linux| {
+            linux.tx_queue_len(QUEUE);
+        });
+        let device = builder.build_sync().map_err(failed)?;
+        device.set_nonblocking(true).map_err(failed)?;
+        let name = device.name().map_err(failed)?;
+        if !config.routes.is_empty() {
+            let index = device.if_index().map_err(failed)?;
+            let mut table = RouteManager::new().map_err(failed)?;
+            for net in &config.routes {
+                let route = Route::new(IpAddr::V4(net.address), net.prefix).with_if_index(index);
+                let what = |error| OpenError::io(format!("send {net} through {name}"), error);
+                table.add(&route).map_err(what)?;
+            }
+        }
+        Ok(Self { device, name })
+    }
+
+    /// What the system calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Wait on this for packets.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+
+    /// The next packet of this machine, if there is one.
+    pub(super) fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        match rustix::io::read(self.fd(), into) {
+            Ok(len) => Ok(Some(len)),
+            // An interface that is down has nothing to say.
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR | rustix::io::Errno::IO) => {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A packet for this machine. What it does not take is lost, as on any network.
+    pub(super) fn write(&self, packet: &[u8]) {
+        let _ = rustix::io::write(self.fd(), packet);
+    }
+}
