@@ -329,6 +329,7 @@ const NO_FLAG: &[&str] = &[
     "netblt.buffer",
     "netblt.digest",
     "netblt.files",
+    "uucp.buffer",
 ];
 
 /// The name of a row's own flag.
@@ -379,6 +380,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
                 Protocol::Xymodem(_) => "XMODEM and YMODEM settings",
                 Protocol::Zmodem => "ZMODEM settings",
                 Protocol::Netblt => "NETBLT settings",
+                Protocol::Uucp => "UUCP settings",
             };
             let sub = sub.args(setting_args(protocol.table(), heading));
             let short = SHORT.iter().filter_map(|(flag, rows, help)| {
@@ -401,7 +403,8 @@ pub(crate) fn command(protocol: Protocol) -> Command {
 /// different values, which are then not completed.
 pub(crate) fn complete() -> Command {
     let mut command = command(Protocol::default());
-    for protocol in [Protocol::Zmodem, Protocol::Xymodem(Variant::default()), Protocol::Netblt] {
+    let ymodem = Protocol::Xymodem(Variant::default());
+    for protocol in [Protocol::Zmodem, ymodem, Protocol::Netblt, Protocol::Uucp] {
         for verb in ["send", "receive"] {
             command = command.mut_subcommand(verb, |sub| {
                 let known =

@@ -53,7 +53,7 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
 /// What can be spoken on a line of these facts, or why it cannot.
 ///
 /// Only Kermit knows how to live without the eighth bit. ZMODEM escapes XON and XOFF; XMODEM and
-/// YMODEM send them as they come, in data, block numbers and checks.
+/// YMODEM send them as they come, in data, block numbers and checks, and so does UUCP's `g`.
 pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
     let protocols: &[Protocol] = match speaks {
         Speaks::One(Protocol::Kermit) => &[],
@@ -82,7 +82,7 @@ pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
                 facts.name
             ));
         }
-        if facts.xon_xoff && matches!(protocol, Protocol::Xymodem(_)) {
+        if facts.xon_xoff && matches!(protocol, Protocol::Xymodem(_) | Protocol::Uucp) {
             return Err(format!(
                 "expected a line without XON/XOFF for {title}, got {} with it: {title} cannot escape \
                  these two bytes, and the line takes them out; -P zmodem or -P kermit can, or set \
@@ -202,11 +202,12 @@ mod tests {
         let [xmodem, ymodem] = [Variant::Xmodem, Variant::YmodemG].map(Protocol::Xymodem);
         let kermit = Speaks::One(Protocol::Kermit);
         let [x, y, z] = [xmodem, ymodem, Protocol::Zmodem].map(Speaks::One);
-        let all = [kermit, x, y, z, Speaks::KermitOrZmodem, Speaks::ZmodemOrYmodem];
+        let u = Speaks::One(Protocol::Uucp);
+        let all = [kermit, x, y, z, u, Speaks::KermitOrZmodem, Speaks::ZmodemOrYmodem];
         for speaks in all {
             assert_eq!(on(false, false, speaks), Ok(Fit { speaks, note: None }));
         }
-        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM"), (z, "ZMODEM")] {
+        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM"), (z, "ZMODEM"), (u, "UUCP")] {
             let say = on(true, false, speaks).unwrap_err();
             assert!(say.contains(title) && say.contains("8 bits") && say.contains("tcp"), "{say}");
         }
@@ -214,7 +215,7 @@ mod tests {
         assert!(on(true, true, kermit).is_ok_and(|fit| fit.speaks == kermit));
         let waits = on(true, false, Speaks::KermitOrZmodem).unwrap();
         assert!(waits.speaks == kermit && waits.note.is_some_and(|note| note.contains("7 bits")));
-        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM")] {
+        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM"), (u, "UUCP")] {
             let say = on(false, true, speaks).unwrap_err();
             assert!(say.contains(title) && say.contains("XON/XOFF"), "{say}");
         }

@@ -34,7 +34,7 @@ fn text(way: Way, protocol: Option<Protocol>, interrupts: u8) -> String {
     let stop = match (protocol, interrupts) {
         (Some(Protocol::Xymodem(_)), _) => "; ctrl-x twice stops".to_owned(),
         (Some(Protocol::Zmodem), _) => "; ctrl-x five times stops".to_owned(),
-        (Some(Protocol::Netblt), _) | (_, 0) => String::new(),
+        (Some(Protocol::Netblt | Protocol::Uucp), _) | (_, 0) => String::new(),
         (_, times) => format!("; {times} times ctrl-c stops"),
     };
     format!("{what}: start {go_on} in your terminal program{stop}")

@@ -2,9 +2,11 @@
 
 use wetstring_proto::settings::Setting;
 use wetstring_proto::xymodem::Variant;
-use wetstring_proto::{Engine, LineFacts, kermit, netblt, xymodem, zmodem};
+use wetstring_proto::{Engine, LineFacts, kermit, netblt, uucp, xymodem, zmodem};
 
-use crate::config::{Everything, KERMIT_TABLE, NETBLT_TABLE, XYMODEM_TABLE, ZMODEM_TABLE};
+use crate::config::{
+    Everything, KERMIT_TABLE, NETBLT_TABLE, UUCP_TABLE, XYMODEM_TABLE, ZMODEM_TABLE,
+};
 
 /// A protocol, as a person chooses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,11 +20,22 @@ pub(crate) enum Protocol {
     Zmodem,
     /// NETBLT, on lines of datagrams.
     Netblt,
+    /// UUCP with the protocol `g`.
+    Uucp,
 }
 
 /// What `-P` takes.
-pub(crate) const NAMES: [&str; 8] =
-    ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "netblt"];
+pub(crate) const NAMES: [&str; 9] = [
+    "kermit",
+    "xmodem",
+    "xmodem-crc",
+    "xmodem-1k",
+    "ymodem",
+    "ymodem-g",
+    "zmodem",
+    "netblt",
+    "uucp-g",
+];
 
 impl Protocol {
     /// The protocol of a name in [`NAMES`].
@@ -36,6 +49,7 @@ impl Protocol {
             "ymodem-g" => Self::Xymodem(Variant::YmodemG),
             "zmodem" => Self::Zmodem,
             "netblt" => Self::Netblt,
+            "uucp-g" => Self::Uucp,
             _ => return None,
         })
     }
@@ -53,6 +67,7 @@ impl Protocol {
             Self::Xymodem(_) => "YMODEM",
             Self::Zmodem => "ZMODEM",
             Self::Netblt => "NETBLT",
+            Self::Uucp => "UUCP",
         }
     }
 
@@ -63,6 +78,7 @@ impl Protocol {
             Self::Xymodem(_) => XYMODEM_TABLE,
             Self::Zmodem => ZMODEM_TABLE,
             Self::Netblt => NETBLT_TABLE,
+            Self::Uucp => UUCP_TABLE,
         }
     }
 
@@ -103,6 +119,11 @@ impl Protocol {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(netblt::Sender::new(config, memory).map_err(|e| e.to_string())?)
             }
+            Self::Uucp => {
+                let config = all.uucp.clone();
+                let memory = vec![0; config.sender_memory()];
+                Box::new(uucp::Sender::new(config, memory).map_err(|e| e.to_string())?)
+            }
         })
     }
 
@@ -129,6 +150,11 @@ impl Protocol {
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(netblt::Receiver::new(config, memory).map_err(|e| e.to_string())?)
             }
+            Self::Uucp => {
+                let config = all.uucp.clone();
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(uucp::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+            }
         })
     }
 }
@@ -138,4 +164,5 @@ pub(crate) fn know(all: &mut Everything, line: LineFacts) {
     all.kermit.line = line;
     all.xymodem.line = line;
     all.zmodem.line = line;
+    all.uucp.line = line;
 }
