@@ -284,7 +284,8 @@ impl Element for Hosted {
         let len = match self.unit {
             Unit::Bytes if side.bare => self.element.emit(cx, end, into),
             Unit::Bytes => side.inlet.emit(now, into),
-            Unit::Datagrams => side.up.emit(now, into).map_or(0, |(len, _)| len),
+            // What the network carried it has counted.
+            Unit::Datagrams => side.up.emit(now, &mut Usage::default(), into),
         };
         if len > 0 {
             self.settle(cx);

@@ -378,14 +378,7 @@ impl Element for Ethernet {
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
         self.advance(cx);
         let from = &mut self.stations[end.other().index()];
-        while let Some((len, was)) = from.flight.emit(cx.now.as_nanos(), into) {
-            if len > 0 {
-                from.usage.bytes_out += len as u64;
-                return len;
-            }
-            from.usage.dropped_bytes += was as u64;
-        }
-        0
+        from.flight.emit(cx.now.as_nanos(), &mut from.usage, into)
     }
 
     fn room(&self, end: End) -> Option<Instant> {

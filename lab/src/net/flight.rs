@@ -1,5 +1,6 @@
 //! Packets under way, by the time at which they arrive, and a wire that carries them in turn.
 
+use crate::element::Usage;
 use std::collections::VecDeque;
 
 /// Packets that arrive at their times; those of one time in the order in which they were put in.
@@ -58,17 +59,21 @@ impl Flight {
         self.packets.drain(keep..).map(|(_, packet)| packet.len() as u64).sum()
     }
 
-    /// Moves the first into `into`, if it has arrived by `now`: its length, and how much of it was
-    /// there to move. A packet that is longer than the buffer is lost.
-    pub(crate) fn emit(&mut self, now: u64, into: &mut [u8]) -> Option<(usize, usize)> {
-        let packet = self.front(now)?;
-        let len = packet.len();
-        let fits = len <= into.len();
-        if fits {
-            into[..len].copy_from_slice(packet);
+    /// Moves the first that has arrived by `now` into `into`, and gives its length; 0 if none has. One
+    /// that is longer than the buffer is lost.
+    pub(crate) fn emit(&mut self, now: u64, usage: &mut Usage, into: &mut [u8]) -> usize {
+        while let Some(packet) = self.front(now) {
+            let len = packet.len();
+            let place = into.get_mut(..len).filter(|place| !place.is_empty());
+            let fits = place.map(|place| place.copy_from_slice(packet)).is_some();
+            self.pop();
+            if fits {
+                usage.bytes_out += len as u64;
+                return len;
+            }
+            usage.dropped_bytes += len as u64;
         }
-        self.pop();
-        Some((if fits { len } else { 0 }, len))
+        0
     }
 }
 

@@ -254,14 +254,7 @@ impl Element for Nic {
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
         let flight = if end == self.host() { &mut self.into } else { &mut self.out };
         let usage = &mut self.usage[end.other().index()];
-        while let Some((len, was)) = flight.emit(cx.now.as_nanos(), into) {
-            if len > 0 {
-                usage.bytes_out += len as u64;
-                return len;
-            }
-            usage.dropped_bytes += was as u64;
-        }
-        0
+        flight.emit(cx.now.as_nanos(), usage, into)
     }
 
     fn room(&self, end: End) -> Option<Instant> {

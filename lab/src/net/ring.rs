@@ -229,14 +229,7 @@ impl Element for Ring {
         let now = cx.now.as_nanos();
         self.advance(now);
         let from = &mut self.stations[end.other().index()];
-        while let Some((len, was)) = from.flight.emit(now, into) {
-            if len > 0 {
-                from.usage.bytes_out += len as u64;
-                return len;
-            }
-            from.usage.dropped_bytes += was as u64;
-        }
-        0
+        from.flight.emit(now, &mut from.usage, into)
     }
 
     fn room(&self, end: End) -> Option<Instant> {

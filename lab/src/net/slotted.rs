@@ -391,14 +391,7 @@ impl Element for Slotted {
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
         let way = &mut self.ways[end.other().index()];
-        while let Some((len, was)) = way.flight.emit(cx.now.as_nanos(), into) {
-            if len > 0 {
-                way.usage.bytes_out += len as u64;
-                return len;
-            }
-            way.usage.dropped_bytes += was as u64;
-        }
-        0
+        way.flight.emit(cx.now.as_nanos(), &mut way.usage, into)
     }
 
     fn room(&self, _: End) -> Option<Instant> {
