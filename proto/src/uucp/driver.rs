@@ -14,8 +14,6 @@ use crate::trace::{Again, Load, TraceEvent, trace_duplicate};
 
 /// Quiet after which something that did not arrive whole will not.
 const QUIET: Duration = Duration::from_secs(2);
-/// INITs are not repeated sooner than this, so that two ends do not answer each other for ever.
-const INIT_GAP: Duration = Duration::from_secs(1);
 /// Rejections of the same packet that come sooner after its repetition than this, and the usual time,
 /// are older than the repetition.
 const REJECT_GAP: Duration = Duration::from_millis(20);
@@ -444,8 +442,9 @@ impl Driver {
             // The one who is called answers each, the one who calls says the next.
             self.init_due |= if self.caller { bit << 1 & 7 } else { bit };
             (self.silent, self.progress) = (0, cx.now);
-        } else if self.stage > stage && self.last == 0 && cx.now - self.init_at >= INIT_GAP {
-            // Ours was lost.
+        } else if self.stage > stage && !self.caller {
+            // Our answer was lost. If the caller answered repetitions too, the two would go on
+            // answering each other for ever.
             self.init_due |= bit;
         }
     }
@@ -568,7 +567,8 @@ impl Driver {
             Some(usual) => (usual * 4).clamp(SHORTEST_WAIT.min(self.timeout), self.timeout),
             None => self.timeout,
         };
-        (first * (1 << self.silent.min(5))).min(self.timeout)
+        // What a port has in its buffer may take longer than a timeout on a slow line.
+        (first * (1 << self.silent.min(5))).min(self.timeout * 2)
     }
 
     /// When a timer runs out. `mid` is in the middle of a packet.
@@ -582,7 +582,11 @@ impl Driver {
                 let from = left.max(self.progress).max(self.busy_until);
                 Some(from + self.wait())
             }
-            Stage::Run => self.expecting.then(|| self.good.max(self.progress) + self.timeout),
+            Stage::Run => self.expecting.then(|| {
+                // On a slow line a packet takes longer than that, and it is coming.
+                let last = if mid { self.heard } else { self.good };
+                last.max(self.progress) + self.timeout
+            }),
         };
         [quiet.filter(|_| self.stage == Stage::Run), main].into_iter().flatten().min()
     }
@@ -625,7 +629,7 @@ impl Driver {
             }
             Stage::Run => self.reject_due = true,
             // What we said last was not heard, or not answered.
-            Stage::A => self.init_due |= 1,
+            Stage::A => self.init_due |= u8::from(self.caller),
             Stage::B => self.init_due |= if self.caller { 2 } else { 1 },
             Stage::C => self.init_due |= if self.caller { 4 } else { 2 },
             Stage::Off => {}
