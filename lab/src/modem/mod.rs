@@ -38,7 +38,7 @@
 //! what Cheshire measured for a small packet; the parameter for a table to calibrate is `delay`.
 //!
 //! Not here: training, retrains and fall-back of rates, the error multiplication of descramblers
-//! (`ber` is the rate after them), MNP, PEP and HST.
+//! (`ber` is the rate after them), MNP and HST; PEP is in [`pep`].
 
 mod direct;
 pub mod hdlc;
@@ -48,6 +48,7 @@ mod link;
 mod model;
 pub mod modulation;
 mod pair;
+pub mod pep;
 pub mod v42bis;
 pub(crate) mod words;
 

@@ -6,6 +6,7 @@
 //! | `57600,rtscts,rxbuf=256` | one with flow control, see [`crate::serial::flow`] |
 //! | `interference:8@2s,rate=9600` | noise in real time, see [`crate::serial::interference`] |
 //! | `modem:dte=57600,line=14400,v42bis` | a pair of modems, see [`crate::modem`] |
+//! | `pep:dte=19200,s120=12` | two Telebit modems with PEP, see [`crate::modem::pep`] |
 //! | `7171:turn=85ms` | a protocol converter; the mainframe is at end B, see [`crate::terminal::ibm7171`] |
 //! | `telnet:escape=1e` | a terminal server; the modem is at end A, see [`crate::terminal::telnet`] |
 //! | `flip 7171:` | the same the other way round |
@@ -19,6 +20,7 @@ use super::flip::Flipped;
 use crate::chain::Chain;
 use crate::element::{Element, End, Unit};
 use crate::host::{HostModel, Hosted};
+use crate::modem::pep::{PepModel, PepPair};
 use crate::modem::{BadWord, ModemModel, ModemPair};
 use crate::net::ethernet::GAP_BITS;
 use crate::net::{BadNetwork, EthernetModel, Link, Network};
@@ -151,6 +153,10 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
             let model: ModemModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
             Ok(modem(text, &model, name, seed))
         }
+        Some("pep") => {
+            let model: PepModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
+            Ok(pep(text, &model, name, seed))
+        }
         Some("7171") => {
             let model: Ibm7171Model = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
             let element = Box::new(Ibm7171::new(&model));
@@ -174,7 +180,7 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
         // `foo:1`, but not `foo:1 over path:10M`: of that the network's parser says more.
         Some(kind) if !NETWORK.contains(&kind) && !kind.contains(' ') => Err(bad(format!(
             "expected a line such as 9600, an element ({}) or a network ({}), got `{text}`",
-            "modem:, 7171:, telnet:, interference:",
+            "modem:, pep:, 7171:, telnet:, interference:",
             NETWORK.map(|kind| format!("{kind}:")).join(", "),
         ))),
         Some(_) => {
@@ -259,6 +265,14 @@ fn modem(spec: &str, model: &ModemModel, name: &str, seed: u64) -> Part {
     let limit_millicps = Some(model.limit_millicps(End::A));
     let part = Part::quiet(element, model.dte_bps, 0);
     Part { limit_millicps, carrier, has_chance: noisy && !own, ..part }
+}
+
+fn pep(spec: &str, model: &PepModel, name: &str, seed: u64) -> Part {
+    let own = spec.contains("seed=");
+    let model = PepModel { seed: if own { model.seed } else { seed }, ..model.clone() };
+    let noisy = model.bit_errors != Probability::NEVER;
+    let part = Part::quiet(Box::new(PepPair::named(&model, name)), model.dte_bps, 0);
+    Part { limit_millicps: Some(model.limit_millicps()), has_chance: noisy && !own, ..part }
 }
 
 fn interference(spec: &str, model: InterferenceModel, name: &str, seed: u64) -> Part {
