@@ -45,7 +45,10 @@ impl Theirs {
         }
         for program in [UUCICO, UUCP] {
             let copy = dir.join(Path::new(program).file_name().unwrap_or_default());
-            fs::copy(program, &copy).expect("a copy of the program");
+            // By another process: a descriptor of ours that writes could be open in a child that a
+            // thread beside this one has just forked, and the copy could not be run (ETXTBSY).
+            let copied = Command::new("cp").arg(program).arg(&copy).status();
+            assert!(copied.is_ok_and(|status| status.success()), "a copy of {program}");
             fs::set_permissions(&copy, Permissions::from_mode(0o755)).expect("a mode");
         }
         let at = dir.display();
