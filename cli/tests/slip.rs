@@ -117,6 +117,23 @@ fn nobody_answers_and_the_line_that_ends_says_so() {
     }
 }
 
+#[test]
+fn a_line_that_is_lost_is_opened_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let line = format!("tcp://{}", listener.local_addr().expect("an address"));
+    let running = Running::start(wst(["slip", &line, "--ping", "10.0.2.2"]));
+    drop(common::accept(&listener));
+    running.says("wst: the line is lost: ");
+    let mut again = patient(common::accept(&listener));
+    running.says("the line is back");
+    // A frame of the new line begins with END, and a ping is in it.
+    let mut frame = [0; 2];
+    again.read_exact(&mut frame).expect("a ping");
+    assert_eq!(frame, [0xC0, 0x45]);
+    running.signal(Signal::TERM);
+    running.end().expect(7);
+}
+
 /// A line of 9600 bit/s between two namespaces whose kernels speak through `wst slip`.
 struct Net {
     names: [String; 2],

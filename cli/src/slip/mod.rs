@@ -52,7 +52,6 @@ pub(crate) fn run(voice: &Voice, verb: &Slip) -> Result<Ending, Ending> {
     let plan = Plan {
         link,
         signals: Some(&signals),
-        after: None,
         ping: verb.ping.map(|to| Ping { to, count: verb.count, every: PING_EVERY }),
         statistics: verb.stats,
     };

@@ -62,8 +62,6 @@ pub struct Plan<'a> {
     pub link: Config,
     /// It ends when one comes.
     pub signals: Option<&'a Signals>,
-    /// It ends after this time.
-    pub after: Option<Duration>,
     /// Pings, if a stack is inside.
     pub ping: Option<Ping>,
     /// How often [`News::Statistics`] come.
@@ -95,7 +93,7 @@ pub enum News<'a> {
 pub enum Stop {
     /// This signal came.
     Signal(i32),
-    /// Its time was over, or the last ping was sent and had its time.
+    /// The last ping was sent and had its time.
     Done,
     /// The line has closed and cannot be opened again.
     Closed,
@@ -228,14 +226,13 @@ impl Run<'_> {
         }
     }
 
-    /// The time is over, or the last ping is and its answer has had its time.
+    /// The last ping was sent, and its answer has had its time.
     fn is_over(&self) -> bool {
         let now = self.elapsed();
-        let ping = self.plan.ping.is_some_and(|ping| {
+        self.plan.ping.is_some_and(|ping| {
             let all = ping.count.is_some_and(|count| self.pings[0] >= count);
             all && (self.pings[1] >= self.pings[0] || now >= self.next_ping)
-        });
-        ping || self.plan.after.is_some_and(|after| now >= after)
+        })
     }
 
     /// Opens a line that was lost, if it is time. False if that cannot be any more.
@@ -404,8 +401,7 @@ impl Run<'_> {
         };
         let ping = self.plan.ping.map(|_| until(self.next_ping));
         let statistics = self.plan.statistics.map(|_| until(self.next_statistics));
-        let after = self.plan.after.map(until);
-        [stack, line, ping, statistics, after].into_iter().flatten().min()
+        [stack, line, ping, statistics].into_iter().flatten().min()
     }
 
     fn wait(&mut self, moved: bool) -> io::Result<()> {
