@@ -12,7 +12,7 @@
 //!
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
-//! settings; [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
+//! settings; [`arpanet`], [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
 //! files, [`slip`] carries IP over the line, for whatever moves files there.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod arpanet;
 pub mod checksum;
 pub mod crc;
 pub mod engine;
