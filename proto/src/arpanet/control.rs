@@ -235,6 +235,11 @@ pub const NAMES: [&str; 14] = [
 /// Octets of the commands, in the order of their opcodes.
 const LENGTHS: [usize; 14] = [1, 10, 10, 9, 8, 4, 8, 2, 2, 2, 2, 12, 1, 1];
 
+/// How many octets a command has; `None` if there is none with this opcode.
+pub fn len(opcode: u8) -> Option<usize> {
+    LENGTHS.get(usize::from(opcode)).copied()
+}
+
 /// Why octets are no command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadControl {
@@ -313,7 +318,7 @@ impl Control {
     /// Reads the first command of a text, and says how many octets it has. The text has one octet at least.
     pub fn parse(text: &[u8]) -> Result<(Self, usize), BadControl> {
         let opcode = text.first().copied().unwrap_or_default();
-        let expected = *LENGTHS.get(usize::from(opcode)).ok_or(BadControl::Opcode(opcode))?;
+        let expected = len(opcode).ok_or(BadControl::Opcode(opcode))?;
         let short = BadControl::Short { opcode, expected, came: text.len() };
         let octets = text.get(..expected).ok_or(short)?;
         let word = |at: usize| {

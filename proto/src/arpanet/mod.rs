@@ -13,8 +13,12 @@
 //! direction, by the number that the receiver has chosen.
 //!
 //! Reading order: [`leader`] is what stands before every message, [`control`] what the hosts' NCPs say to each other,
-//! [`words`] are the machines'.
+//! [`words`] are the machines', [`ncp`] keeps the
+//! connections, [`imp`] is what an IMP makes of a leader.
 
+mod bits;
 pub mod control;
+pub mod imp;
 pub mod leader;
+pub mod ncp;
 pub mod words;

@@ -1,0 +1,497 @@
+//! What the IMP and other hosts say.
+
+use super::connection::{Connection, Flight, Stage, Trouble};
+use super::peer::{Echo, Life, Talk};
+use super::{Core, Mem, Pending, drop_if, seconds};
+use crate::arpanet::control::{self, BadControl, Control, Header, LINKS};
+use crate::arpanet::leader::{Dead, Form, Kind, Leader};
+use crate::engine::Cx;
+use crate::time::Duration;
+use crate::trace::TraceEvent;
+
+/// How long to wait before what was not delivered goes again, the first time.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// A part of an allocation, in 128ths, rounded up; 128 and more is all.
+fn part(of: u64, fraction: u8) -> u64 {
+    (of * u64::from(fraction.min(128))).div_ceil(128)
+}
+
+impl Core {
+    pub(crate) fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, message: &[u8]) {
+        self.counts.messages_in += 1;
+        self.counts.octets_in += message.len() as u64;
+        let leader = match Leader::parse(self.config.form, message) {
+            Ok(leader) => leader,
+            Err(bad) => {
+                self.damaged(cx, "leader", message.len());
+                self.leader_error = Some(bad.subtype());
+                return;
+            }
+        };
+        if cx.trace.enabled() {
+            let (kind, number) = (letter(&leader), u64::from(leader.link));
+            let (len, at) = (message.len(), self.counts.octets_in);
+            cx.trace.record(cx.now, &TraceEvent::Got { kind, number, len, data: 0, at });
+        }
+        match leader.kind {
+            Kind::Regular if !leader.is_uncontrolled() => self.regular(cx, mem, &leader, message),
+            Kind::Rfnm => self.rfnm(&leader),
+            Kind::Incomplete | Kind::DataError => self.undelivered(cx, &leader),
+            // The IMP had no place for the link, and did not take the message.
+            Kind::Status if self.config.form == Form::Old => self.undelivered(cx, &leader),
+            Kind::Dead => self.dead(&leader),
+            Kind::Down => self.imp_goes_down = true,
+            Kind::Nop => self.imp_goes_down = false,
+            Kind::Reset => self.interface_reset(),
+            Kind::LeaderError => self.damaged(cx, "our leader", message.len()),
+            Kind::Regular | Kind::Uncontrolled | Kind::Status => {}
+        }
+    }
+
+    fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+        self.counts.damaged += 1;
+        if cx.trace.enabled() {
+            cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        }
+    }
+
+    fn regular(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, leader: &Leader, message: &[u8]) {
+        let behind = &message[self.config.form.octets()..];
+        let Ok((header, text)) = control::text(behind) else {
+            return self.damaged(cx, "text", message.len());
+        };
+        let is_control = leader.link == control::LINK;
+        if !(is_control && header.size == 8 || LINKS.contains(&leader.link)) {
+            return self.damaged(cx, "link", message.len());
+        }
+        let Some(peer) = self.peer(cx.now, leader.address) else {
+            self.counts.dropped += 1;
+            return;
+        };
+        if is_control {
+            self.commands(cx, peer, text);
+        } else {
+            self.data(cx, mem, peer, leader, header, text);
+        }
+    }
+
+    fn commands(&mut self, cx: &mut Cx<'_>, peer: usize, mut text: &[u8]) {
+        if self.peers[peer].life == Life::Unknown {
+            self.peers[peer].life = Life::Up;
+        }
+        while !text.is_empty() {
+            let (used, bad) = match Control::parse(text) {
+                Ok((command, used)) => {
+                    self.counts.commands_in += 1;
+                    if cx.trace.enabled() {
+                        let name = control::NAMES[usize::from(command.opcode())];
+                        cx.trace.record(cx.now, &TraceEvent::Text { name, text: &text[1..used] });
+                    }
+                    (used, self.obey(cx, peer, &command).err())
+                }
+                Err(bad) => {
+                    self.damaged(cx, "command", text.len());
+                    let opcode = control_len(bad).unwrap_or(text.len());
+                    (opcode, Some(bad.code()))
+                }
+            };
+            // An error in an error is not told: that could go on for ever.
+            if let Some(code) = bad
+                && text[0] != (Control::Err { code: 0, data: [0; 10] }).opcode()
+            {
+                self.complain(peer, code, text);
+            }
+            text = &text[used..];
+        }
+    }
+
+    /// Marks an ERR. While one waits to be said, others are dropped.
+    fn complain(&mut self, peer: usize, code: u8, about: &[u8]) {
+        let peer = &mut self.peers[peer];
+        if peer.owes_err.is_some() {
+            self.counts.dropped += 1;
+            return;
+        }
+        let mut data = [0; 10];
+        let len = about.len().min(10);
+        data[..len].copy_from_slice(&about[..len]);
+        peer.owes_err = Some((code, data));
+    }
+
+    /// Does what a command says; or the code of what is wrong with it.
+    fn obey(&mut self, cx: &mut Cx<'_>, peer: usize, command: &Control) -> Result<(), u8> {
+        match *command {
+            Control::Nop => {}
+            Control::Rts { mine, yours, link: number }
+            | Control::Str { mine, yours, size: number } => {
+                self.request(cx, peer, mine, yours, number);
+            }
+            Control::Cls { mine, yours } => self.close(peer, yours, mine),
+            Control::All { link, messages, bits } => {
+                return self.allocated(peer, link, messages, bits);
+            }
+            Control::Gvb { link, messages, bits } => {
+                let c = self.by_link(peer, link, true).ok_or(control::code::CONNECTION)?;
+                let messages = part(u64::from(c.messages), messages) as u16;
+                let bits = part(u64::from(c.bits), bits) as u32;
+                c.messages -= messages;
+                c.bits -= bits;
+                let (more, most) = c.owes_ret.unwrap_or_default();
+                c.owes_ret = Some((messages.saturating_add(more), bits.saturating_add(most)));
+            }
+            Control::Ret { link, messages, bits } => {
+                let c = self.by_link(peer, link, false).ok_or(control::code::CONNECTION)?;
+                c.messages = c.messages.saturating_sub(messages);
+                c.bits = c.bits.saturating_sub(bits);
+            }
+            Control::Inr { link } | Control::Ins { link } => {
+                let sends = matches!(command, Control::Inr { .. });
+                let c = self.by_link(peer, link, sends).ok_or(control::code::CONNECTION)?;
+                c.interrupted = true;
+            }
+            Control::Eco(data) => {
+                let peer = &mut self.peers[peer];
+                self.counts.dropped += u64::from(peer.owes_erp.is_some());
+                peer.owes_erp = Some(data);
+            }
+            Control::Erp(data) => {
+                let peer = &mut self.peers[peer];
+                if let (Some(Echo::Waiting), Some(left)) = (peer.echo, peer.echo_left) {
+                    let ns = cx.now.since(left).as_nanos() as u64;
+                    (peer.echo, peer.echo_until) = (Some(Echo::Back { data, ns }), None);
+                }
+            }
+            Control::Err { code, data } => self.complained(peer, code, data),
+            Control::Rst => {
+                let unsaid = self.peers[peer].talk == Talk::Made;
+                self.purge(peer, Trouble::Reset);
+                let peer = &mut self.peers[peer];
+                peer.owes_rrp = true;
+                if peer.life == Life::Resetting {
+                    peer.owes_rst |= unsaid;
+                } else {
+                    peer.life = Life::Up;
+                }
+            }
+            Control::Rrp => {
+                let peer = &mut self.peers[peer];
+                if peer.life == Life::Resetting && !peer.owes_rst {
+                    (peer.life, peer.reset_until) = (Life::Up, None);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The connection that a link belongs to.
+    fn by_link(&mut self, peer: usize, link: u8, sends: bool) -> Option<&mut Connection> {
+        self.connections.iter_mut().find(|c| {
+            c.used
+                && usize::from(c.peer) == peer
+                && c.link == link
+                && c.sends() == sends
+                && c.got_rfc
+                && !c.got_cls
+        })
+    }
+
+    /// A link that the other end may send to us by, the lowest that is free.
+    pub(super) fn free_link(&self, peer: usize) -> Option<u8> {
+        LINKS.into_iter().find(|link| {
+            !self
+                .connections
+                .iter()
+                .any(|c| c.used && !c.sends() && usize::from(c.peer) == peer && c.link == *link)
+        })
+    }
+
+    fn request(&mut self, cx: &mut Cx<'_>, peer: usize, foreign: u32, local: u32, number: u8) {
+        let sends = local % 2 == 1;
+        let mut here = self.connections.iter().enumerate().filter(|(_, c)| {
+            c.used && usize::from(c.peer) == peer && c.local == local && c.trouble.is_none()
+        });
+        let fits = |c: &Connection| c.foreign.is_none_or(|wanted| wanted == foreign);
+        let found = here.clone().find(|(_, c)| fits(c) && !c.got_rfc).map(|(slot, _)| slot);
+        // The same again: the first was heard.
+        let repeated = here.any(|(_, c)| c.got_rfc && !c.got_cls && c.foreign == Some(foreign));
+        // Two connections that a sender could not tell apart.
+        let taken = sends && self.by_link(peer, number, true).is_some();
+        if let Some(slot) = found.filter(|_| !taken) {
+            return self.matched(slot, foreign, number);
+        }
+        if repeated {
+            return;
+        }
+        let is =
+            |p: &Pending| usize::from(p.peer) == peer && (p.local, p.foreign) == (local, foreign);
+        let until = cx.now + seconds(self.config.rfc_s);
+        let listens = self.listening.iter().flatten().any(|(a, b)| (*a..=*b).contains(&local));
+        let same = self.pending.iter().position(|p| p.as_ref().is_some_and(is));
+        let free = || self.pending.iter().position(Option::is_none);
+        match same.or_else(free) {
+            Some(place) if listens && !taken => {
+                let none = (0, 0);
+                let peer = peer as u8;
+                self.pending[place] =
+                    Some(Pending { peer, foreign, local, number, until, all: none });
+            }
+            _ => self.refuse(peer, local, foreign),
+        }
+    }
+
+    /// The other end's request and ours belong together.
+    pub(super) fn matched(&mut self, slot: usize, foreign: u32, number: u8) {
+        let c = &mut self.connections[slot];
+        c.got_rfc = true;
+        c.foreign = Some(foreign);
+        c.owes_rfc = !c.said_rfc;
+        if c.sends() {
+            c.link = number;
+        } else {
+            c.size = number;
+        }
+        if c.is_open() {
+            c.rfc_until = None;
+        }
+    }
+
+    fn close(&mut self, peer: usize, local: u32, foreign: u32) {
+        let is =
+            |p: &Pending| usize::from(p.peer) == peer && (p.local, p.foreign) == (local, foreign);
+        if let Some(place) = self.pending.iter_mut().find(|p| p.as_ref().is_some_and(is)) {
+            drop_if(place, is);
+            return self.refuse(peer, local, foreign);
+        }
+        let here = |c: &Connection| {
+            let same =
+                usize::from(c.peer) == peer && c.local == local && c.foreign == Some(foreign);
+            c.used && same && !c.got_cls
+        };
+        // One that is not there was refused by us, or its CLS was waited for too long.
+        let Some(slot) = self.connections.iter().position(here) else { return };
+        let c = &mut self.connections[slot];
+        let (opened, unsent) = (c.is_open(), c.sends() && c.queue.len() > 0);
+        if !c.said_rfc {
+            self.fail(slot, Trouble::Refused);
+        } else if !opened {
+            c.fail(Trouble::Refused);
+        } else if unsent && !c.said_cls {
+            c.fail(Trouble::Closed);
+        }
+        let c = &mut self.connections[slot];
+        (c.got_cls, c.closing, c.cls_until) = (true, true, None);
+        self.reap(slot);
+    }
+
+    fn allocated(&mut self, peer: usize, link: u8, messages: u16, bits: u32) -> Result<(), u8> {
+        let Some(c) = self.by_link(peer, link, true) else {
+            let is = |p: &&mut Pending| {
+                usize::from(p.peer) == peer && p.local % 2 == 1 && p.number == link
+            };
+            let p = self.pending.iter_mut().flatten().find(is).ok_or(control::code::CONNECTION)?;
+            p.all = (p.all.0.saturating_add(messages), p.all.1.saturating_add(bits));
+            return Ok(());
+        };
+        c.all_until = None;
+        let sums = (c.messages.checked_add(messages), c.bits.checked_add(bits));
+        c.messages = sums.0.unwrap_or(u16::MAX);
+        c.bits = sums.1.unwrap_or(u32::MAX);
+        if sums.0.is_none() || sums.1.is_none() { Err(control::code::PARAMETERS) } else { Ok(()) }
+    }
+
+    fn complained(&mut self, peer: usize, code: u8, data: [u8; 10]) {
+        self.counts.errors_in += 1;
+        self.peers[peer].complaint = Some((code, data));
+        if code != control::code::SOCKET && code != control::code::CONNECTION {
+            return;
+        }
+        let Ok((command, _)) = Control::parse(&data) else { return };
+        let (Control::Rts { mine, yours, .. } | Control::Str { mine, yours, .. }) = command else {
+            return;
+        };
+        for index in 0..self.connections.len() {
+            let c = &mut self.connections[index];
+            let ours = c.used && usize::from(c.peer) == peer && c.said_rfc && !c.got_rfc;
+            if ours && c.local == mine && c.foreign == Some(yours) {
+                c.forget(Trouble::Refused);
+                self.reap(index);
+            }
+        }
+    }
+
+    fn data(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        peer: usize,
+        leader: &Leader,
+        header: Header,
+        text: &[u8],
+    ) {
+        let ring = self.config.ring();
+        let is = |c: &Connection| {
+            let here = c.used && usize::from(c.peer) == peer && c.link == leader.link;
+            here && !c.sends() && c.is_open() && !c.got_cls
+        };
+        let Some(slot) = self.connections.iter().position(is) else {
+            self.damaged(cx, "link not connected", text.len());
+            let [high, low] = header.count.to_be_bytes();
+            let about = [leader.link, header.size, high, low];
+            return self.complain(peer, control::code::CONNECTION, &about);
+        };
+        let c = &mut self.connections[slot];
+        if c.closing {
+            return;
+        }
+        let (bits, memory) = (header.bits(), &mut mem.rings[slot * ring..][..ring]);
+        let trouble = if header.size != c.size {
+            Some(Trouble::ByteSize)
+        } else if c.messages == 0 || bits as u64 > u64::from(c.bits) || bits > c.queue.room(memory)
+        {
+            Some(Trouble::Overflow)
+        } else {
+            None
+        };
+        if let Some(trouble) = trouble {
+            c.fail(trouble);
+            return self.damaged(cx, "not allocated", text.len());
+        }
+        c.messages -= 1;
+        c.bits -= bits as u32;
+        c.queue.push(memory, text, 0, bits);
+        self.counts.data_in += 1;
+        self.counts.bits_in += bits as u64;
+    }
+
+    /// The message of ours that the IMP speaks of: its connection, and which of its flights.
+    fn flight(&self, leader: &Leader) -> Option<(usize, usize)> {
+        let peer = self.find_peer(leader.address)?;
+        self.connections.iter().enumerate().find_map(|(slot, c)| {
+            if !(c.used && c.sends() && usize::from(c.peer) == peer && c.link == leader.link) {
+                return None;
+            }
+            let is = |flight: &Flight| {
+                matches!(flight.stage, Stage::Flying(_)) && flight.id == leader.id
+            };
+            c.flights[..c.flying].iter().position(is).map(|index| (slot, index))
+        })
+    }
+
+    fn rfnm(&mut self, leader: &Leader) {
+        if leader.link == control::LINK {
+            let Some(peer) = self.find_peer(leader.address) else { return };
+            let peer = &mut self.peers[peer];
+            if matches!(peer.talk, Talk::Flying(_)) {
+                (peer.talk, peer.tries) = (Talk::Free, 0);
+                peer.flying = peer.flying.saturating_sub(1);
+                self.counts.rfnms += 1;
+            }
+            return;
+        }
+        let Some((slot, index)) = self.flight(leader) else { return };
+        self.counts.rfnms += 1;
+        let c = &mut self.connections[slot];
+        c.flights[index].stage = Stage::Done;
+        let peer = &mut self.peers[usize::from(c.peer)];
+        peer.flying = peer.flying.saturating_sub(1);
+        c.settle();
+        self.reap(slot);
+    }
+
+    fn undelivered(&mut self, cx: &mut Cx<'_>, leader: &Leader) {
+        let again = |tries: u8| cx.now + AGAIN * (1 << tries.min(6));
+        let most = self.config.retries;
+        if leader.link == control::LINK {
+            let Some(index) = self.find_peer(leader.address) else { return };
+            let peer = &mut self.peers[index];
+            if !matches!(peer.talk, Talk::Flying(_)) {
+                return;
+            }
+            self.counts.incomplete += 1;
+            peer.flying = peer.flying.saturating_sub(1);
+            peer.talk = Talk::Again(again(peer.tries));
+            peer.tries += 1;
+            if peer.tries > most {
+                self.purge(index, Trouble::Lost);
+            }
+            return;
+        }
+        let Some((slot, index)) = self.flight(leader) else { return };
+        self.counts.incomplete += 1;
+        let c = &mut self.connections[slot];
+        let peer = &mut self.peers[usize::from(c.peer)];
+        peer.flying = peer.flying.saturating_sub(1);
+        let alone = c.flying == 1;
+        let flight = &mut c.flights[index];
+        flight.stage = Stage::Again(again(flight.tries));
+        flight.tries += 1;
+        // What came behind it may have been taken: the order is lost.
+        if !alone || flight.tries > most || c.trouble.is_some() {
+            c.fail(Trouble::Lost);
+        }
+        c.settle();
+        self.reap(slot);
+    }
+
+    fn dead(&mut self, leader: &Leader) {
+        let Some(index) = self.find_peer(leader.address) else { return };
+        let why = Dead::of(leader.subtype);
+        let peer = &mut self.peers[index];
+        peer.life = Life::Unknown;
+        (peer.owes_rst, peer.owes_rrp, peer.reset_until) = (false, false, None);
+        if peer.echo == Some(Echo::Waiting) {
+            (peer.echo, peer.echo_until, peer.owes_eco) = (Some(Echo::Dead(why)), None, None);
+        }
+        self.purge(index, Trouble::Dead(why));
+    }
+
+    /// What was in the interface is lost, and what of it was delivered is not known.
+    fn interface_reset(&mut self) {
+        for slot in 0..self.connections.len() {
+            let c = &mut self.connections[slot];
+            if c.used && c.flights[..c.flying].iter().any(|f| matches!(f.stage, Stage::Flying(_))) {
+                c.fail(Trouble::NoRfnm);
+                c.flying = 0;
+            }
+        }
+        for peer in &mut self.peers {
+            peer.flying = 0;
+            if matches!(peer.talk, Talk::Flying(_)) {
+                peer.talk = Talk::Free;
+            }
+        }
+    }
+
+    /// A connection comes to nothing; if the other end has asked for it, it is refused.
+    pub(super) fn fail(&mut self, slot: usize, trouble: Trouble) {
+        let c = &mut self.connections[slot];
+        let unanswered = c.got_rfc && !c.said_rfc && c.trouble.is_none();
+        c.fail(trouble);
+        if let (true, Some(foreign)) = (unanswered, c.foreign) {
+            let (peer, local) = (usize::from(c.peer), c.local);
+            self.refuse(peer, local, foreign);
+        }
+    }
+}
+
+/// The length of a command that is whole and has wrong parameters.
+fn control_len(bad: BadControl) -> Option<usize> {
+    match bad {
+        BadControl::Parameters { opcode } => control::len(opcode),
+        BadControl::Opcode(_) | BadControl::Short { .. } => None,
+    }
+}
+
+/// What a message is in a trace.
+pub(super) fn letter(leader: &Leader) -> char {
+    match leader.kind {
+        Kind::Regular if leader.link == control::LINK => 'C',
+        Kind::Regular => 'D',
+        Kind::Rfnm => 'R',
+        Kind::Nop => 'N',
+        Kind::Incomplete => 'I',
+        Kind::Dead => 'X',
+        _ => 'M',
+    }
+}
