@@ -162,6 +162,16 @@ impl Voice {
         }
     }
 
+    /// Writes a result for a person to stdout; to stderr where stdout is the line.
+    pub(crate) fn print(&self, text: &str) {
+        let inner = self.inner.borrow();
+        if !inner.line_is_stdio {
+            crate::paper::print(text);
+        } else if !inner.silent {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+    }
+
     /// Writes the last event, once, whoever asks first.
     pub(crate) fn end(&self, exit: Exit, message: &str, fields: Value) {
         let mut object = Map::new();

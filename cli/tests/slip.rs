@@ -134,6 +134,39 @@ fn a_line_that_is_lost_is_opened_again() {
     running.end().expect(7);
 }
 
+/// Nobody said that headers are to be compressed, at either end.
+#[test]
+fn two_ends_that_were_told_nothing_compress() {
+    let desk = Desk::new(0);
+    let page = noise(5, 30_000);
+    let server = web(page.clone());
+    let ends = ["a", "b"].map(|end| format!("pty:{}", desk.path(end)));
+    let line = Running::start(wst(["line", "115200", "-a", &ends[0], "-b", &ends[1]]));
+    let ptys = ["a", "b"].map(|end| {
+        wait_for(&desk.path(end));
+        format!("serial:{}", desk.path(end))
+    });
+    let to = format!("80:127.0.0.1:{}", server.port());
+    let far = ["--rate", "115200", "--json", "--local", "10.0.2.2", "--remote", "10.0.2.15"];
+    let far = Running::start(wst([&["slip", &ptys[1], "-R", &to][..], &far].concat()));
+    far.says("up");
+    let near = ["--rate", "115200", "--json", "-L", "0:10.0.2.2:80"];
+    let near = Running::start(wst([&["slip", &ptys[0]][..], &near].concat()));
+    let at = near.says("listening on ").parse().expect("an address");
+    near.says("up");
+    assert!(download(at) == page, "the page");
+    for end in [near, far] {
+        end.signal(Signal::TERM);
+        let ran = end.end();
+        ran.expect(0);
+        let end = ran.events().pop().expect("events");
+        assert!(end["compression"]["compressed"].as_u64() > Some(10), "{end}");
+        assert!(end["probes"].as_u64() <= Some(2), "{end}");
+    }
+    line.signal(Signal::TERM);
+    line.end();
+}
+
 /// A line of 9600 bit/s between two namespaces whose kernels speak through `wst slip`.
 struct Net {
     names: [String; 2],
@@ -154,14 +187,12 @@ impl Net {
             let name = &net.names[end];
             ip(&format!("netns add {name}")).expect("a namespace");
             ip(&format!("-n {name} link set lo up")).expect("a loopback");
-            // Timestamps change in every packet, and VJ knows no options: with them nothing is compressed.
-            let word = "echo 0 > /proc/sys/net/ipv4/tcp_timestamps";
-            ip_exec(name, word);
             let line = format!("serial:{}", ptys[end]);
             let mut command = std::process::Command::new("ip");
             command.args(["netns", "exec", name, common::WST, "slip", &line, "--tun", "sl0"]);
             command.args(["--local", ADDRESSES[end], "--remote", ADDRESSES[1 - end]]);
-            command.args(["--rate", "9600", "--compress", "on", "--quiet"]).args(more);
+            command.args(["--rate", "9600", "--stats", "5s"]).args(more);
+            command.args(["--log", &desk.path(&format!("{mark}{end}.log"))]);
             common::tame(&mut command);
             net.start(command);
         }
@@ -205,12 +236,6 @@ impl Drop for Net {
             let _ = child.wait();
         }
     }
-}
-
-fn ip_exec(name: &str, word: &str) {
-    let mut command = std::process::Command::new("ip");
-    let status = command.args(["netns", "exec", name, "sh", "-c", word]).status();
-    assert!(status.is_ok_and(|status| status.success()), "{word}");
 }
 
 fn wait_for(path: &str) {
@@ -319,6 +344,15 @@ fn what_is_typed_does_not_wait_for_the_file() {
     let bound = Duration::from_millis((200 + 2 * 10) * 13 / 10);
     assert!(first.0 <= bound, "the echo took {:?}, expected {bound:?} at most", first.0);
     assert!(fifo.0 >= first.0 * 4, "{:?} without priority, {:?} with", fifo.0, first.0);
+    // Both ends are at `auto`, and Linux would use timestamps: the headers say that neither is in the way.
+    for end in 0..2 {
+        let log = std::fs::read_to_string(desk.path(&format!("p{end}.log"))).expect("a log");
+        let last = log.lines().rev().find_map(|line| line.split_once("headers of TCP: "));
+        let (_, last) = last.unwrap_or_else(|| panic!("expected headers of TCP in {log}"));
+        let bytes: f64 = last.split(' ').next().and_then(|n| n.parse().ok()).expect("bytes each");
+        assert!(bytes < 10.0, "{last}");
+        assert!(log.contains("the other end compresses headers, and so do we"), "{log}");
+    }
     let [alone, beside] = first.1;
     assert!(
         beside >= alone * 0.9,

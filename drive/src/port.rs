@@ -35,6 +35,12 @@ pub trait Port: Send {
     fn rest(&self) -> Duration {
         Duration::ZERO
     }
+    /// From now on characters that come damaged (framing, parity, break) are marked in what is read, as
+    /// termios has it with PARMRK: `FF 00 c` for a damaged c, `FF FF` for the byte FF. False where
+    /// the port cannot tell of damage, and marks nothing. Lost characters (overrun) are marked by no system.
+    fn mark_damage(&mut self) -> io::Result<bool> {
+        Ok(false)
+    }
     /// Wait on this to read.
     fn read_fd(&self) -> BorrowedFd<'_>;
     /// Wait on this to write.

@@ -348,8 +348,15 @@ fn a_serial_port_is_raw_exclusive_and_set_back() {
     assert_eq!(read_up_to(&mut *far, 256), all);
     assert_eq!(near.read(&mut [0; 10]).unwrap(), None, "an empty line is not a closed one");
 
+    // Where damage is marked, FF is told from a mark by being doubled. A PTY has no damage to tell of.
+    assert!(near.mark_damage().unwrap() && !far.mark_damage().unwrap());
+    write_all(&mut *far, &[1, 0xFF, 0, 0x41]);
+    assert_eq!(read_up_to(&mut *near, 5), [1, 0xFF, 0xFF, 0, 0x41]);
+
     near.finish(LONG).unwrap();
     let settings = rustix::termios::tcgetattr(&terminal).unwrap();
+    let marks = rustix::termios::InputModes::PARMRK | rustix::termios::InputModes::INPCK;
+    assert!(!settings.input_modes.intersects(marks), "{:?}", settings.input_modes);
     assert!(settings.local_modes.contains(rustix::termios::LocalModes::ICANON));
     drop(near);
     let (again, _) = open_noting(&device);

@@ -252,3 +252,22 @@ fn no_more_connections_than_there_is_memory_for() {
     let ended = running.end();
     assert_eq!(ended.counts[1].refused, 1);
 }
+
+/// A forward that could not lead anywhere is refused, not forgotten.
+#[test]
+fn forwards_from_the_line_that_cannot_be_are_told() {
+    for (forwards, wanted) in [
+        (vec!["0:127.0.0.1:80"], "expected a port from 1 to 65535, got 0"),
+        (vec!["80:127.0.0.1:80", "80:127.0.0.1:81"], "expected a port that leads nowhere yet"),
+        (vec!["127.0.0.1:80:127.0.0.1:80"], "expected our address on the line, 10.9.0.1, or none"),
+    ] {
+        let from_line = forwards.into_iter().map(forward).collect();
+        let error = Stack::open(&StackConfig { from_line, ..config(A, B) }, &mut |_| {});
+        let said = error.expect_err("it is refused").to_string();
+        assert!(said.starts_with("could not let ") && said.contains(wanted), "{said}");
+    }
+    for good in ["80:127.0.0.1:80", "*:80:127.0.0.1:80", "10.9.0.1:80:127.0.0.1:80"] {
+        let config = StackConfig { from_line: vec![forward(good)], ..config(A, B) };
+        assert!(Stack::open(&config, &mut |_| {}).is_ok(), "{good}");
+    }
+}

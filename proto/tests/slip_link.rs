@@ -76,13 +76,23 @@ fn every_kind_of_link_carries_packets_in_any_chunks() {
                 wire.drain(..len);
             }
             came.extend(packets(&mut b, &wire));
-            assert_eq!(came, want, "{compression:?} {seed}");
+            let asked = a.stats().probes;
+            assert_eq!(asked, u64::from(compression == Compression::Auto));
+            if asked > 0 {
+                // What was said again to ask came twice.
+                let at =
+                    (1..came.len()).find(|at| came[*at] == came[at - 1] && came[*at] != want[*at]);
+                came.remove(at.expect("the question"));
+            }
+            assert!(came == want, "{compression:?} {seed}");
             assert!(a.is_idle() && a.deadline().is_none());
             assert_eq!(
                 (a.stats().sent, b.stats().received),
-                (want.len() as u64, want.len() as u64)
+                (want.len() as u64, want.len() as u64 + asked)
             );
-            assert_eq!(a.stats().sent_bytes, b.stats().received_bytes);
+            if asked == 0 {
+                assert_eq!(a.stats().sent_bytes, b.stats().received_bytes);
+            }
             assert_eq!(a.stats().line_bytes, b.decoder_stats().line_bytes);
             assert_eq!(b.stats().refused, 0);
         }

@@ -12,6 +12,7 @@
 //! * X, Y and ZMODEM on pipes: the same difference, for lrzsz and for us alike;
 //! * UDP: each program's own time of the file; `iperf3`, what its receiver got; TCP by `socat`, from
 //!   its start to its end;
+//! * SLIP: what `iperf3` gets through, and the processor time of both ends meanwhile;
 //! * plain sockets and the plain PTY: from the first to the last byte, two threads, no files unless
 //!   the row says so.
 
@@ -22,6 +23,7 @@ mod netblt;
 mod netblt_path;
 mod plain;
 mod run;
+mod slip;
 mod tables;
 mod xyz;
 
@@ -42,7 +44,7 @@ pub(crate) struct Bench {
     huge: u64,
 }
 
-const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, wire, memory)";
+const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, slip, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

@@ -19,7 +19,7 @@ pub(crate) struct Slip {
     #[arg(value_name = "LINE")]
     pub(crate) line: OsString,
 
-    /// VJ compression of TCP headers: on at one end at least; auto compresses when the other end does
+    /// VJ compression of TCP headers; auto begins when the other end is seen to know it
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = LINK,
           value_parser = ["on", "off", "auto"])]
     pub(crate) compress: String,
@@ -31,6 +31,11 @@ pub(crate) struct Slip {
     /// to lose nothing, always elsewhere
     #[arg(long, value_name = "WHEN", help_heading = LINK, value_parser = ["always", "changed"])]
     pub(crate) ids: Option<String>,
+    /// TCP's timestamps, with which VJ compresses nothing: drop takes their offer out of the SYNs of new
+    /// connections, so that both ends do without, unless compression is off
+    #[arg(long, value_name = "WHAT", default_value = "drop", help_heading = LINK,
+          value_parser = ["drop", "keep"])]
+    pub(crate) timestamps: String,
     /// What the line carries, in bit/s with ten to a byte, where the port cannot tell; urgent packets
     /// overtake only what this program holds back
     #[arg(long, value_name = "RATE", help_heading = LINK, value_parser = rate)]

@@ -34,14 +34,38 @@ fn lines(link: &Link<Vec<u8>>) -> Vec<String> {
             size(done.saved_bytes()),
         ));
     }
+    lines.extend(hints(link));
     for (class, of) in Class::ALL.iter().zip(link.queue_stats()) {
         if of.sent > 0 || of.dropped > 0 {
             lines.push(class_line(*class, of));
         }
     }
-    let bad = link.decoder_stats().dropped() + stats.refused;
+    let bad = link.decoder_stats().dropped() + stats.refused - stats.compressed_refused;
     if bad > 0 {
         lines.push(format!("{} came damaged", count(bad, "frame")));
+    }
+    lines
+}
+
+/// What keeps headers from being compressed, and what can be done.
+fn hints(link: &Link<Vec<u8>>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let stats = link.stats();
+    if let Some(done) = link.compressor_stats()
+        && done.timestamps_changed > 0
+    {
+        lines.push(format!(
+            "{} of {} could not be compressed: TCP timestamps; --timestamps drop keeps new connections from \
+             using them, or sysctl net.ipv4.tcp_timestamps=0 where they begin",
+            done.timestamps_changed,
+            count(done.compressed + done.uncompressed, "TCP packet"),
+        ));
+    }
+    if stats.compressed_refused > 0 {
+        lines.push(format!(
+            "{} came compressed, which --compress off does not take; auto does",
+            count(stats.compressed_refused, "frame"),
+        ));
     }
     lines
 }
@@ -84,6 +108,7 @@ pub(super) fn json(link: &Link<Vec<u8>>) -> Value {
         json!({
             "compressed": done.compressed, "uncompressed": done.uncompressed,
             "header_bytes_before": done.headers_in, "header_bytes": done.headers_out,
+            "timestamps_changed": done.timestamps_changed,
         })
     });
     json!({
@@ -91,8 +116,9 @@ pub(super) fn json(link: &Link<Vec<u8>>) -> Value {
         "received": {
             "packets": stats.received, "bytes": stats.received_bytes,
             "line_bytes": decoder.line_bytes, "bad_frames": decoder.dropped() + stats.refused,
+            "damaged_at_port": decoder.line_errors, "compressed_refused": stats.compressed_refused,
         },
-        "compression": compression,
+        "compression": compression, "probes": stats.probes, "timestamps_dropped": stats.timestamps,
         "classes": classes,
     })
 }

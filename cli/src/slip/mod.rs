@@ -3,6 +3,7 @@
 mod args;
 mod count;
 
+use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -107,8 +108,8 @@ fn config(voice: &Voice, verb: &Slip, rate: Option<u64>, reliable: bool) -> Conf
     let mtu = chosen.map_or(verb.mtu.unwrap_or(mtu::CUSTOMARY_MTU), |choice| choice.mtu);
     let say = match (chosen, rate) {
         (Some(choice), Some(rate)) => format!(
-            "MTU {mtu}: a packet holds the line for {} ms at {} bit/s{}",
-            choice.packet_time.as_millis(),
+            "MTU {mtu}: a packet holds the line for {} at {} bit/s{}",
+            milliseconds(choice.packet_time),
             rate.bps,
             if choice.keeps_goal || verb.mtu.is_some() { "" } else { ", no less is possible" },
         ),
@@ -127,12 +128,19 @@ fn config(voice: &Voice, verb: &Slip, rate: Option<u64>, reliable: bool) -> Conf
     let mut link = Config::new(mtu);
     link.compression = compression;
     link.slots = verb.slots;
-    // Serial ports do not tell of bytes that they have lost, and after one the next packet would be taken
-    // for the connection before.
+    link.take_out_timestamps = verb.timestamps == "drop";
+    // Serial ports tell of bytes that came damaged, and not of those that they have lost; after one the next
+    // packet would be taken for the connection before.
     link.omit_slot = verb.ids.as_deref().map_or(reliable, |ids| ids == "changed");
     link.rate = rate;
     link.queue.fifo = verb.fifo;
     link
+}
+
+/// `200 ms`; `0.9 ms`, where whole ones would say too little.
+fn milliseconds(time: Duration) -> String {
+    let ms = time.as_secs_f64() * 1e3;
+    if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{} ms", time.as_millis()) }
 }
 
 fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<Inside, Ending> {
@@ -141,8 +149,13 @@ fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Resul
         let mtu = link.mtu;
         let (name, routes) = (Some(name.clone()), verb.routes.clone());
         let tun = Tun::make(&TunConfig { name, local, remote, mtu, routes }).map_err(|error| {
-            let hint = "it needs CAP_NET_ADMIN; without --tun no right is needed";
-            Ending::early(Exit::Line, format!("{error} ({hint})"))
+            let hint = match &error {
+                OpenError::Io { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
+                    " (it needs CAP_NET_ADMIN; without --tun no right is needed)"
+                }
+                _ => "",
+            };
+            Ending::early(Exit::Line, format!("{error}{hint}"))
         })?;
         voice.say(Level::Note, &format!("{}: {local} to {remote}", tun.name()));
         voice.event("tun", json!({ "name": tun.name(), "local": local, "remote": remote }));
@@ -203,7 +216,7 @@ fn tell(voice: &Voice, news: &News<'_>) {
                     "from": answer.from, "number": answer.number, "s": answer.took.as_secs_f64(),
                 }));
             } else {
-                crate::paper::print(&text);
+                voice.print(&text);
             }
         }
         News::Statistics(link) => count::say(voice, "statistics", link),

@@ -8,8 +8,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use rustix::termios::{
-    ControlModes, OptionalActions, QueueSelector, SpecialCodeIndex, ioctl_tiocexcl, ioctl_tiocnxcl,
-    tcflush, tcgetattr, tcsetattr,
+    ControlModes, InputModes, OptionalActions, QueueSelector, SpecialCodeIndex, ioctl_tiocexcl,
+    ioctl_tiocnxcl, tcflush, tcgetattr, tcsetattr,
 };
 use serial2::{CharSize, FlowControl, SerialPort, Settings, StopBits};
 use std::io;
@@ -179,6 +179,18 @@ impl Port for SerialLine {
         let taken = super::write(&self.port, &bytes[..room])?;
         pace.took(now, taken.unwrap_or(0));
         Ok(taken)
+    }
+
+    fn mark_damage(&mut self) -> io::Result<bool> {
+        let mut settings = tcgetattr(&self.port)?;
+        let hides =
+            InputModes::IGNPAR | InputModes::IGNBRK | InputModes::BRKINT | InputModes::ISTRIP;
+        settings.input_modes.remove(hides);
+        // Drivers of Linux tell of framing errors only with INPCK, whether there is parity or not.
+        settings.input_modes.insert(InputModes::PARMRK | InputModes::INPCK);
+        tcsetattr(&self.port, OptionalActions::Now, &settings)?;
+        let are_set = tcgetattr(&self.port)?.input_modes.contains(InputModes::PARMRK);
+        Ok(are_set)
     }
 
     fn rest(&self) -> Duration {

@@ -9,12 +9,14 @@
 //! queue, where the urgent ones overtake; the port's buffer is kept short where the rate is known.
 //! A line that is lost is opened again.
 
+mod marks;
 mod tun;
 
 use crate::clock::Clock;
 use crate::port::{OpenError, PATIENCE, Port};
 use crate::signals::Signals;
 use crate::stack::{Answer, Stack};
+use marks::{Marks, Piece};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::Ipv4Addr;
@@ -30,6 +32,9 @@ const READ: usize = 4096;
 const PACKET: usize = 2048;
 /// Packets of this machine that are taken in one turn, so that the line gets its turn as well.
 const PACKETS: usize = 64;
+/// How long a port of a known rate is left alone after it had a few bytes: drivers wake us for each of
+/// them, at 3 Mb/s ten thousand times a second. No person notices so much.
+const REST: Duration = Duration::from_millis(1);
 /// How long a line that was lost is left alone before it is opened again: at first, and at most.
 const RETRY: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(10)];
 /// A line that was away for longer has packets waiting that nobody wants any more.
@@ -150,6 +155,8 @@ pub fn run(
         link,
         clock: Clock::start(),
         line: Line::Closed,
+        marks: None,
+        next_read: Duration::ZERO,
         pings: [0; 2],
         next_ping: Duration::ZERO,
         next_statistics: plan.statistics.unwrap_or(Duration::MAX),
@@ -183,6 +190,10 @@ struct Run<'a> {
     link: Link<Vec<u8>>,
     clock: Clock,
     line: Line,
+    /// The port marks damaged characters in what is read.
+    marks: Option<Marks>,
+    /// The port is not read before.
+    next_read: Duration,
     pings: [u32; 2],
     next_ping: Duration,
     next_statistics: Duration,
@@ -204,7 +215,7 @@ impl Run<'_> {
 
     fn go(&mut self, open: Opener<'_>, news: &mut dyn FnMut(News<'_>)) -> Result<Stop, Failure> {
         match open() {
-            Some(Ok(port)) => self.line = Line::Open(port),
+            Some(Ok(port)) => self.opened(port),
             Some(Err(error)) => return Err(Failure::Line(error)),
             None => return Ok(Stop::Closed),
         }
@@ -247,8 +258,7 @@ impl Run<'_> {
         match open() {
             None => return false,
             Some(Ok(port)) => {
-                self.line = Line::Open(port);
-                self.writable = true;
+                self.opened(port);
                 self.link.reopened();
                 if now.saturating_sub(since) > STALE {
                     self.link.clear();
@@ -265,6 +275,14 @@ impl Run<'_> {
         true
     }
 
+    fn opened(&mut self, mut port: Box<dyn Port>) {
+        // A port that cannot, or will not, tells of no damage; that is no reason not to use it.
+        self.marks = matches!(port.mark_damage(), Ok(true)).then(Marks::default);
+        self.line = Line::Open(port);
+        self.writable = true;
+        self.next_read = Duration::ZERO;
+    }
+
     fn lost(&mut self, why: &str, news: &mut dyn FnMut(News<'_>)) {
         let (now, wait) = (self.elapsed(), RETRY[0]);
         self.line = Line::Lost { since: now, retry: now + wait, wait };
@@ -279,9 +297,13 @@ impl Run<'_> {
         Ok(came | took | went)
     }
 
-    /// From the line to the inside.
+    /// From the line to the inside. True if the port may have more at once.
     fn read(&mut self, news: &mut dyn FnMut(News<'_>)) -> bool {
+        let now = self.elapsed();
         let Line::Open(port) = &mut self.line else { return false };
+        if now < self.next_read {
+            return false;
+        }
         let mut room = [0; READ];
         let len = match port.read(&mut room) {
             Ok(None) => return false,
@@ -295,21 +317,40 @@ impl Run<'_> {
                 return true;
             }
         };
+        let is_full = len == READ;
+        if let Some(rate) = self.plan.link.rate.filter(|_| !is_full) {
+            self.next_read = now + rate.time(READ / 4).min(REST);
+        }
         let mut rest = &room[..len];
         while !rest.is_empty() {
-            let (used, packet) = self.link.receive(rest);
+            let (used, piece) = match &mut self.marks {
+                Some(marks) => marks.next(rest),
+                None => (rest.len(), Some(Piece::Bytes(rest))),
+            };
             rest = &rest[used..];
-            if let Some(packet) = packet {
-                match &mut *self.inside {
-                    Inside::Tun(tun) => tun.write(packet),
-                    Inside::Stack(stack) => {
-                        stack.came(packet);
-                        stack.turn(self.clock.now().since(Instant::ZERO));
-                    }
+            match piece {
+                Some(Piece::Bytes(bytes)) => self.came(bytes),
+                Some(Piece::Damaged) => self.link.line_error(),
+                None => {}
+            }
+        }
+        is_full
+    }
+
+    /// Gives the inside the packets in bytes of the line.
+    fn came(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (used, packet) = self.link.receive(bytes);
+            bytes = &bytes[used..];
+            let Some(packet) = packet else { continue };
+            match &mut *self.inside {
+                Inside::Tun(tun) => tun.write(packet),
+                Inside::Stack(stack) => {
+                    stack.came(packet);
+                    stack.turn(self.clock.now().since(Instant::ZERO));
                 }
             }
         }
-        true
     }
 
     /// From the inside to the queue.
@@ -399,9 +440,11 @@ impl Run<'_> {
             Line::Open(_) => self.link.deadline().map(|at| at.since(now)),
             Line::Closed => None,
         };
+        let read = matches!(self.line, Line::Open(_)) && elapsed < self.next_read;
+        let read = read.then(|| until(self.next_read));
         let ping = self.plan.ping.map(|_| until(self.next_ping));
         let statistics = self.plan.statistics.map(|_| until(self.next_statistics));
-        [stack, line, ping, statistics].into_iter().flatten().min()
+        [stack, line, read, ping, statistics].into_iter().flatten().min()
     }
 
     fn wait(&mut self, moved: bool) -> io::Result<()> {
@@ -413,7 +456,9 @@ impl Run<'_> {
         let mut fds = Vec::with_capacity(8);
         let mut output = None;
         if let Line::Open(port) = &self.line {
-            fds.push(PollFd::from_borrowed_fd(port.read_fd(), PollFlags::IN));
+            if self.elapsed() >= self.next_read {
+                fds.push(PollFd::from_borrowed_fd(port.read_fd(), PollFlags::IN));
+            }
             if !self.writable && port.rest().is_zero() {
                 output = Some(fds.len());
                 fds.push(PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT));

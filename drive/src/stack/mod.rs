@@ -169,7 +169,8 @@ impl Stack {
         if let Some(at) = config.socks {
             stack.doors.push(Door { listener: listen(at, notes)?, to: None });
         }
-        for forward in &config.from_line {
+        for (index, forward) in config.from_line.iter().enumerate() {
+            from_line(config, &config.from_line[..index], forward)?;
             let to = here(forward)?;
             let mut hatch = Hatch { port: forward.port, to, waiting: Vec::new() };
             stack.refill(&mut hatch);
@@ -332,7 +333,7 @@ impl Stack {
     fn refill(&mut self, hatch: &mut Hatch) {
         while hatch.waiting.len() < BACKLOG {
             let handle = self.socket();
-            // The socket is new and the port is none but 0, which nobody can connect to.
+            // The socket is new, and the port is not 0.
             let _ = self.sockets.get_mut::<tcp::Socket<'_>>(handle).listen(hatch.port);
             hatch.waiting.push(handle);
         }
@@ -352,6 +353,22 @@ impl Stack {
 
 fn instant(now: Duration) -> Instant {
     Instant::from_micros(i64::try_from(now.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// Whether a port of our address can lead here as this forward says, beside those before it.
+fn from_line(config: &StackConfig, before: &[Forward], forward: &Forward) -> Result<(), OpenError> {
+    let ours = |bind| bind == IpAddr::V4(config.local) || bind == IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let say = if forward.port == 0 {
+        "expected a port from 1 to 65535, got 0".to_owned()
+    } else if let Some(bind) = forward.bind.filter(|bind| !ours(*bind)) {
+        format!("expected our address on the line, {}, or none, got {bind}", config.local)
+    } else if before.iter().any(|other| other.port == forward.port) {
+        format!("expected a port that leads nowhere yet, got {} again", forward.port)
+    } else {
+        return Ok(());
+    };
+    let error = io::Error::new(io::ErrorKind::InvalidInput, say);
+    Err(OpenError::io(format!("let {forward} lead here"), error))
 }
 
 /// The IPv4 address of a forward's target behind the line.

@@ -8,6 +8,7 @@
 //! number grew by the data of the last packet, S+W+U (special I) that the acknowledgement grew by as
 //! much too; both are without numbers.
 
+use super::options::timestamps;
 use super::packet::{Kind, Shape, flag, is_ip, is_sound_tcp, put_u16, u16_at, u32_at};
 use super::table::{BadTable, SLOT, Table, data_len, header, store};
 use crate::Memory;
@@ -75,6 +76,8 @@ pub struct CompressorStats {
     pub compressed: u64,
     /// Of the uncompressed, those of connections that had no slot.
     pub new_connections: u64,
+    /// Of the uncompressed, those of a known connection with TCP timestamps, which change and keep headers whole.
+    pub timestamps_changed: u64,
     /// Bytes of IP and TCP headers of packets with a slot, before.
     pub headers_in: u64,
     /// Bytes of the same headers on the line, before escapes.
@@ -154,12 +157,15 @@ impl<M: Memory> Compressor<M> {
         let (id, known) = self.table.find(packet, shape);
         let Some(slot) = self.table.slot(id) else { return Ok(Framed::IP) };
         let change = if known { Change::between(header(slot), packet, shape) } else { None };
+        if known && change.is_none() {
+            let changed = timestamps_changed(header(slot), packet, shape);
+            self.stats.timestamps_changed += u64::from(changed);
+        }
         store(slot, &packet[..shape.data]);
         let said = self.omit_slot && self.last.replace(id) == Some(id);
         self.stats.new_connections += u64::from(!known);
         let Some(change) = change else {
-            packet[0] |= 0x70;
-            packet[9] = id;
+            make_whole(packet, id);
             self.stats.count(Kind::Uncompressed, shape.data, shape.data);
             return Ok(Framed { kind: Kind::Uncompressed, start: 0 });
         };
@@ -179,6 +185,12 @@ impl<M: Memory> Compressor<M> {
         self.stats.count(Kind::Compressed, shape.data, shape.data - start);
         Ok(Framed { kind: Kind::Compressed, start })
     }
+}
+
+/// Makes a whole TCP packet a frame of its own kind, which says its slot.
+pub(super) fn make_whole(packet: &mut [u8], id: u8) {
+    packet[0] |= 0x70;
+    packet[9] = id;
 }
 
 /// Sequence and acknowledgement number grew, and nothing else.
@@ -255,6 +267,13 @@ impl Change {
             self.len += 3;
         }
     }
+}
+
+/// Whether TCP's timestamps are others than in the header before.
+fn timestamps_changed(old: &[u8], packet: &[u8], shape: Shape) -> bool {
+    let new = timestamps(&packet[shape.tcp + 20..shape.data]);
+    let old = old.get(shape.tcp + 20..).and_then(timestamps);
+    new.is_some_and(|new| old.is_some_and(|old| old != new))
 }
 
 /// Whether two headers are alike in everything that a compressed header cannot say: version, lengths, type

@@ -16,7 +16,9 @@ pub enum Compression {
     Off,
     /// CSLIP (RFC 1144), both ways.
     On,
-    /// What comes may be compressed; what goes is, from when a frame came that only CSLIP has.
+    /// What comes may be compressed; what goes is, from when a frame came that only CSLIP has. Now and then an
+    /// acknowledgement is said again as only CSLIP has it, so that two such ends find each other; an
+    /// end that knows only SLIP drops it, and has lost nothing.
     Auto,
     /// The scheme of [`differential`], both ways: for the laboratory.
     Differential,
@@ -36,6 +38,9 @@ pub struct Config {
     pub slots: u16,
     /// The slot is not said where it is that of the frame before: right where errors are noticed.
     pub omit_slot: bool,
+    /// The offer of timestamps is taken out of TCP's SYNs, both ways, unless compression is off: with them
+    /// nothing can be compressed. See [`options`](super::options).
+    pub take_out_timestamps: bool,
     /// Bytes of packets that may wait.
     pub queue_bytes: usize,
     /// Classes and turns; its longest packet has to be the MTU.
@@ -63,6 +68,7 @@ impl Config {
             compression: Compression::Auto,
             slots: 16,
             omit_slot: true,
+            take_out_timestamps: false,
             queue_bytes: 32 * usize::from(mtu),
             queue: QueueConfig::new(mtu),
             rate: None,
@@ -112,6 +118,10 @@ impl Config {
             wire: make(len.wire),
             frame: make(len.frame),
         }
+    }
+
+    pub(super) fn takes_out_timestamps(&self) -> bool {
+        self.take_out_timestamps && self.compression != Compression::Off
     }
 
     /// Whether everything is within its bounds.

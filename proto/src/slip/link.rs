@@ -9,12 +9,14 @@
 //! A packet is chosen when the line has taken the one before, and not sooner: a packet that comes now and
 //! is urgent waits for at most one.
 
-use super::compress::{Compressor, CompressorStats, Framed};
+use super::compress::{Compressor, CompressorStats, Framed, make_whole};
 use super::config::{BadConfig, Compression, Config, Parts};
 use super::decompress::{Decompressor, DecompressorStats, HEADROOM, Refused};
 use super::differential::{Differ, Undiffer};
 use super::frame::{Decoder, DecoderStats, Found, encode};
-use super::packet::{is_ip, is_whole_ip};
+use super::options::take_out_timestamps;
+use super::packet::{Shape, is_ip, is_sound_tcp, is_whole_ip};
+use super::probe::Probe;
 use super::queue::{ClassStats, NotQueued, Queue};
 use crate::{Duration, Instant, Memory, MemoryTooSmall};
 
@@ -52,6 +54,12 @@ pub struct LinkStats {
     /// Frames that gave no packet, tossed and wrongly rebuilt ones among them. Frames that were dropped by the framing are in
     /// [`DecoderStats`].
     pub refused: u64,
+    /// Of these, frames that only CSLIP has, while compression is off here.
+    pub compressed_refused: u64,
+    /// Acknowledgements that were said again to find out whether the other end compresses.
+    pub probes: u64,
+    /// SYNs, both ways, that timestamps were taken out of.
+    pub timestamps: u64,
 }
 
 /// One end of a SLIP line, without I/O.
@@ -72,8 +80,9 @@ pub struct Link<M> {
     /// Bytes in `wire`, and how many of them the line has taken.
     wire_len: usize,
     wire_at: usize,
-    /// Bytes of the packet in `wire`.
+    /// Bytes of the packet in `wire`; 0 if it only asks.
     packet_len: usize,
+    probe: Probe,
     decoder: Decoder,
     frame: M,
     /// When the line will have sent all it has taken.
@@ -119,6 +128,7 @@ impl<M: Memory> Link<M> {
             wire_len: 0,
             wire_at: 0,
             packet_len: 0,
+            probe: Probe::new(),
             decoder: Decoder::new(),
             frame: parts.frame,
             line_free: Instant::ZERO,
@@ -141,6 +151,7 @@ impl<M: Memory> Link<M> {
             Incoming::Differential(undiffer) => undiffer.reset(),
         }
         self.compressing = starts_compressed(self.config.compression);
+        self.probe = Probe::new();
         self.decoder.reset();
         (self.wire_len, self.wire_at, self.flowing) = (0, 0, false);
         self.line_free = Instant::ZERO;
@@ -158,7 +169,7 @@ impl<M: Memory> Link<M> {
 
     /// Nothing waits, and the line has taken everything.
     pub fn is_idle(&self) -> bool {
-        self.wire_at == self.wire_len && self.queue.is_empty()
+        self.wire_at == self.wire_len && !self.waits()
     }
 
     /// Bytes for the line: what is left of one frame, the same until [`Link::transmitted`]. Empty if there
@@ -177,15 +188,19 @@ impl<M: Memory> Link<M> {
             self.line_free = self.line_free.max(now) + rate.time(len);
         }
         if len > 0 && self.wire_at == self.wire_len {
-            self.flowing = !self.queue.is_empty();
-            self.stats.sent += 1;
-            self.stats.sent_bytes += self.packet_len as u64;
+            self.flowing = self.waits();
+            if self.packet_len == 0 {
+                self.stats.probes += 1;
+            } else {
+                self.stats.sent += 1;
+                self.stats.sent_bytes += self.packet_len as u64;
+            }
         }
     }
 
     /// When [`Link::transmit`] will have bytes although it has none now. `None`: when a packet comes.
     pub fn deadline(&self) -> Option<Instant> {
-        let waits = self.wire_at == self.wire_len && !self.queue.is_empty();
+        let waits = self.wire_at == self.wire_len && self.waits();
         (waits && self.config.rate.is_some()).then(|| self.next_choice())
     }
 
@@ -206,7 +221,10 @@ impl<M: Memory> Link<M> {
         let buffer = &mut self.frame.as_mut()[..HEADROOM + len];
         let restored = match &mut self.incoming {
             Incoming::Plain if is_whole_ip(&buffer[HEADROOM..]) => Ok(HEADROOM),
-            Incoming::Plain => Err(Refused::Kind(buffer[HEADROOM])),
+            Incoming::Plain => {
+                self.stats.compressed_refused += u64::from(buffer[HEADROOM] >= 0x70);
+                Err(Refused::Kind(buffer[HEADROOM]))
+            }
             Incoming::Compressed(decompressor) => {
                 let is_vj = buffer[HEADROOM] >= 0x70;
                 let restored = decompressor.restore(buffer, HEADROOM);
@@ -218,7 +236,11 @@ impl<M: Memory> Link<M> {
         if let Ok(start) = restored {
             self.stats.received += 1;
             self.stats.received_bytes += (HEADROOM + len - start) as u64;
-            (used, Some(&mut self.frame.as_mut()[start..HEADROOM + len]))
+            let packet = &mut self.frame.as_mut()[start..HEADROOM + len];
+            if self.config.takes_out_timestamps() {
+                self.stats.timestamps += u64::from(take_out_timestamps(packet));
+            }
+            (used, Some(packet))
         } else {
             self.stats.refused += 1;
             (used, None)
@@ -290,11 +312,29 @@ impl<M: Memory> Link<M> {
         self.config.rate.is_none() || now >= self.next_choice()
     }
 
+    /// Something waits to be put on the wire.
+    fn waits(&self) -> bool {
+        !self.queue.is_empty() || self.probe.is_pending()
+    }
+
     /// Puts the next packet on the wire, if one waits; false if none does.
     fn choose(&mut self, now: Instant) -> bool {
+        if let Some(len) = self.probe.take() {
+            return self.ask(len);
+        }
         let room = self.packet.as_mut();
         let Some(taken) = self.queue.take(now, room) else { return false };
         let packet = &mut room[..taken.len];
+        if self.config.takes_out_timestamps() {
+            self.stats.timestamps += u64::from(take_out_timestamps(packet));
+        }
+        let asks = self.config.compression == Compression::Auto
+            && !self.compressing
+            && self.probe.is_due(now)
+            && is_bare_ack(packet);
+        if asks {
+            self.probe.ask(now, taken.len);
+        }
         let framed = match &mut self.outgoing {
             Outgoing::Compressed(compressor) if self.compressing => {
                 compressor.compress(packet).ok()
@@ -311,6 +351,23 @@ impl<M: Memory> Link<M> {
         self.wire_len = encode(frame, !self.flowing, self.wire.as_mut()).unwrap_or(0);
         true
     }
+
+    /// Puts the acknowledgement that has just gone on the wire once more, whole with a slot. The compressor
+    /// knows nothing of it, for it may not arrive.
+    fn ask(&mut self, len: usize) -> bool {
+        if !self.compressing {
+            let packet = &mut self.packet.as_mut()[..len];
+            make_whole(packet, 0);
+            (self.wire_at, self.packet_len) = (0, 0);
+            self.wire_len = encode(packet, !self.flowing, self.wire.as_mut()).unwrap_or(0);
+        }
+        true
+    }
+}
+
+/// An acknowledgement without data that a compressor would give a slot.
+fn is_bare_ack(packet: &[u8]) -> bool {
+    Shape::of(packet).is_some_and(|shape| shape.data == packet.len() && is_sound_tcp(packet, shape))
 }
 
 fn starts_compressed(compression: Compression) -> bool {

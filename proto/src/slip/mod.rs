@@ -11,8 +11,8 @@
 //! told the time, lends bytes and hears how many the port took. Its parts stand on their own. Reading order:
 //! [`mod@frame`] finds frames in bytes, [`packet`] is what is looked at of headers, [`compress`] and
 //! [`decompress`] are RFC 1144, [`class`] says which packets go first and [`queue`] lets them wait, [`mtu`]
-//! is the arithmetic of latency, [`differential`] a scheme for the laboratory; docs/slip.md is the page
-//! for users, docs/decisions/060 says what the standards leave open.
+//! is the arithmetic of latency, [`options`] takes TCP's timestamps out, [`differential`] is a scheme for the
+//! laboratory; docs/slip.md is the page for users, docs/decisions/060 says what the standards leave open.
 //!
 //! Not here: negotiation (there is none), fragments (whoever hands packets in keeps to the MTU), keep-alive
 //! and outfill, the escapes of RFC 1055's successors (PPP).
@@ -26,7 +26,9 @@ pub mod differential;
 pub mod frame;
 pub mod link;
 pub mod mtu;
+pub mod options;
 pub mod packet;
+mod probe;
 pub mod queue;
 pub mod table;
 

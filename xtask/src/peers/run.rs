@@ -31,6 +31,11 @@ impl Program {
         command.spawn().map(Self).map_err(|e| format!("{what}: {e}"))
     }
 
+    /// Its process.
+    pub(super) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Its output, once.
     pub(super) fn output(&mut self) -> Result<ChildStdout, String> {
         self.0.stdout.take().ok_or_else(|| "expected its output".to_owned())

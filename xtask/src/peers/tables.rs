@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
-use super::{Bench, netblt, netblt_path, plain, xyz};
+use super::{Bench, netblt, netblt_path, plain, slip, xyz};
 
 #[path = "../../../cli/tests/peers/material.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -61,6 +61,9 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     if only == "netblt-path" {
         netblt_path::all(bench)?;
     }
+    if only == "slip" {
+        slip::all(bench)?;
+    }
     if wanted("wire") {
         wire(bench, &random)?;
     }
@@ -108,7 +111,7 @@ fn pty(bench: &Bench, file: &Path) -> Result<(), String> {
     group(bench, "PTY, streaming, random", &rows, &[(1, 0, 1.0), (1, 2, 0.0)])
 }
 
-fn middle(mut values: Vec<f64>) -> f64 {
+pub(super) fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
@@ -163,7 +166,7 @@ pub(super) fn group(
     Ok(())
 }
 
-fn verdict(what: &str, value: &str, bar: &str, met: bool) {
+pub(super) fn verdict(what: &str, value: &str, bar: &str, met: bool) {
     println!("    {what}: {value}, bar {bar}: {}", if met { "met" } else { "NOT MET" });
 }
 
