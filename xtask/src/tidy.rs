@@ -85,6 +85,16 @@ const BANS: &[Ban] = &[
         why: "lab depends on proto only",
     },
     Ban {
+        rule: "script-asks-the-world",
+        under: &["script/src/"],
+        ends: SOURCE,
+        not_tests: true,
+        // The world that is this machine.
+        except: &["script/src/local.rs"],
+        words: &["std::net", "std::fs", "std::process", "std::thread", "std::env", "SystemTime"],
+        why: "a script runs in the laboratory as on a machine; ask the World",
+    },
+    Ban {
         rule: "drive-knows-no-program",
         under: &["drive/src/"],
         ends: SOURCE,

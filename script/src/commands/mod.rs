@@ -1,0 +1,277 @@
+//! The commands, each from its fields to what it does.
+
+mod assign;
+mod console;
+mod disk;
+pub(crate) use disk::{last_part, permissions};
+mod fopen;
+mod set;
+pub(crate) mod settings;
+mod show;
+mod transfer;
+
+use crate::interp::{Head, Interp, Item};
+use crate::keywords::{Found, Verb, verb};
+use crate::text::{lossy, lower, trim, ungroup};
+use crate::trouble::{Flow, Trouble};
+use crate::words::Words;
+use crate::world::Task;
+
+impl Interp<'_> {
+    /// Does one command.
+    pub(crate) fn command(&mut self, item: &Item, line: usize) -> Result<Flow, Trouble> {
+        if self.manners.take_echo && self.level().name.is_none() {
+            let shown = [&item.text[..], b"\n"].concat();
+            self.world.say(crate::world::Screen::Output, &shown);
+        }
+        let rest = item.arguments();
+        match &item.head {
+            Head::Verb(verb) => self.verb(*verb, rest, line),
+            Head::Name => self.named(&item.text[..item.rest], rest),
+            Head::Several => {
+                let word = lossy(&item.text[..item.rest]);
+                Err(Trouble::new(format!("{word} begins several commands; DO calls a macro")))
+            }
+            Head::Evaluated => {
+                let words = Words::new(&item.text);
+                let mut rest = words;
+                let first = rest.word().map(|word| word.text).unwrap_or_default();
+                let name = self.expand(first)?;
+                let name = trim(&name);
+                match verb(name) {
+                    Found::One(found) => self.verb(found, rest.rest(), line),
+                    _ => self.named(name, rest.rest()),
+                }
+            }
+            Head::Label => Ok(Flow::Next),
+            Head::Dot => self.dot(rest),
+            Head::Shell => self.run_shell(rest),
+            Head::List => {
+                let mut words = Words::new(&item.text);
+                let body = words.block().ok_or_else(|| Trouble::new("expected } after a list"))?;
+                self.run_text(body, line)
+            }
+            Head::Parenthesis => self.s_expression(&item.text),
+        }
+    }
+
+    /// A word that is no command: a macro by its name, or by the beginning of it.
+    fn named(&mut self, word: &[u8], rest: &[u8]) -> Result<Flow, Trouble> {
+        let small = lower(word);
+        let name = if self.variables.text(&small).is_some() {
+            small
+        } else {
+            let mut names = self.variables.texts(&small).map(|(name, _)| name.clone());
+            match (names.next(), names.next()) {
+                (Some(name), None) if !small.is_empty() => name,
+                _ => {
+                    let say = format!("not a command or a macro: {}", lossy(word));
+                    return Err(Trouble::new(say));
+                }
+            }
+        };
+        let arguments = self.macro_arguments(rest)?;
+        self.call(&name, arguments)
+    }
+
+    pub(crate) fn macro_arguments(&mut self, text: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
+        let mut words = Words::new(text);
+        let mut arguments = Vec::new();
+        while let Some(word) = words.word() {
+            arguments.push(self.expand(word.text)?);
+        }
+        Ok(arguments)
+    }
+
+    fn verb(&mut self, verb: Verb, rest: &[u8], line: usize) -> Result<Flow, Trouble> {
+        match verb {
+            Verb::If | Verb::Xif => self.if_command(rest, line),
+            Verb::Else => self.else_command(rest, line),
+            Verb::For => self.for_command(rest, line),
+            Verb::Foreach => self.foreach_command(rest, line),
+            Verb::While => self.while_command(rest, line),
+            Verb::Switch => self.switch_command(rest, line),
+            Verb::Break => Ok(Flow::Break),
+            Verb::Continue => Ok(Flow::Continue),
+            Verb::Goto | Verb::Forward => {
+                let label = self.expand(ungroup(rest))?;
+                let label = trim(&label);
+                let label = label.strip_prefix(b":").unwrap_or(label);
+                Ok(Flow::Label(label.to_vec(), verb == Verb::Forward))
+            }
+            Verb::Return => {
+                let value = self.expand(ungroup(trim(rest)))?;
+                // A file has no value.
+                if self.level().name.is_some() {
+                    self.returned = value;
+                }
+                self.status = 0;
+                Ok(Flow::Leave)
+            }
+            Verb::End | Verb::Stop | Verb::Exit => {
+                let (status, said) = self.ending(rest)?;
+                Ok(match verb {
+                    Verb::Exit => {
+                        let code = if said { status } else { i64::from(self.exit_code) };
+                        self.exit_code = i32::try_from(code & 0xff).unwrap_or(1);
+                        Flow::Exit(self.exit_code)
+                    }
+                    Verb::End => {
+                        self.status = i64::from(said && status != 0);
+                        Flow::Leave
+                    }
+                    _ => {
+                        self.status = i64::from(said && status != 0);
+                        Flow::Stop
+                    }
+                })
+            }
+            Verb::Do => {
+                let mut words = Words::new(rest);
+                let missing = || Trouble::new("expected the name of a macro, got nothing");
+                let name = words.word().ok_or_else(missing)?.text;
+                let name = self.expand(name)?;
+                self.named(trim(&name), words.rest())
+            }
+            Verb::Take => {
+                let mut words = Words::new(rest);
+                let missing = || Trouble::new("expected a file to take commands from, got nothing");
+                let name = words.word().ok_or_else(missing)?.text;
+                let name = self.expand(name)?;
+                let arguments = self.macro_arguments(words.rest())?;
+                self.status = 0;
+                self.take(&name, &arguments)
+            }
+            Verb::Comment => Ok(Flow::Next),
+            other => self.simple_verb(other, rest),
+        }
+    }
+
+    /// Commands after which it goes on with the next.
+    fn simple_verb(&mut self, verb: Verb, rest: &[u8]) -> Result<Flow, Trouble> {
+        let mut words = Words::new(rest);
+        match verb {
+            Verb::Define | Verb::DefineName => self.define(rest, verb == Verb::DefineName, false),
+            Verb::Assign | Verb::AssignName => self.define(rest, verb == Verb::AssignName, true),
+            Verb::Undefine => self.undefine(&mut words),
+            Verb::Evaluate => self.evaluate(&mut words),
+            Verb::Increment => self.increment(&mut words, 1),
+            Verb::Decrement => self.increment(&mut words, -1),
+            Verb::Local => self.local_command(&mut words),
+            Verb::Declare => self.declare(rest),
+            Verb::Undeclare => self.undeclare(&mut words),
+            Verb::Array => self.array(&mut words),
+            Verb::Shift => self.shift(&mut words),
+            Verb::Echo | Verb::Xecho | Verb::Message => self.echo(rest, verb != Verb::Xecho),
+            Verb::Ask | Verb::Askq => self.ask(&mut words, verb == Verb::Ask),
+            Verb::Getok => self.getok(&mut words),
+            Verb::Getc => self.getc(&mut words),
+            Verb::Open => self.open(&mut words),
+            Verb::Read => self.read(&mut words),
+            Verb::Write | Verb::Writeln => self.write(&mut words, verb == Verb::Writeln),
+            Verb::Close => self.close(&mut words),
+            Verb::File => self.file_command(&mut words),
+            Verb::Fopen => self.fopen(&mut words),
+            Verb::Fclose => self.fclose(&mut words),
+            Verb::Fread => self.fread(&mut words),
+            Verb::Fwrite => self.fwrite(&mut words),
+            Verb::Fseek => self.fseek(&mut words),
+            Verb::Frewind => self.frewind(&mut words),
+            Verb::Fcount => self.fcount(&mut words),
+            Verb::Fflush => self.fflush(&mut words),
+            Verb::Fstatus => self.fstatus(&mut words),
+            Verb::Input => self.input(&mut words, false),
+            Verb::Minput => self.input(&mut words, true),
+            Verb::Reinput => self.reinput(&mut words),
+            Verb::Output | Verb::Lineout => self.output(rest, verb == Verb::Lineout),
+            Verb::Pause | Verb::Wait => self.pause(&mut words, 1000, true),
+            Verb::Sleep => self.pause(&mut words, 1000, false),
+            Verb::Msleep => self.pause(&mut words, 1, false),
+            Verb::Set => self.set(&mut words),
+            Verb::Show => self.show(&mut words),
+            Verb::Run => self.run_shell(rest),
+            Verb::Sexpression => self.s_expression(rest),
+            Verb::Alarm => self.alarm(&mut words),
+            Verb::Beep => self.screen(b"\x07"),
+            Verb::Date => self.date(rest),
+            Verb::Version => self.screen(crate::VERSION_LINE.as_bytes()),
+            Verb::Status => {
+                let say = if self.status == 0 { "SUCCESS\n" } else { "FAILURE\n" };
+                self.world.say(crate::world::Screen::Output, say.as_bytes());
+                Ok(Flow::Next)
+            }
+            Verb::Void => {
+                self.status = 0;
+                Ok(Flow::Next)
+            }
+            Verb::Help => self.help(&mut words),
+            other => self.disk_or_line_verb(other, &mut words),
+        }
+    }
+
+    fn disk_or_line_verb(&mut self, verb: Verb, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        match verb {
+            Verb::Cd => self.change_directory(words),
+            Verb::Pwd => self.print_directory(),
+            Verb::Copy => self.two_names(words, false),
+            Verb::Rename => self.two_names(words, true),
+            Verb::Delete => self.delete(words),
+            Verb::Directory => self.directory(words),
+            Verb::Mkdir | Verb::Rmdir => self.one_directory(words, verb == Verb::Mkdir),
+            Verb::Type => self.type_file(words),
+            Verb::Touch => self.touch(words),
+            Verb::Clear => self.clear(words),
+            Verb::Send | Verb::Msend | Verb::Move | Verb::Mmove | Verb::Resend => {
+                self.send(words, verb)
+            }
+            Verb::Receive => self.receive(words),
+            Verb::Get | Verb::Mget | Verb::Reget => self.get(words, verb),
+            Verb::Remote => self.remote(words),
+            Verb::Finish => self.at_server("finish"),
+            Verb::Bye => self.at_server("bye"),
+            Verb::Logout => self.at_server("logout"),
+            Verb::Server => self.perform(&Task::Serve),
+            Verb::Connect => self.perform(&Task::Terminal),
+            Verb::Hangup => self.hang_up(),
+            Verb::Pipe => self.pipe_connection(words, verb),
+            Verb::Log => self.log(words),
+            Verb::Transmit => self.transmit_file(words),
+            Verb::Enable => self.allow(words, true),
+            Verb::Disable => self.allow(words, false),
+            Verb::Statistics => self.statistics(),
+            _ => Err(Trouble::new("this command of C-Kermit is not there in this program")),
+        }
+    }
+
+    fn screen(&mut self, text: &[u8]) -> Result<Flow, Trouble> {
+        self.world.say(crate::world::Screen::Output, text);
+        self.status = 0;
+        Ok(Flow::Next)
+    }
+}
+
+/// Words that may follow these.
+pub(crate) fn words_after(before: &str) -> Vec<&'static str> {
+    let words: Vec<&str> = before.split_whitespace().collect();
+    let first = words.first().map_or(Found::None, |word| verb(word.as_bytes()));
+    let second = |first: &str| {
+        let of = |entry: &&settings::Entry| entry.words[0].starts_with(first);
+        let entries = settings::ENTRIES.iter().filter(of);
+        entries.filter_map(|entry| entry.words.get(1).copied()).collect()
+    };
+    match (first, words.as_slice()) {
+        (Found::One(Verb::Set), [_]) => {
+            let mut all: Vec<&str> = settings::ENTRIES.iter().map(|entry| entry.words[0]).collect();
+            all.extend(set::OWN);
+            all.sort_unstable();
+            all.dedup();
+            all
+        }
+        (Found::One(Verb::Set), [_, word]) => second(word),
+        (Found::One(Verb::Show), [_]) => show::TOPICS.to_vec(),
+        (Found::One(Verb::Remote), [_]) => transfer::REMOTE.to_vec(),
+        (Found::One(Verb::Open), [_]) => vec!["append", "read", "write"],
+        (Found::One(Verb::Close), [_]) => vec!["connection", "read-file", "write-file"],
+        _ => Vec::new(),
+    }
+}

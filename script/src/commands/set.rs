@@ -1,0 +1,384 @@
+//! SET: what changes the language, what is a row of the program's table, what opens a connection.
+
+use super::settings::{ENTRIES, Entry, Takes};
+use crate::interp::Interp;
+use crate::keywords::{Found, word_of};
+use crate::text::{lossy, ungroup};
+use crate::trouble::{Flow, Trouble};
+use crate::words::Words;
+use crate::world::{Connection, Speaks};
+
+/// First words behind SET that are of the language itself, or make a connection.
+pub(super) const OWN: &[&str] = &[
+    "alarm",
+    "case",
+    "command",
+    "control-character",
+    "count",
+    "exit",
+    "flag",
+    "function",
+    "host",
+    "input",
+    "line",
+    "macro",
+    "network",
+    "output",
+    "port",
+    "quiet",
+    "take",
+    "variable-evaluation",
+];
+
+impl Interp<'_> {
+    fn keyword_field(&mut self, words: &mut Words<'_>, what: &str) -> Result<Vec<u8>, Trouble> {
+        let missing = || Trouble::new(format!("expected {what}, got nothing"));
+        let word = words.word().ok_or_else(missing)?;
+        self.expand(word.text)
+    }
+
+    /// One of these words.
+    pub(crate) fn choice<'t>(
+        &mut self,
+        words: &mut Words<'_>,
+        all: &[&'t str],
+    ) -> Result<&'t str, Trouble> {
+        let word = self.keyword_field(words, &format!("one of {}", all.join(", ")))?;
+        match word_of(all, &word) {
+            Found::One(found) => Ok(found),
+            Found::Several => Err(Trouble::new(format!("{} begins several words", lossy(&word)))),
+            Found::None => {
+                let say = format!("expected one of {}, got {}", all.join(", "), lossy(&word));
+                Err(Trouble::new(say))
+            }
+        }
+    }
+
+    /// ON or OFF, and ON if nothing is said.
+    fn on_off(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
+        if words.is_over() {
+            return Ok(true);
+        }
+        Ok(self.choice(words, &["off", "on"])? == "on")
+    }
+
+    fn whole(&mut self, words: &mut Words<'_>, default: i64) -> Result<i64, Trouble> {
+        match words.word() {
+            Some(word) => self.evaluated_number(word.text),
+            None => Ok(default),
+        }
+    }
+
+    pub(crate) fn set(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let word = self.keyword_field(words, "what to set")?;
+        let mut first: Vec<&str> = OWN.to_vec();
+        first.extend(ENTRIES.iter().map(|entry| entry.words[0]));
+        first.sort_unstable();
+        first.dedup();
+        let found = match word_of(&first, &word) {
+            Found::One(found) => found,
+            Found::Several => {
+                return Err(Trouble::new(format!("{} begins several settings", lossy(&word))));
+            }
+            Found::None => {
+                return Err(Trouble::new(format!("there is no setting called {}", lossy(&word))));
+            }
+        };
+        self.status = 0;
+        match found {
+            "host" | "network" => return self.set_host(words),
+            "line" | "port" => return self.set_line(words),
+            "control-character" => return self.set_control(words),
+            "alarm" => return self.alarm(words),
+            "case" => self.manners.case = self.on_off(words)?,
+            "quiet" => self.manners.quiet = self.on_off(words)?,
+            "variable-evaluation" => {
+                self.manners.recursive =
+                    self.choice(words, &["recursive", "simple"])? == "recursive";
+            }
+            "flag" => self.manners.flag = self.on_off(words)?,
+            "count" => {
+                let count = self.whole(words, 0)?;
+                self.level().count = count;
+            }
+            "function" | "macro" | "take" | "input" | "output" | "command" => {
+                return self.set_manner(found, words);
+            }
+            "exit" => return self.set_exit(words),
+            _ => return self.set_entry(found, words),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn set_manner(&mut self, first: &str, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let all: &[&str] = match first {
+            "function" => &["diagnostics", "error"],
+            "macro" | "take" => &["echo", "error"],
+            "output" => &["pacing", "special-escapes"],
+            "input" => &[
+                "autodownload",
+                "buffer-length",
+                "cancellation",
+                "case",
+                "default-timeout",
+                "echo",
+                "scale-factor",
+                "silence",
+                "timeout-action",
+            ],
+            _ => &[
+                "autodownload",
+                "bytesize",
+                "error-display",
+                "more-prompting",
+                "quoting",
+                "variable-evaluation",
+            ],
+        };
+        let second = self.choice(words, all)?;
+        match (first, second) {
+            ("function", "error") => self.manners.function_error = self.on_off(words)?,
+            ("function", _) => self.manners.diagnostics = self.on_off(words)?,
+            ("macro", "error") => self.manners.macro_error = self.on_off(words)?,
+            ("macro", _) => self.manners.macro_echo = self.on_off(words)?,
+            ("take", "error") => self.manners.take_error = self.on_off(words)?,
+            ("take", _) => self.manners.take_echo = self.on_off(words)?,
+            ("output", "pacing") => {
+                let pacing = self.whole(words, 0)?;
+                self.manners.output_pacing_ms = u64::try_from(pacing).unwrap_or(0);
+            }
+            ("output", _) => self.manners.special_escapes = self.on_off(words)?,
+            ("input", "case") => {
+                self.manners.input_case = self.choice(words, &["ignore", "observe"])? == "observe";
+            }
+            ("input", "echo") => self.manners.input_echo = self.on_off(words)?,
+            ("input", "silence") => {
+                let silence = self.whole(words, 0)?;
+                self.manners.input_silence = u64::try_from(silence).unwrap_or(0);
+            }
+            ("input", "timeout-action") => {
+                self.manners.input_quit = self.choice(words, &["proceed", "quit"])? == "quit";
+            }
+            ("input", "buffer-length") => {
+                let len = self.whole(words, 4096)?;
+                let len = usize::try_from(len).unwrap_or(1).clamp(1, self.limits.value);
+                self.manners.input_buffer = len;
+            }
+            ("command", "quoting") => self.manners.quoting = self.on_off(words)?,
+            ("command", "variable-evaluation") => {
+                let way = self.choice(words, &["recursive", "simple"])?;
+                self.manners.recursive = way == "recursive";
+            }
+            _ => {
+                let value = self.expand(ungroup(words.rest()))?;
+                self.kept.insert(format!("{first} {second}"), value);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn set_exit(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let all = ["hangup", "message", "on-disconnect", "status", "warning"];
+        let second = self.choice(words, &all)?;
+        if second == "status" {
+            let code = self.whole(words, 0)?;
+            self.exit_code = i32::try_from(code & 0xff).unwrap_or(0);
+            return Ok(Flow::Next);
+        }
+        let value = self.expand(ungroup(words.rest()))?;
+        self.kept.insert(format!("exit {second}"), value);
+        Ok(Flow::Next)
+    }
+
+    fn set_entry(&mut self, first: &str, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let of_first: Vec<&Entry> = ENTRIES.iter().filter(|e| e.words[0] == first).collect();
+        let entry = match of_first.as_slice() {
+            [one] if one.words.len() == 1 => *one,
+            several => {
+                let seconds: Vec<&str> = several.iter().map(|entry| entry.words[1]).collect();
+                let second = self.choice(words, &seconds)?;
+                let found = several.iter().find(|entry| entry.words[1] == second);
+                found.copied().expect("chosen among them")
+            }
+        };
+        let (value, told) = self.entry_value(entry, words)?;
+        for row in entry.rows {
+            self.world.set(row, &value).map_err(|fault| {
+                Trouble::new(format!("SET {}: {fault}", entry.words.join(" ").to_uppercase()))
+            })?;
+        }
+        self.kept.insert(entry.words.join(" "), told.into_bytes());
+        Ok(Flow::Next)
+    }
+
+    /// The value for the table, and what is shown of it.
+    fn entry_value(
+        &mut self,
+        entry: &Entry,
+        words: &mut Words<'_>,
+    ) -> Result<(String, String), Trouble> {
+        let name = entry.words.join(" ").to_uppercase();
+        Ok(match entry.takes {
+            Takes::Switch(on, off) => {
+                let on_or_off = if self.on_off(words)? { on } else { off };
+                (on_or_off.to_owned(), on_or_off.to_owned())
+            }
+            Takes::Word(list) => {
+                let all: Vec<&str> = list.iter().map(|(word, _)| *word).collect();
+                // Windows of one word may be given in quotes or by a variable.
+                let chosen = self.choice(words, &all)?;
+                let value = list.iter().find(|(word, _)| *word == chosen).map_or("", |(_, v)| *v);
+                (value.to_owned(), chosen.to_owned())
+            }
+            Takes::Number(low, high, most) => {
+                let missing =
+                    || Trouble::new(format!("expected {low} to {most} for {name}, got nothing"));
+                let word = words.word().ok_or_else(missing)?;
+                let value = self.evaluated_number(word.text)?;
+                if !(low..=most).contains(&value) {
+                    let say = format!("expected {low} to {most} for {name}, got {value}");
+                    return Err(Trouble::new(say));
+                }
+                let value = value.min(high).to_string();
+                (value.clone(), value)
+            }
+            Takes::Text => {
+                let value = lossy(&self.expand(ungroup(words.rest()))?);
+                (value.clone(), value)
+            }
+        })
+    }
+
+    /// `set control prefix 0 1 255`, `set control unprefix all`
+    fn set_control(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let prefixed = self.choice(words, &["prefixed", "unprefixed"])? == "prefixed";
+        let mut codes = std::collections::BTreeSet::new();
+        while let Some(word) = words.word() {
+            let text = self.expand(word.text)?;
+            if text.eq_ignore_ascii_case(b"all") {
+                codes.extend((0..32).chain(127..160).chain([255]));
+                continue;
+            }
+            let code = self.number(&text)?;
+            if !(0..32).contains(&code) && !(127..160).contains(&code) && code != 255 {
+                let say = format!("expected the code of a control character or ALL, got {code}");
+                return Err(Trouble::new(say));
+            }
+            codes.insert(code);
+        }
+        if codes.is_empty() {
+            return Err(Trouble::new("expected codes of control characters or ALL, got nothing"));
+        }
+        let read = |kept: Option<&Vec<u8>>| -> std::collections::BTreeSet<i64> {
+            let text = kept.map(|text| lossless(text)).unwrap_or_default();
+            text.split(',').filter_map(|code| code.parse().ok()).collect()
+        };
+        let mut on = read(self.kept.get("control prefixed"));
+        let mut off = read(self.kept.get("control unprefixed"));
+        for code in codes {
+            let (to, from) = if prefixed { (&mut on, &mut off) } else { (&mut off, &mut on) };
+            to.insert(code);
+            from.remove(&code);
+        }
+        let list = |codes: &std::collections::BTreeSet<i64>| {
+            codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
+        let (on, off) = (list(&on), list(&off));
+        self.world.set("kermit.prefixed", &on)?;
+        self.world.set("kermit.unprefixed", &off)?;
+        self.kept.insert("control prefixed".to_owned(), on.into_bytes());
+        self.kept.insert("control unprefixed".to_owned(), off.into_bytes());
+        Ok(Flow::Next)
+    }
+
+    /// `set line /dev/ttyS0`; nothing ends the connection.
+    pub(crate) fn set_line(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        while words.peek().is_some_and(|w| is_switch(w.text)) {
+            words.word();
+        }
+        let device = self.expand(ungroup(words.rest()))?;
+        if device.is_empty() {
+            return self.hang_up();
+        }
+        self.kept.insert("line".to_owned(), device.clone());
+        self.connect(&Connection::Line { device })
+    }
+
+    /// `set host name [port] [/raw /telnet /tls /server]`
+    pub(crate) fn set_host(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let mut speaks = Speaks::Unsaid;
+        let (mut server, mut program) = (false, None);
+        let mut fields: Vec<Vec<u8>> = Vec::new();
+        while let Some(word) = words.word() {
+            let text = self.expand(word.text)?;
+            if word.grouped || !is_switch(&text) {
+                fields.push(text);
+                continue;
+            }
+            let at = text.iter().position(|b| *b == b':').unwrap_or(text.len());
+            let value = text.get(at + 1..).unwrap_or_default();
+            let all = [
+                "/connect",
+                "/default",
+                "/network-type",
+                "/no-telnet-init",
+                "/none",
+                "/nowait",
+                "/password",
+                "/pipe",
+                "/pty",
+                "/raw",
+                "/raw-socket",
+                "/server",
+                "/ssl",
+                "/telnet",
+                "/timeout",
+                "/tls",
+                "/userid",
+                "/wait",
+            ];
+            match word_of(&all, &text[..at]) {
+                Found::One("/raw" | "/raw-socket" | "/none" | "/no-telnet-init") => {
+                    speaks = Speaks::Raw;
+                }
+                Found::One("/telnet") => speaks = Speaks::Telnet,
+                Found::One("/tls" | "/ssl") => speaks = Speaks::Tls,
+                Found::One("/server") => server = true,
+                Found::One("/pipe") => program = Some(false),
+                Found::One("/pty") => program = Some(true),
+                Found::One("/network-type") => match value.to_ascii_lowercase().as_slice() {
+                    b"pipe" | b"command" => program = Some(false),
+                    b"pty" | b"pseudoterminal" => program = Some(true),
+                    _ => {}
+                },
+                Found::One(_) => {}
+                _ => {
+                    let say = format!("expected a switch of SET HOST, got {}", lossy(&text));
+                    return Err(Trouble::new(say));
+                }
+            }
+        }
+        if let Some(terminal) = program {
+            let command = fields.join(&b' ');
+            return self.connect(&Connection::Program { command, terminal });
+        }
+        let mut fields = fields.into_iter();
+        match fields.next() {
+            Some(host) if !host.is_empty() => {
+                let port = fields.next();
+                self.kept.insert("line".to_owned(), host.clone());
+                self.connect(&Connection::Host { host, port, speaks, server })
+            }
+            _ => self.hang_up(),
+        }
+    }
+}
+
+/// `/raw` and others; `/dev/ttyS0` is none.
+fn is_switch(text: &[u8]) -> bool {
+    text.len() > 1 && text[0] == b'/' && !text[1..].contains(&b'/')
+}
+
+fn lossless(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}

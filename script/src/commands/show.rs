@@ -1,0 +1,291 @@
+//! SHOW and STATISTICS.
+
+use super::settings::ENTRIES;
+use crate::interp::Interp;
+use crate::keywords::{Found, word_of};
+use crate::lines::split_list;
+use crate::text::{lossy, lower, trim};
+use crate::trouble::{Flow, Trouble};
+use crate::words::Words;
+use crate::world::Screen;
+
+pub(super) const TOPICS: &[&str] = &[
+    "arguments",
+    "arrays",
+    "communications",
+    "connection",
+    "control-prefixing",
+    "count",
+    "exit",
+    "file",
+    "functions",
+    "globals",
+    "input",
+    "logs",
+    "macros",
+    "parity",
+    "protocol",
+    "scripts",
+    "server",
+    "stack",
+    "status",
+    "streaming",
+    "transfer",
+    "transmit",
+    "variables",
+    "versions",
+];
+
+/// What is shown under SHOW PROTOCOL beside what its words say.
+const OF_PROTOCOL: &[&str] = &[
+    "attributes",
+    "block-check",
+    "clear-channel",
+    "control",
+    "handshake",
+    "parity",
+    "prefixing",
+    "receive",
+    "reliable",
+    "repeat",
+    "retry-limit",
+    "send",
+    "streaming",
+    "window-size",
+];
+
+impl Interp<'_> {
+    pub(crate) fn show(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let topic = words.word().map_or(&b"status"[..], |word| word.text);
+        let Found::One(topic) = word_of(TOPICS, topic) else {
+            let say = format!("expected one of {}, got {}", TOPICS.join(", "), lossy(topic));
+            return Err(Trouble::new(say));
+        };
+        let argument = self.expand(trim(words.rest()))?;
+        let text = match topic {
+            "arguments" => self.show_arguments(),
+            "arrays" => self.show_arrays(),
+            "count" => format!("count {}\n", self.level().count),
+            "functions" => show_columns("\\f", crate::functions::names()),
+            "globals" => self.show_globals(),
+            "macros" => self.show_macros(&argument),
+            "stack" => self.show_stack(),
+            "status" => {
+                let word = if self.status == 0 { "SUCCESS" } else { "FAILURE" };
+                format!("{word}, {}\n", self.status)
+            }
+            "streaming" => self.show_streaming(),
+            "variables" => self.show_variables(&argument),
+            "versions" => crate::VERSION_LINE.to_owned(),
+            "communications" | "connection" => self.show_connection(),
+            "protocol" => self.show_settings(OF_PROTOCOL),
+            "control-prefixing" => self.show_settings(&["control", "prefixing"]),
+            "scripts" => self.show_manners(),
+            "logs" => self.show_logs(),
+            other => self.show_settings(&[other]),
+        };
+        self.world.say(Screen::Output, text.as_bytes());
+        self.status = 0;
+        Ok(Flow::Next)
+    }
+
+    fn show_arguments(&mut self) -> String {
+        let arguments = self.level().arguments.clone();
+        let rows = arguments.iter().enumerate();
+        let rows = rows.map(|(index, value)| format!(" \\%{index} = {}\n", lossy(value)));
+        rows.collect::<Vec<_>>().concat()
+    }
+
+    fn show_arrays(&mut self) -> String {
+        let rows = self.variables.arrays().map(|letter| {
+            let count = self.variables.cells(letter).map_or(0, <[_]>::len);
+            format!(" \\&{}[{}]\n", char::from(letter), count.saturating_sub(1))
+        });
+        let rows: String = rows.collect();
+        if rows.is_empty() { " no arrays\n".to_owned() } else { rows }
+    }
+
+    fn show_globals(&mut self) -> String {
+        let rows = (b'a'..=b'z').filter_map(|letter| {
+            let value = self.variables.letter(letter)?;
+            Some(format!(" \\%{} = {}\n", char::from(letter), lossy(value)))
+        });
+        let rows: String = rows.collect();
+        if rows.is_empty() { " no variables\n".to_owned() } else { rows }
+    }
+
+    fn show_macros(&mut self, begin: &[u8]) -> String {
+        let small = lower(begin);
+        let mut text = String::new();
+        for (name, value) in self.variables.texts(&small) {
+            let commands = split_list(value);
+            let shown: Vec<_> = commands.iter().map(|(_, c)| String::from_utf8_lossy(c)).collect();
+            text += &format!("{} = {}\n", lossy(name), shown.join(",-\n "));
+        }
+        if text.is_empty() { " no such macros\n".to_owned() } else { text }
+    }
+
+    fn show_stack(&mut self) -> String {
+        let mut text = String::new();
+        for (index, level) in self.levels.iter().enumerate().rev() {
+            let what = match &level.name {
+                Some(name) => format!("macro {}", lossy(name)),
+                None if level.file.is_empty() => "the person".to_owned(),
+                None => format!("file {} line {}", level.file, level.line),
+            };
+            text += &format!("{index:3}. {what}\n");
+        }
+        text
+    }
+
+    /// Seed 000 asks for this: both settings, when streaming is done, and whether it was.
+    fn show_streaming(&mut self) -> String {
+        let value = |this: &mut Self, row: &str| {
+            this.world.shown(row).unwrap_or_else(|| "unknown".to_owned())
+        };
+        let streaming = value(self, "kermit.streaming");
+        let reliable = value(self, "kermit.reliable");
+        let channel = value(self, "kermit.clear-channel");
+        let when = match (streaming.as_str(), reliable.as_str()) {
+            ("off", _) => "Streaming is not offered.",
+            ("on", _) => "Streaming is offered on every connection.",
+            (_, "on") => "Streaming is offered, since the connection is said to be reliable.",
+            (_, "off") => {
+                "Streaming is not offered, since the connection is said not to be reliable."
+            }
+            _ => {
+                "Streaming is offered where the connection is reliable from end to end: TCP, a pipe \
+                 to a program, but not a serial line or a modem."
+            }
+        };
+        let last = match &self.report {
+            None => "There was no file transfer yet.".to_owned(),
+            Some(report) if report.streamed => {
+                "Streaming was done in the last transfer.".to_owned()
+            }
+            Some(_) => "Streaming was not done in the last transfer.".to_owned(),
+        };
+        format!(
+            " Streaming:     {streaming}\n Reliable:      {reliable}\n Clear-channel: {channel}\n\n \
+             {when}\n It is done only if the other Kermit offers it too. Then packets are not\n \
+             acknowledged one by one, the window is not a bound, and a damaged packet ends the\n \
+             transfer.\n {last}\n"
+        )
+    }
+
+    fn show_variables(&mut self, begin: &[u8]) -> String {
+        let small = String::from_utf8_lossy(&lower(begin)).into_owned();
+        let mut text = String::new();
+        for name in crate::names::BUILTINS.iter().filter(|name| name.starts_with(&small)) {
+            let mut value = Vec::new();
+            if self.builtin(name.as_bytes(), &mut value) {
+                text += &format!(" \\v({name}) = {}\n", lossy(&value).escape_debug());
+            }
+        }
+        text
+    }
+
+    fn show_connection(&mut self) -> String {
+        let line = self.kept.get("line").map(|name| lossy(name)).unwrap_or_default();
+        let state = if self.world.is_connected() { "open" } else { "none" };
+        let settings = self.show_settings(&[
+            "carrier-watch",
+            "duplex",
+            "flow-control",
+            "handshake",
+            "parity",
+            "speed",
+            "stop-bits",
+        ]);
+        format!(" connection: {state} {line}\n{settings}")
+    }
+
+    fn show_logs(&mut self) -> String {
+        let rows = self.kept.iter().filter_map(|(name, value)| {
+            Some(format!(" {:<18} {}\n", name.strip_prefix("log.")?, lossy(value)))
+        });
+        let rows: String = rows.collect();
+        if rows.is_empty() { " no logs\n".to_owned() } else { rows }
+    }
+
+    fn show_manners(&mut self) -> String {
+        let m = &self.manners;
+        let on = |on: bool| if on { "on" } else { "off" };
+        let case = if m.input_case { "observe" } else { "ignore" };
+        let action = if m.input_quit { "quit" } else { "proceed" };
+        format!(
+            " case {}\n take error {}\n macro error {}\n function error {}\n function diagnostics {}\n \
+             command quoting {}\n input case {case}\n input echo {}\n input buffer-length {}\n \
+             input silence {}\n input timeout-action {action}\n output pacing {}\n \
+             output special-escapes {}\n",
+            on(m.case),
+            on(m.take_error),
+            on(m.macro_error),
+            on(m.function_error),
+            on(m.diagnostics),
+            on(m.quoting),
+            on(m.input_echo),
+            m.input_buffer,
+            m.input_silence,
+            m.output_pacing_ms,
+            on(m.special_escapes),
+        )
+    }
+
+    /// The settings whose first word is one of these.
+    fn show_settings(&mut self, first: &[&str]) -> String {
+        let mut text = String::new();
+        for entry in ENTRIES.iter().filter(|entry| first.contains(&entry.words[0])) {
+            let name = entry.words.join(" ");
+            let row = entry.rows.first().and_then(|row| self.world.shown(row));
+            let kept = self.kept.get(&name).map(|value| lossy(value));
+            let value = row.or(kept).unwrap_or_else(|| "as it is".to_owned());
+            text += &format!(" {name:<28} {value}\n");
+        }
+        if first.contains(&"control") {
+            for row in ["kermit.prefixed", "kermit.unprefixed"] {
+                let value = self.world.shown(row).unwrap_or_default();
+                let name = row.trim_start_matches("kermit.");
+                text += &format!(" {:<28} {value}\n", format!("control {name}"));
+            }
+        }
+        text
+    }
+
+    pub(crate) fn statistics(&mut self) -> Result<Flow, Trouble> {
+        let text = match &self.report {
+            None => " no transfer yet\n".to_owned(),
+            Some(r) => format!(
+                " files: {}, bytes: {}, time: {}.{:03} s, cps: {}\n damaged packets: {}, timeouts: {}, \
+                 sent again: {}\n window: {}, packet length: {}, streaming: {}\n {}\n",
+                r.files,
+                r.bytes,
+                r.elapsed.as_secs(),
+                r.elapsed.subsec_millis(),
+                r.cps(),
+                r.damaged,
+                r.timeouts,
+                r.repeated,
+                r.window,
+                r.packet_len,
+                if r.streamed { "yes" } else { "no" },
+                if r.done { "all arrived" } else { r.message.as_str() },
+            ),
+        };
+        self.world.say(Screen::Output, text.as_bytes());
+        self.status = 0;
+        Ok(Flow::Next)
+    }
+}
+
+fn show_columns(before: &str, names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let mut text = String::new();
+    for row in names.chunks(4) {
+        for name in row {
+            text += &format!(" {:<18}", format!("{before}{name}()"));
+        }
+        text = text.trim_end().to_owned() + "\n";
+    }
+    text
+}

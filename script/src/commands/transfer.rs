@@ -1,0 +1,451 @@
+//! SEND, RECEIVE, GET, REMOTE, LOG, TRANSMIT and the connection: from the words of C-Kermit to tasks.
+
+use crate::interp::Interp;
+use crate::keywords::{Found, Verb, word_of};
+use crate::text::{lossy, trim, ungroup};
+use crate::trouble::{Flow, Trouble};
+use crate::words::Words;
+use crate::world::{Connection, Getting, Mode, Remote, Sending, Task};
+
+/// What may stand behind REMOTE.
+pub(super) const REMOTE: &[&str] = &[
+    "assign",
+    "cd",
+    "cdup",
+    "copy",
+    "cwd",
+    "delete",
+    "directory",
+    "exit",
+    "help",
+    "host",
+    "kermit",
+    "login",
+    "logout",
+    "message",
+    "mkdir",
+    "print",
+    "pwd",
+    "query",
+    "rename",
+    "rmdir",
+    "set",
+    "space",
+    "status",
+    "type",
+    "who",
+];
+
+/// What may stand behind REMOTE SET, with how many words, as C-Kermit's own names.
+const REMOTE_SET: &[(&str, &[&str])] = &[
+    ("attributes", &[]),
+    ("block-check", &[]),
+    ("file", &["character-set", "collision", "incomplete", "names", "type"]),
+    ("match", &["dotfile", "fifo"]),
+    ("receive", &["packet-length", "timeout"]),
+    ("retry", &[]),
+    ("server", &["cd-message", "timeout"]),
+    ("transfer", &["character-set", "mode"]),
+    ("window", &[]),
+];
+
+const COLLISIONS: &[&str] =
+    &["append", "ask", "backup", "discard", "overwrite", "reject", "rename", "replace", "update"];
+
+const SERVED: &[&str] = &[
+    "all",
+    "assign",
+    "bye",
+    "cd",
+    "copy",
+    "delete",
+    "directory",
+    "exit",
+    "finish",
+    "get",
+    "host",
+    "mail",
+    "mkdir",
+    "print",
+    "query",
+    "rename",
+    "rmdir",
+    "send",
+    "set",
+    "space",
+    "type",
+    "who",
+];
+
+/// Switches of SEND and GET.
+const SWITCHES: &[&str] = &[
+    "/after",
+    "/array",
+    "/as-name",
+    "/before",
+    "/binary",
+    "/calibrate",
+    "/command",
+    "/delete",
+    "/dotfiles",
+    "/except",
+    "/filenames",
+    "/filter",
+    "/image",
+    "/larger-than",
+    "/listfile",
+    "/mail",
+    "/move-to",
+    "/nobackupfiles",
+    "/nodotfiles",
+    "/nofollowlinks",
+    "/not-after",
+    "/not-before",
+    "/pathnames",
+    "/pipes",
+    "/print",
+    "/protocol",
+    "/quiet",
+    "/recover",
+    "/recursive",
+    "/rename-to",
+    "/smaller-than",
+    "/starting-at",
+    "/subject",
+    "/text",
+    "/transparent",
+    "/type",
+];
+
+/// What the switches of a transfer said.
+#[derive(Default)]
+struct Said {
+    as_name: Option<Vec<u8>>,
+    text: Option<bool>,
+    recover: bool,
+    delete: bool,
+    recursive: bool,
+    disposition: Option<(char, Vec<u8>)>,
+    start: u64,
+    calibrate: Option<u64>,
+    listfile: Option<Vec<u8>>,
+    except: Vec<Vec<u8>>,
+    smaller: Option<u64>,
+    larger: Option<u64>,
+}
+
+impl Interp<'_> {
+    /// Hands a task to the world; what came of files is kept for \v(cps) and others.
+    pub(crate) fn perform(&mut self, task: &Task) -> Result<Flow, Trouble> {
+        let done = self.world.perform(task, &self.kept)?;
+        self.status = 0;
+        if let Some(report) = done.report {
+            self.status = i64::from(!report.done);
+            self.report = Some(report);
+        }
+        if !done.text.is_empty() {
+            self.answer.clone_from(&done.text);
+        }
+        Ok(Flow::Next)
+    }
+
+    pub(crate) fn connect(&mut self, to: &Connection) -> Result<Flow, Trouble> {
+        self.received = crate::input::Received::default();
+        self.world.connect(to)?;
+        self.status = 0;
+        Ok(Flow::Next)
+    }
+
+    pub(crate) fn hang_up(&mut self) -> Result<Flow, Trouble> {
+        self.world.hang_up()?;
+        self.status = 0;
+        Ok(Flow::Next)
+    }
+
+    pub(crate) fn pipe_connection(
+        &mut self,
+        words: &mut Words<'_>,
+        _verb: Verb,
+    ) -> Result<Flow, Trouble> {
+        let command = self.expand(ungroup(words.rest()))?;
+        self.connect(&Connection::Program { command, terminal: false })
+    }
+
+    fn said(&mut self, words: &mut Words<'_>) -> Result<Said, Trouble> {
+        let mut said = Said::default();
+        while let Some(word) = words.peek().filter(|w| !w.grouped && w.text.starts_with(b"/")) {
+            let at = word.text.iter().position(|b| *b == b':');
+            let name = &word.text[..at.unwrap_or(word.text.len())];
+            let name = match word_of(SWITCHES, name) {
+                Found::One(name) => name,
+                _ if name[1..].contains(&b'/') || at.is_none() && self.is_file(word.text) => break,
+                _ => {
+                    let say = format!("expected a switch of SEND or GET, got {}", lossy(name));
+                    return Err(Trouble::new(say));
+                }
+            };
+            let value = match at {
+                Some(at) if word.text.get(at + 1) == Some(&b'{') => {
+                    words.skip(at + 1);
+                    words.word().map(|word| word.text).unwrap_or_default()
+                }
+                Some(at) => {
+                    words.word();
+                    &word.text[at + 1..]
+                }
+                None => {
+                    words.word();
+                    b""
+                }
+            };
+            let value = self.expand(ungroup(value))?;
+            self.switch(&mut said, name, value)?;
+        }
+        Ok(said)
+    }
+
+    fn is_file(&mut self, name: &[u8]) -> bool {
+        self.world.files().facts(name, true).is_some()
+    }
+
+    fn switch(&mut self, said: &mut Said, name: &str, value: Vec<u8>) -> Result<(), Trouble> {
+        let size = |this: &mut Self, value: &[u8]| {
+            this.number(value).map(|size| u64::try_from(size).unwrap_or(0))
+        };
+        match name {
+            "/as-name" => said.as_name = Some(value),
+            "/text" => said.text = Some(true),
+            "/binary" | "/image" | "/transparent" => said.text = Some(false),
+            "/recover" => (said.recover, said.text) = (true, Some(false)),
+            "/delete" => said.delete = true,
+            "/recursive" => said.recursive = true,
+            "/mail" => said.disposition = Some(('M', value)),
+            "/print" => said.disposition = Some(('P', value)),
+            "/starting-at" => said.start = size(self, &value)?,
+            "/calibrate" => {
+                let size = if value.is_empty() { 0 } else { size(self, &value)? };
+                said.calibrate = Some(if size == 0 { 1_048_576 } else { size });
+            }
+            "/listfile" => said.listfile = Some(value),
+            "/except" => said.except.push(value),
+            "/smaller-than" => said.smaller = Some(size(self, &value)?),
+            "/larger-than" => said.larger = Some(size(self, &value)?),
+            "/quiet" | "/nobackupfiles" | "/nodotfiles" | "/nofollowlinks" | "/filenames"
+            | "/pathnames" | "/pipes" | "/protocol" | "/type" | "/subject" => {}
+            _ => {
+                return Err(Trouble::new(format!(
+                    "the switch {name} is not there in this program"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn send(&mut self, words: &mut Words<'_>, verb: Verb) -> Result<Flow, Trouble> {
+        let mut said = self.said(words)?;
+        said.recover |= verb == Verb::Resend;
+        said.delete |= matches!(verb, Verb::Move | Verb::Mmove);
+        if said.recover {
+            said.text = Some(false);
+        }
+        let mut patterns = Vec::new();
+        if matches!(verb, Verb::Msend | Verb::Mmove) {
+            while let Some(word) = words.word() {
+                patterns.push(self.expand(word.text)?);
+            }
+        } else if let Some(word) = words.word() {
+            patterns.push(self.expand(word.text)?);
+            let as_name = self.expand(ungroup(words.rest()))?;
+            if !as_name.is_empty() {
+                said.as_name = Some(as_name);
+            }
+        }
+        if let Some(name) = said.listfile.take() {
+            let mut stream = self.stream(&name, Mode { read: true, ..Mode::default() })?;
+            while let Some(line) = stream.line(self.limits.value)? {
+                patterns.push(trim(&line).to_vec());
+            }
+            stream.close()?;
+        }
+        let mut files = Vec::new();
+        for pattern in patterns.iter().filter(|pattern| !pattern.is_empty()) {
+            let found = self.matching(pattern, said.recursive)?;
+            if found.is_empty() {
+                return Err(Trouble::new(format!("there is no file {}", lossy(pattern))));
+            }
+            files.extend(found);
+        }
+        files.retain(|name| {
+            let last = super::disk::last_part(name);
+            let except = said.except.iter().any(|p| crate::pattern::matches(p, last, true));
+            let len = self.world.files().facts(name, true).map_or(0, |facts| facts.len);
+            !except
+                && said.smaller.is_none_or(|size| len < size)
+                && said.larger.is_none_or(|size| len > size)
+        });
+        if files.is_empty() && said.calibrate.is_none() {
+            return Err(Trouble::new("expected a file to send, got nothing"));
+        }
+        self.kept.insert("filespec".to_owned(), patterns.join(&b' '));
+        let Said { as_name, text, recover, delete, disposition, start, calibrate, .. } = said;
+        let sending =
+            Sending { files, as_name, text, recover, delete, disposition, start, calibrate };
+        self.perform(&Task::Send(sending))
+    }
+
+    pub(crate) fn receive(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let said = self.said(words)?;
+        let name = self.expand(ungroup(words.rest()))?;
+        let as_name = if name.is_empty() { said.as_name } else { Some(name) };
+        self.perform(&Task::Receive { as_name })
+    }
+
+    pub(crate) fn get(&mut self, words: &mut Words<'_>, verb: Verb) -> Result<Flow, Trouble> {
+        let mut said = self.said(words)?;
+        let mut files = Vec::new();
+        while let Some(word) = words.word() {
+            files.push(self.expand(word.text)?);
+        }
+        if verb == Verb::Get && files.len() == 2 && said.as_name.is_none() {
+            said.as_name = files.pop();
+        }
+        if files.is_empty() {
+            return Err(Trouble::new("expected the name of a file at the other end, got nothing"));
+        }
+        self.kept.insert("filespec".to_owned(), files.join(&b' '));
+        self.perform(&Task::Get(Getting {
+            files,
+            as_name: said.as_name,
+            text: said.text,
+            recover: said.recover || verb == Verb::Reget,
+            delete: said.delete,
+            recursive: said.recursive,
+        }))
+    }
+
+    pub(crate) fn at_server(&mut self, verb: &str) -> Result<Flow, Trouble> {
+        let remote = Remote { verb: verb.to_owned(), arguments: Vec::new() };
+        self.perform(&Task::Remote(remote))
+    }
+
+    pub(crate) fn remote(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let verb = self.choice(words, REMOTE)?;
+        let mut arguments = Vec::new();
+        match verb {
+            "set" => return self.remote_set(words),
+            // These take a text, blanks and all.
+            "host" | "kermit" | "message" | "type" | "delete" | "directory" | "cd" | "cwd"
+            | "help" | "print" | "who" | "mkdir" | "rmdir" => {
+                let text = self.expand(ungroup(words.rest()))?;
+                if !text.is_empty() {
+                    arguments.push(text);
+                }
+            }
+            "assign" => {
+                let name = words.word().map(|word| word.text).unwrap_or_default();
+                arguments.push(self.expand(name)?);
+                arguments.push(self.expand(ungroup(words.rest()))?);
+            }
+            "query" => {
+                let kind = self.choice(words, &["global", "kermit", "system", "user"])?;
+                arguments.push(kind.as_bytes().to_vec());
+                arguments.push(self.expand(ungroup(words.rest()))?);
+            }
+            _ => arguments = self.macro_arguments(words.rest())?,
+        }
+        let least = match verb {
+            "copy" | "rename" => 2,
+            "delete" | "host" | "kermit" | "message" | "mkdir" | "rmdir" | "type" => 1,
+            _ => 0,
+        };
+        if arguments.len() < least {
+            let (name, got) = (verb.to_uppercase(), arguments.len());
+            let say = format!("expected {least} arguments for REMOTE {name}, got {got}");
+            return Err(Trouble::new(say));
+        }
+        self.answer.clear();
+        let verb = if verb == "cwd" { "cd" } else { verb };
+        self.perform(&Task::Remote(Remote { verb: verb.to_owned(), arguments }))
+    }
+
+    /// REMOTE SET: the words in full, then the value.
+    fn remote_set(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let first: Vec<&str> = REMOTE_SET.iter().map(|(name, _)| *name).collect();
+        let name = self.choice(words, &first)?;
+        let below = REMOTE_SET.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, list)| *list);
+        let mut path = name.to_owned();
+        if !below.is_empty() {
+            path = format!("{name} {}", self.choice(words, below)?);
+        }
+        let value = match path.as_str() {
+            "file collision" => self.choice(words, COLLISIONS)?.as_bytes().to_vec(),
+            "file type" => self.choice(words, &["binary", "labeled", "text"])?.as_bytes().to_vec(),
+            "file names" => self.choice(words, &["converted", "literal"])?.as_bytes().to_vec(),
+            "file incomplete" => {
+                self.choice(words, &["automatic", "discard", "keep"])?.as_bytes().to_vec()
+            }
+            "receive packet-length" | "receive timeout" | "retry" | "window" | "server timeout" => {
+                let missing = || Trouble::new("expected a number, got nothing");
+                let word = words.word().ok_or_else(missing)?;
+                self.evaluated_number(word.text)?.to_string().into_bytes()
+            }
+            _ => self.expand(ungroup(words.rest()))?,
+        };
+        let arguments = vec![path.into_bytes(), value];
+        self.perform(&Task::Remote(Remote { verb: "set".to_owned(), arguments }))
+    }
+
+    pub(crate) fn log(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let all = ["connections", "cx", "debugging", "packets", "session", "transactions"];
+        let what = match self.choice(words, &all)? {
+            "connections" | "cx" => "connections",
+            "debugging" => "debug",
+            other => other,
+        };
+        let default = format!("{what}.log").into_bytes();
+        let name = match words.word() {
+            Some(word) => self.expand(word.text)?,
+            None => default,
+        };
+        let append = !words.is_over() && self.choice(words, &["append", "new"])? == "append";
+        let key = match what {
+            "connections" => "log.cx-log".to_owned(),
+            "packets" => "log.packet-log".to_owned(),
+            "transactions" => "log.transaction-log".to_owned(),
+            other => format!("log.{other}-log"),
+        };
+        let to = Some(name.clone());
+        let flow = self.perform(&Task::Log { what: what.to_owned(), to, append })?;
+        self.kept.insert(key, name);
+        Ok(flow)
+    }
+
+    /// CLOSE of a log; one that is not open is closed already.
+    pub(crate) fn close_log(&mut self, log: &str) -> Result<Flow, Trouble> {
+        if self.kept.remove(&format!("log.{log}")).is_none() {
+            return Ok(Flow::Next);
+        }
+        let what = match log {
+            "cx-log" => "connections",
+            "packet-log" => "packets",
+            "transaction-log" => "transactions",
+            "session-log" => "session",
+            _ => "debug",
+        };
+        self.perform(&Task::Log { what: what.to_owned(), to: None, append: false })
+    }
+
+    pub(crate) fn transmit_file(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let said = self.said(words)?;
+        let name = self.expand(ungroup(words.rest()))?;
+        if name.is_empty() {
+            return Err(Trouble::new("expected the name of a file, got nothing"));
+        }
+        self.perform(&Task::Transmit { file: name, binary: said.text == Some(false) })
+    }
+
+    pub(crate) fn allow(&mut self, words: &mut Words<'_>, allowed: bool) -> Result<Flow, Trouble> {
+        let what = self.choice(words, SERVED)?.to_owned();
+        self.perform(&Task::Allow { what, allowed })
+    }
+}

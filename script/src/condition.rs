@@ -1,0 +1,304 @@
+//! Conditions of IF, XIF and WHILE.
+
+use crate::interp::Interp;
+use crate::keywords::{Found, verb, word_of};
+use crate::pattern::matches;
+use crate::text::{float, integer, lossy, lower, trim};
+use crate::trouble::Trouble;
+use crate::words::Words;
+use crate::world::{Facts, Kind};
+
+/// Conditions inside each other, at most.
+const DEPTH: usize = 60;
+
+const KEYWORDS: &[&str] = &[
+    "absolute",
+    "alarm",
+    "available",
+    "background",
+    "binary",
+    "c-kermit",
+    "command",
+    "count",
+    "debug",
+    "declared",
+    "defined",
+    "directory",
+    "emulation",
+    "eq",
+    "equal",
+    "error",
+    "exist",
+    "fail",
+    "failure",
+    "false",
+    "flag",
+    "float",
+    "foreground",
+    "function",
+    "iksd",
+    "integer",
+    "kbhit",
+    "kerbang",
+    "lge",
+    "lgt",
+    "link",
+    "lle",
+    "llt",
+    "local",
+    "match",
+    "ms-kermit",
+    "neq",
+    "newer",
+    "not",
+    "numeric",
+    "ok",
+    "open",
+    "quiet",
+    "readable",
+    "remote-only",
+    "success",
+    "text",
+    "true",
+    "version",
+    "wild",
+    "writeable",
+];
+
+impl Interp<'_> {
+    /// Reads a condition, and whether it is true. Every part of it is evaluated.
+    pub(crate) fn condition(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
+        self.alternatives(words, 0, false)
+    }
+
+    fn alternatives(
+        &mut self,
+        words: &mut Words<'_>,
+        depth: usize,
+        inside: bool,
+    ) -> Result<bool, Trouble> {
+        if depth > DEPTH {
+            return Err(Trouble::new(format!("more than {DEPTH} conditions inside each other")));
+        }
+        // AND binds tighter than OR.
+        let mut any = false;
+        let mut all = self.simple(words, depth)?;
+        loop {
+            let joint = words.peek().filter(|word| !word.grouped).map(|word| lower(word.text));
+            match joint.as_deref() {
+                Some(b"and" | b"&&") => {
+                    words.word();
+                    let next = self.simple(words, depth)?;
+                    all = all && next;
+                }
+                Some(b"or" | b"||") => {
+                    words.word();
+                    any |= all;
+                    all = self.simple(words, depth)?;
+                }
+                Some(b")") if inside => {
+                    words.word();
+                    return Ok(any | all);
+                }
+                _ if inside => return Err(Trouble::new("expected ) in a condition")),
+                _ => return Ok(any | all),
+            }
+        }
+    }
+
+    fn simple(&mut self, words: &mut Words<'_>, depth: usize) -> Result<bool, Trouble> {
+        if words.at(b'(') {
+            words.skip(1);
+            return self.alternatives(words, depth + 1, true);
+        }
+        let missing = || Trouble::new("expected a condition, got nothing");
+        let word = words.word().ok_or_else(missing)?;
+        if word.text.len() > 1 && word.text[0] == b'!' && word.text[1] != b'=' {
+            return Err(Trouble::new("expected a blank after !"));
+        }
+        match word.text {
+            b"!" => return self.negated(words, depth),
+            b"=" | b"==" | b"!=" | b"<" | b"<=" | b">" | b">=" => {
+                return self.compared(word.text, words);
+            }
+            _ => {}
+        }
+        match word_of(KEYWORDS, word.text) {
+            Found::One("not") => self.negated(words, depth),
+            Found::One(keyword) => self.keyword(keyword, words),
+            _ => {
+                let text = self.expand(word.text)?;
+                self.constant(&text)
+            }
+        }
+    }
+
+    fn negated(&mut self, words: &mut Words<'_>, depth: usize) -> Result<bool, Trouble> {
+        if depth > DEPTH {
+            return Err(Trouble::new(format!("more than {DEPTH} conditions inside each other")));
+        }
+        Ok(!self.simple(words, depth + 1)?)
+    }
+
+    fn constant(&mut self, text: &[u8]) -> Result<bool, Trouble> {
+        if let Some(value) = integer(text) {
+            return Ok(value != 0);
+        }
+        let named = self.variables.text(&lower(trim(text))).cloned();
+        if let Some(value) = named.as_deref().and_then(integer) {
+            return Ok(value != 0);
+        }
+        let say = format!("expected a condition or a number, got {}", lossy(text));
+        self.number(text).map(|value| value != 0).map_err(|_| Trouble::new(say))
+    }
+
+    fn compared(&mut self, operator: &[u8], words: &mut Words<'_>) -> Result<bool, Trouble> {
+        let (a, b) = (self.operand(words)?, self.operand(words)?);
+        let order = {
+            if let (Ok(a), Ok(b)) = (self.arithmetic(&a), self.arithmetic(&b)) {
+                a.cmp(&b)
+            } else {
+                let number = |text: &[u8]| {
+                    let say = format!("expected a number, got {}", lossy(text));
+                    float(text).ok_or_else(|| Trouble::new(say))
+                };
+                let value = |this: &mut Self, text: &[u8]| {
+                    this.arithmetic(text).map_or_else(|_| number(text), |v| Ok(v as f64))
+                };
+                value(self, &a)?.total_cmp(&value(self, &b)?)
+            }
+        };
+        Ok(match operator {
+            b"=" | b"==" => order.is_eq(),
+            b"!=" => order.is_ne(),
+            b"<" => order.is_lt(),
+            b"<=" => order.is_le(),
+            b">" => order.is_gt(),
+            _ => order.is_ge(),
+        })
+    }
+
+    fn operand(&mut self, words: &mut Words<'_>) -> Result<Vec<u8>, Trouble> {
+        let missing = || Trouble::new("expected another operand, got nothing");
+        let word = words.word().ok_or_else(missing)?;
+        self.expand(word.text)
+    }
+
+    /// Text in the case in which it is compared.
+    fn folded(&self, text: Vec<u8>) -> Vec<u8> {
+        if self.manners.case { text } else { lower(&text) }
+    }
+
+    fn keyword(&mut self, keyword: &str, words: &mut Words<'_>) -> Result<bool, Trouble> {
+        Ok(match keyword {
+            "eq" | "equal" | "neq" | "llt" | "lle" | "lgt" | "lge" => {
+                let (a, b) = (self.operand(words)?, self.operand(words)?);
+                let order = self.folded(a).cmp(&self.folded(b));
+                match keyword {
+                    "eq" | "equal" => order.is_eq(),
+                    "neq" => order.is_ne(),
+                    "llt" => order.is_lt(),
+                    "lle" => order.is_le(),
+                    "lgt" => order.is_gt(),
+                    _ => order.is_ge(),
+                }
+            }
+            "success" | "ok" => self.status == 0,
+            "failure" | "fail" | "error" => self.status != 0,
+            "true" | "foreground" | "c-kermit" => true,
+            "false" | "background" | "debug" | "emulation" | "iksd" | "ms-kermit" | "kerbang"
+            | "remote-only" => false,
+            "flag" => self.manners.flag,
+            "quiet" => self.manners.quiet,
+            "local" => self.world.is_connected(),
+            "kbhit" => self.world.key(Some(std::time::Duration::ZERO)).is_some(),
+            "alarm" => {
+                let now = self.world.now().unix_ns;
+                self.manners.alarm_ns.is_some_and(|at| at <= now)
+            }
+            "count" => {
+                let level = self.level();
+                level.count = (level.count - 1).max(0);
+                level.count > 0
+            }
+            "open" => self.is_open(words)?,
+            _ => return self.keyword_of_one(keyword, words),
+        })
+    }
+
+    fn keyword_of_one(&mut self, keyword: &str, words: &mut Words<'_>) -> Result<bool, Trouble> {
+        let missing = || Trouble::new(format!("expected something after {keyword}, got nothing"));
+        let raw = words.word().ok_or_else(missing)?.text;
+        if keyword == "defined" || keyword == "declared" {
+            let key = self.key(raw)?;
+            return Ok(self.value(&key).is_some());
+        }
+        let text = self.expand(raw)?;
+        Ok(match keyword {
+            "numeric" | "integer" => integer(&text).is_some(),
+            "float" => float(&text).is_some(),
+            "version" => self.number(&text)? <= 1_000_402,
+            "command" => matches!(verb(&text), Found::One(_)),
+            "function" => crate::functions::is_known(&text),
+            "wild" => text.iter().any(|b| matches!(b, b'*' | b'?' | b'[' | b'{')),
+            "absolute" => text.starts_with(b"/") || text.starts_with(b"~"),
+            "match" => {
+                let pattern = self.operand(words)?;
+                matches(&pattern, &text, self.manners.case)
+            }
+            "newer" => {
+                let other = self.operand(words)?;
+                let time = |this: &mut Self, name: &[u8]| {
+                    let facts = this.world.files().facts(name, true);
+                    let say = format!("there is no file {}", lossy(name));
+                    facts.map(|facts| facts.modified_s).ok_or_else(|| Trouble::new(say))
+                };
+                time(self, &text)? > time(self, &other)?
+            }
+            _ => self.file_condition(keyword, &text)?,
+        })
+    }
+
+    fn file_condition(&mut self, keyword: &str, name: &[u8]) -> Result<bool, Trouble> {
+        let is = |this: &mut Self, follow: bool, what: fn(&Facts) -> bool| {
+            this.world.files().facts(name, follow).is_some_and(|facts| what(&facts))
+        };
+        Ok(match keyword {
+            "exist" => is(self, true, |_| true) || !self.matching(name, false)?.is_empty(),
+            "readable" => is(self, true, |facts| facts.readable),
+            "writeable" => is(self, true, |facts| facts.writeable),
+            "directory" => is(self, true, |facts| facts.kind == Kind::Directory),
+            "link" => is(self, false, |facts| facts.kind == Kind::Link),
+            "text" => is(self, true, |f| f.kind == Kind::File) && self.looks_like_text(name)?,
+            "binary" => is(self, true, |f| f.kind == Kind::File) && !self.looks_like_text(name)?,
+            _ => false,
+        })
+    }
+
+    fn is_open(&mut self, words: &mut Words<'_>) -> Result<bool, Trouble> {
+        let what = self.operand(words)?;
+        let known = [
+            "append-file",
+            "connection",
+            "cx-log",
+            "debug-log",
+            "error",
+            "packet-log",
+            "read-file",
+            "screen",
+            "session-log",
+            "transaction-log",
+            "write-file",
+        ];
+        match word_of(&known, &what) {
+            Found::One("connection") => Ok(self.world.is_connected()),
+            Found::One("error" | "screen") => Ok(true),
+            Found::One("read-file") => Ok(self.channels.reading.is_some()),
+            Found::One("write-file" | "append-file") => Ok(self.channels.writing.is_some()),
+            Found::One(log) => Ok(self.kept.contains_key(&format!("log.{log}"))),
+            _ => {
+                Err(Trouble::new(format!("expected READ-FILE or WRITE-FILE, got {}", lossy(&what))))
+            }
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Functions, `\fname(arguments)`.
+//!
+//! Arguments are separated by commas outside of braces and parentheses. Braces around one hold its
+//! blanks and commas. Each is evaluated before the function sees it.
+
+mod code;
+mod dates;
+mod disk;
+mod floats;
+mod lists;
+mod numbers;
+mod strings;
+
+use crate::arith::Bad;
+use crate::interp::Interp;
+use crate::keywords::{Found, lookup};
+use crate::text::{closing, lossy, trim};
+use crate::trouble::Trouble;
+
+/// What a function gives: its value, or the name of its error.
+pub(crate) type Given = Result<Vec<u8>, &'static str>;
+
+/// A value, an error of the function, or the end of everything.
+type Applied = Result<Result<Vec<u8>, String>, Trouble>;
+
+/// The names, sorted. Those with the same meaning have the same second part.
+const NAMES: &[(&str, &str)] = &[
+    ("_eof", "_eof"),
+    ("_errmsg", "_errmsg"),
+    ("_getblock", "_getblock"),
+    ("_getchar", "_getchar"),
+    ("_getline", "_getline"),
+    ("_handle", "_handle"),
+    ("_line", "_line"),
+    ("_pos", "_pos"),
+    ("_putblock", "_putblock"),
+    ("_putchar", "_putchar"),
+    ("_putline", "_putline"),
+    ("_status", "_status"),
+    ("absolute", "absolute"),
+    ("arraylook", "arraylook"),
+    ("b64decode", "b64decode"),
+    ("b64encode", "b64encode"),
+    ("basename", "basename"),
+    ("break", "break"),
+    ("capitalize", "capitalize"),
+    ("character", "character"),
+    ("checksum", "checksum"),
+    ("cmdstack", "cmdstack"),
+    ("cmpdates", "cmpdates"),
+    ("code", "code"),
+    ("command", "command"),
+    ("contents", "contents"),
+    ("count", "count"),
+    ("crc16", "crc16"),
+    ("cvtdate", "cvtdate"),
+    ("date", "date"),
+    ("day", "day"),
+    ("dayname", "dayname"),
+    ("dayofyear", "doy"),
+    ("decodehex", "decodehex"),
+    ("definition", "definition"),
+    ("delta2secs", "delta2secs"),
+    ("diffdates", "diffdates"),
+    ("dimension", "dimension"),
+    ("directories", "directories"),
+    ("dirname", "dirname"),
+    ("dos2unixpath", "dos2unixpath"),
+    ("dostounixpath", "dos2unixpath"),
+    ("doy", "doy"),
+    ("doy2date", "doy2date"),
+    ("emailaddress", "emailaddress"),
+    ("errstring", "errstring"),
+    ("evaluate", "evaluate"),
+    ("execute", "execute"),
+    ("filecompare", "filecompare"),
+    ("fileinfo", "fileinfo"),
+    ("files", "files"),
+    ("fpabsolute", "fpabsolute"),
+    ("fpadd", "fpadd"),
+    ("fpcosine", "fpcosine"),
+    ("fpdivide", "fpdivide"),
+    ("fpexp", "fpexp"),
+    ("fpint", "fpint"),
+    ("fplog10", "fplog10"),
+    ("fplogn", "fplogn"),
+    ("fpmaximum", "fpmaximum"),
+    ("fpminimum", "fpminimum"),
+    ("fpmodulus", "fpmodulus"),
+    ("fpmultiply", "fpmultiply"),
+    ("fpraise", "fpraise"),
+    ("fpround", "fpround"),
+    ("fpsine", "fpsine"),
+    ("fpsqrt", "fpsqrt"),
+    ("fpsubtract", "fpsubtract"),
+    ("fptangent", "fptangent"),
+    ("function", "function"),
+    ("hex2ip", "hex2ip"),
+    ("hex2n", "hex2n"),
+    ("hexify", "hexify"),
+    ("index", "index"),
+    ("ip2hex", "ip2hex"),
+    ("ipaddress", "ipaddress"),
+    ("jdate", "jdate"),
+    ("join", "join"),
+    ("keywordvalue", "keywordvalue"),
+    ("left", "left"),
+    ("length", "length"),
+    ("literal", "literal"),
+    ("lop", "lop"),
+    ("lopx", "lopx"),
+    ("lower", "lower"),
+    ("lpad", "lpad"),
+    ("ltrim", "ltrim"),
+    ("maximum", "maximum"),
+    ("minimum", "minimum"),
+    ("mjd", "mjd"),
+    ("mjd2date", "mjd2date"),
+    ("mjdtodate", "mjd2date"),
+    ("modulus", "modulus"),
+    ("monthname", "monthname"),
+    ("msleep", "msleep"),
+    ("n2hex", "n2hex"),
+    ("n2octal", "n2octal"),
+    ("n2time", "n2time"),
+    ("nday", "nday"),
+    ("nextfile", "nextfile"),
+    ("ntime", "ntime"),
+    ("oct2n", "oct2n"),
+    ("pathname", "pathname"),
+    ("pattern", "pattern"),
+    ("permissions", "permissions"),
+    ("radix", "radix"),
+    ("random", "random"),
+    ("rawcommand", "rawcommand"),
+    ("rdirectories", "rdirectories"),
+    ("recurse", "recurse"),
+    ("repeat", "repeat"),
+    ("replace", "replace"),
+    ("reverse", "reverse"),
+    ("rfiles", "rfiles"),
+    ("right", "right"),
+    ("rindex", "rindex"),
+    ("rpad", "rpad"),
+    ("rsearch", "rsearch"),
+    ("search", "search"),
+    ("sexpression", "sexpression"),
+    ("size", "size"),
+    ("sleep", "sleep"),
+    ("span", "span"),
+    ("split", "split"),
+    ("squeeze", "squeeze"),
+    ("strcmp", "strcmp"),
+    ("stringtype", "stringtype"),
+    ("stripb", "stripb"),
+    ("stripn", "stripn"),
+    ("stripx", "stripx"),
+    ("substitute", "substitute"),
+    ("substring", "substring"),
+    ("tablelook", "tablelook"),
+    ("time", "time"),
+    ("tod2secs", "tod2secs"),
+    ("trim", "trim"),
+    ("unhexify", "unhexify"),
+    ("unix2dospath", "unix2dospath"),
+    ("unixtodospath", "unix2dospath"),
+    ("untabify", "untabify"),
+    ("upper", "upper"),
+    ("utcdate", "utcdate"),
+    ("verify", "verify"),
+    ("word", "word"),
+];
+
+/// Abbreviations that mean one thing by custom.
+const CUSTOM: &[(&str, &str)] = &[
+    ("com", "command"),
+    ("con", "contents"),
+    ("cou", "count"),
+    ("dim", "dimension"),
+    ("exe", "execute"),
+    ("exec", "execute"),
+    ("file", "files"),
+    ("mod", "modulus"),
+    ("rep", "repeat"),
+    ("sub", "substring"),
+    ("subs", "substring"),
+    ("verif", "verify"),
+];
+
+/// Names of functions, in order.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map(|(name, _)| *name)
+}
+
+fn find(name: &[u8]) -> Option<&'static str> {
+    let small = name.to_ascii_lowercase();
+    let custom = CUSTOM.iter().find(|(short, _)| short.as_bytes() == small.as_slice());
+    if let Some((_, whole)) = custom {
+        return Some(whole);
+    }
+    match lookup(NAMES, &small) {
+        Found::One(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Whether there is a function of this name.
+pub(crate) fn is_known(name: &[u8]) -> bool {
+    find(name.strip_prefix(b"\\f").unwrap_or(name)).is_some()
+}
+
+/// Arguments of a function.
+pub(crate) struct Arguments {
+    /// After evaluation.
+    values: Vec<Vec<u8>>,
+}
+
+impl Arguments {
+    pub(crate) fn text(&self, index: usize) -> &[u8] {
+        self.values.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    /// One that may not be missing.
+    pub(crate) fn needed(&self, index: usize) -> Result<&[u8], &'static str> {
+        let text = self.text(index);
+        if text.is_empty() { Err("MISSING_ARG") } else { Ok(text) }
+    }
+
+    pub(crate) fn is_missing(&self, index: usize) -> bool {
+        trim(self.text(index)).is_empty()
+    }
+}
+
+impl Interp<'_> {
+    /// A number among arguments, or what it is if it is missing.
+    pub(crate) fn argument(
+        &mut self,
+        arguments: &Arguments,
+        index: usize,
+        default: Option<i64>,
+    ) -> Result<i64, &'static str> {
+        if arguments.is_missing(index) {
+            return default.ok_or("MISSING_ARG");
+        }
+        self.arithmetic(arguments.text(index)).map_err(arith_error)
+    }
+
+    /// Calls a function; `raw` is what stands in its parentheses.
+    pub(crate) fn apply(&mut self, name: &[u8], raw: &[u8]) -> Applied {
+        let Some(name) = find(name) else {
+            return Ok(Err(format!("<ERROR:NO_SUCH_FUNCTION:\\f{}()>", lossy(name))));
+        };
+        let failed = |kind: &str| Ok(Err(format!("<ERROR:{kind}:\\f{name}()>")));
+        match name {
+            "literal" => return Ok(Ok(raw.to_vec())),
+            "contents" => {
+                let key = self.key(trim(raw))?;
+                return Ok(Ok(self.value(&key).unwrap_or_default()));
+            }
+            "definition" => {
+                let name = self.expand(trim(raw))?;
+                let key = self.key(&name)?;
+                return Ok(Ok(self.value(&key).unwrap_or_default()));
+            }
+            "execute" => return self.execute(raw),
+            "sexpression" => {
+                let text = self.expand(raw)?;
+                return Ok(self.s_value(&text).map_err(|error| {
+                    format!("<ERROR:{}:\\fsexpression()>", error.to_uppercase().replace(' ', "_"))
+                }));
+            }
+            _ => {}
+        }
+        let mut values = Vec::new();
+        for field in split(raw) {
+            let field = trim(field);
+            let field = match field {
+                [b'{', inner @ .., b'}'] => inner,
+                other => other,
+            };
+            let whole_array = field.starts_with(b"\\&") && field.ends_with(b"[]");
+            values.push(if whole_array { field.to_vec() } else { self.expand(field)? });
+        }
+        let given = self.dispatch(name, &Arguments { values });
+        match given {
+            Ok(value) => {
+                self.check_len(value.len())?;
+                Ok(Ok(value))
+            }
+            Err("TOO_LONG") => Err(Trouble::new(format!(
+                "\\f{name}() would give more than {} bytes",
+                self.limits.value
+            ))),
+            Err(kind) => failed(kind),
+        }
+    }
+
+    fn dispatch(&mut self, name: &str, a: &Arguments) -> Given {
+        if let Some(given) = self.string_function(name, a) {
+            return given;
+        }
+        if let Some(given) = self.number_function(name, a) {
+            return given;
+        }
+        if let Some(given) = self.list_function(name, a) {
+            return given;
+        }
+        if let Some(given) = self.date_function(name, a) {
+            return given;
+        }
+        if let Some(given) = self.code_function(name, a) {
+            return given;
+        }
+        if let Some(name) = name.strip_prefix("fp") {
+            return self.float_function(name, a);
+        }
+        self.disk_function(name, a).unwrap_or(Err("NO_SUCH_FUNCTION"))
+    }
+
+    /// `\fexecute(macro arguments)` or `\fexecute(macro,arguments)`
+    fn execute(&mut self, raw: &[u8]) -> Applied {
+        let mut fields = Vec::new();
+        for field in split(raw) {
+            fields.push(field);
+        }
+        let mut all = Vec::new();
+        for field in fields {
+            all.extend(self.macro_arguments(field)?);
+        }
+        if all.is_empty() {
+            return Ok(Err("<ERROR:MISSING_ARG:\\fexecute()>".to_owned()));
+        }
+        let name = all.remove(0);
+        if self.variables.text(&crate::text::lower(&name)).is_none() {
+            return Ok(Err(format!("<ERROR:NO_SUCH_MACRO:\\fexecute({})>", lossy(&name))));
+        }
+        // What evaluates the call is not finished; the macro's own evaluations count anew, and the
+        // levels of macros are bounded.
+        let nested = std::mem::take(&mut self.nested);
+        self.returned.clear();
+        let flow = self.call(&name, all);
+        self.nested = nested;
+        match flow? {
+            crate::trouble::Flow::Stop | crate::trouble::Flow::Exit(_) => {
+                Err(Trouble::fatal(format!("macro {} stopped the script", lossy(&name))))
+            }
+            _ => Ok(Ok(self.returned.clone())),
+        }
+    }
+}
+
+/// Fields between commas.
+fn split(raw: &[u8]) -> Vec<&[u8]> {
+    let mut fields = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    while at < raw.len() {
+        match raw[at] {
+            b'\\' => at += 1,
+            b'{' | b'(' => at = closing(raw, at).unwrap_or(at),
+            b',' => {
+                fields.push(&raw[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    fields.push(&raw[begin.min(raw.len())..]);
+    fields
+}
+
+pub(crate) fn arith_error(bad: Bad) -> &'static str {
+    match bad {
+        Bad::Empty => "MISSING_ARG",
+        Bad::NotNumeric => "ARG_NOT_NUMERIC",
+        Bad::ByZero => "DIVIDE_BY_ZERO",
+        Bad::TooLarge => "ARG_OUT_OF_RANGE",
+    }
+}
+
+/// A number as text.
+pub(crate) fn digits<T: ToString + Copy>(value: T) -> Given {
+    Ok(value.to_string().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_found() {
+        assert!(NAMES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        for (short, whole) in [
+            ("len", "length"),
+            ("sub", "substring"),
+            ("exec", "execute"),
+            ("lpad", "lpad"),
+            ("fpadd", "fpadd"),
+            ("rev", "reverse"),
+            ("eval", "evaluate"),
+        ] {
+            assert_eq!(find(short.as_bytes()), Some(whole));
+        }
+        assert_eq!(find(b"fp"), None);
+    }
+
+    #[test]
+    fn fields_are_split_outside_of_braces() {
+        assert_eq!(split(b"a,{b,c},(d,e)"), [&b"a"[..], b"{b,c}", b"(d,e)"]);
+        assert_eq!(split(b""), [b""]);
+        assert_eq!(split(b"a\\,b"), [b"a\\,b"]);
+        assert_eq!(split(b"a\\"), [b"a\\"]);
+    }
+}

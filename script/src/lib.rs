@@ -1,0 +1,82 @@
+//! The Kermit command language, in C-Kermit's dialect.
+//!
+//! ```text
+//! lines of a file or of a person
+//!   -> lines     comments, continuation, blocks: logical lines with their numbers
+//!   -> interp    lists of commands, macros and files at levels, how a run ends
+//!   -> commands  each command from its fields to what it does
+//!   -> expand    \%a \m() \v() \f...() put in place, functions/ what functions give
+//!   -> world     files, console, clock, connection, transfers, settings: a trait
+//! ```
+//!
+//! Start with [`Interp`], which runs a file or a line in a [`World`]. [`Memory`] is a world of its own,
+//! with files in memory and a clock that is turned, which writes down what it is asked; [`Local`] has
+//! the files and the clock of this machine.
+//!
+//! Nothing here asks a clock, a file system or the network but through the world, and every run is
+//! bounded by [`Limits`]: a variable defined as itself, a macro that calls itself for ever and a file
+//! without an end are errors that say so.
+//!
+//! Not here: FTP, HTTP, SSH, DIAL and modem commands, the terminal emulator, S-expressions beyond
+//! arithmetic. Such a command answers that it is not there, and fails.
+
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "every command and every function has the same signature"
+)]
+#![allow(
+    clippy::format_push_string,
+    reason = "what SHOW says is short, and writing to a String cannot fail"
+)]
+#![allow(clippy::naive_bytecount, reason = "lines are counted in short texts")]
+
+mod arith;
+mod builtin;
+mod calendar;
+mod channels;
+mod commands;
+mod condition;
+mod control;
+mod expand;
+mod functions;
+mod input;
+mod interp;
+mod keywords;
+mod lines;
+mod local;
+mod memory;
+mod names;
+mod pattern;
+mod sexpr;
+mod text;
+mod trouble;
+mod variables;
+mod words;
+pub mod world;
+
+pub use interp::Interp;
+pub use lines::{Lines, Logical};
+pub use local::{Local, LocalFiles};
+pub use memory::{Call, Memory, Mover};
+pub use trouble::{End, Limits};
+pub use world::World;
+
+/// What VERSION says.
+pub(crate) const VERSION_LINE: &str = concat!(
+    "Wetstring ",
+    env!("CARGO_PKG_VERSION"),
+    ", which speaks the language of C-Kermit 10\n"
+);
+
+/// What may stand where a word of a command begins, for a person who types: commands, and what
+/// follows SET, SHOW and REMOTE. `before` is the line up to the word.
+pub fn completions(before: &str, begin: &str) -> Vec<String> {
+    let before = before.trim().to_ascii_lowercase();
+    let small = begin.to_ascii_lowercase();
+    let words: Vec<&str> = if before.is_empty() {
+        keywords::verbs_with(small.as_bytes()).collect()
+    } else {
+        commands::words_after(&before)
+    };
+    words.into_iter().filter(|word| word.starts_with(&small)).map(str::to_owned).collect()
+}

@@ -1,0 +1,134 @@
+//! Fields of a command: words, with braces or quotes around those with blanks, and the rest.
+
+use crate::text::{closing, is_blank, trim, trim_start};
+
+/// Reads one field after the other. Fields are not evaluated here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words<'a> {
+    rest: &'a [u8],
+}
+
+/// A field as it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Word<'a> {
+    /// What it says, without braces or quotes around it.
+    pub(crate) text: &'a [u8],
+    /// Braces or quotes were around it.
+    pub(crate) grouped: bool,
+}
+
+impl<'a> Words<'a> {
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        Self { rest: trim(text) }
+    }
+
+    /// Everything that has not been read.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Whether the next byte is this one.
+    pub(crate) fn at(&self, byte: u8) -> bool {
+        self.rest.first() == Some(&byte)
+    }
+
+    /// Leaves out so many bytes.
+    pub(crate) fn skip(&mut self, len: usize) {
+        self.rest = trim_start(&self.rest[len.min(self.rest.len())..]);
+    }
+
+    /// The next field.
+    pub(crate) fn word(&mut self) -> Option<Word<'a>> {
+        let rest = self.rest;
+        let (word, len) = match rest.first()? {
+            b'{' if let Some(end) = closing(rest, 0) => (grouped(&rest[1..end]), end + 1),
+            b'"' if let Some(end) = rest[1..].iter().position(|b| *b == b'"') => {
+                (grouped(&rest[1..=end]), end + 2)
+            }
+            _ => {
+                let len = plain_len(rest);
+                (Word { text: &rest[..len], grouped: false }, len)
+            }
+        };
+        self.skip(len);
+        Some(word)
+    }
+
+    /// The next field without moving on.
+    pub(crate) fn peek(&self) -> Option<Word<'a>> {
+        let mut ahead = *self;
+        ahead.word()
+    }
+
+    /// A block in braces at this place, without its braces.
+    pub(crate) fn block(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest;
+        let end = if self.at(b'{') { closing(rest, 0)? } else { return None };
+        self.skip(end + 1);
+        Some(&rest[1..end])
+    }
+}
+
+fn grouped(text: &[u8]) -> Word<'_> {
+    Word { text, grouped: true }
+}
+
+/// The length of a word that ends with a blank; what stands in the brackets of a function or of a
+/// variable belongs to it.
+fn plain_len(text: &[u8]) -> usize {
+    let mut index = 0;
+    while index < text.len() && !is_blank(text[index]) {
+        if text[index] == b'\\' {
+            index = reference_end(text, index).unwrap_or(index + 2);
+        } else {
+            index += 1;
+        }
+    }
+    index.min(text.len())
+}
+
+/// Where a reference with brackets that begins at the backslash at `at` ends.
+fn reference_end(text: &[u8], at: usize) -> Option<usize> {
+    let kind = text.get(at + 1)?.to_ascii_lowercase();
+    let open = match kind {
+        b'&' => at + 3,
+        b'm' | b'v' | b's' | b'q' | b'$' | b':' => at + 2,
+        b'f' => {
+            let name = text[at + 2..].iter().position(|b| !b.is_ascii_alphanumeric() && *b != b'_');
+            at + 2 + name?
+        }
+        _ => return None,
+    };
+    matches!(text.get(open)?, b'(' | b'[').then(|| closing(text, open)).flatten().map(|end| end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<String> {
+        let mut words = Words::new(text.as_bytes());
+        std::iter::from_fn(|| words.word())
+            .map(|word| String::from_utf8_lossy(word.text).into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn words_are_grouped() {
+        assert_eq!(all("{one two}three \"x\"y"), ["one two", "three", "x", "y"]);
+        assert_eq!(all("a\"b c\"d"), ["a\"b", "c\"d"]);
+        assert_eq!(all("(a b) c"), ["(a", "b)", "c"]);
+        assert_eq!(all("{} \"\" x"), ["", "", "x"]);
+    }
+
+    #[test]
+    fn references_hold_their_blanks() {
+        assert_eq!(all("\\fword(a b c,2) d"), ["\\fword(a b c,2)", "d"]);
+        assert_eq!(all("\\&a[\\%i + 1] d"), ["\\&a[\\%i + 1]", "d"]);
+        assert_eq!(all("\\(a b"), ["\\(a", "b"]);
+    }
+}
