@@ -313,6 +313,7 @@ fn fit(all: &mut Everything, partner: &Partner, role: Role) {
     config.role = role;
     // Nobody shall guess them.
     config.id = endpoint::chance();
+    config.first_buffer = endpoint::chance();
     if role == Role::Active {
         // Above the ports that somebody may have to wait at.
         config.local_port = 0xC000 | (endpoint::chance() & 0x3FFF) as u16;
@@ -405,6 +406,15 @@ impl Tenant for Guest<'_> {
 
     fn gave_up(&mut self) {
         self.observer.finish();
+    }
+
+    fn came_back(&mut self) {
+        self.observer.finish();
+        let at = self.partner.address;
+        let say = format!("{at} has fallen silent, and its sender goes on in another session");
+        self.session.ours.voice.say(Level::Note, &say);
+        let fields = json!({"line": at.to_string()});
+        self.session.ours.voice.event("came-back", fields);
     }
 
     fn doors(&mut self) -> Doors<'_> {

@@ -7,7 +7,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use wetstring_drive::disk::{DiskStore, FileRecord, PathRule, ReceiveOptions, SendOptions, Source};
+use wetstring_drive::disk::{
+    DiskStore, FileRecord, PathRule, ReceiveOptions, Reserve, SendOptions, Source,
+};
 use wetstring_drive::port::{OpenError, PATIENCE};
 use wetstring_drive::{LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, open, run};
 use wetstring_proto::xymodem::Variant;
@@ -289,6 +291,12 @@ fn keeper(
             resume: all.resume,
             paths: if verb.paths { PathRule::Relative } else { PathRule::LastOnly },
             name: verb.name.as_ref().map(|name| name.as_bytes().to_vec()),
+            // Without security an OPEN may come from anybody.
+            reserve: if spec.has_datagrams() && verb.transfer.plain {
+                Reserve::WithData
+            } else {
+                Reserve::Offered
+            },
             ..ReceiveOptions::default()
         };
         let disk = DiskStore::receiving(&verb.output, options).map_err(|e| {

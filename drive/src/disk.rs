@@ -74,6 +74,17 @@ pub enum Incomplete {
     Discard,
 }
 
+/// When the disk is touched for a file that is offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reserve {
+    /// At the offer: the blocks of a large file are there before its data, or it is refused.
+    #[default]
+    Offered,
+    /// With its first bytes: for senders who may have forged their address. Until then there is an empty
+    /// `.part`, and what an earlier file left stays.
+    WithData,
+}
+
 /// What to resume when a sender offers it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Resume {
@@ -171,6 +182,8 @@ pub struct ReceiveOptions {
     pub modes: bool,
     /// Wait until the disk has the file before the sender is told that it is whole.
     pub sync: bool,
+    /// When blocks are reserved.
+    pub reserve: Reserve,
     /// A digest to keep while writing; other digests are made by reading again.
     pub digest: Option<DigestKind>,
 }
@@ -187,6 +200,7 @@ impl Default for ReceiveOptions {
             dates: true,
             modes: true,
             sync: false,
+            reserve: Reserve::default(),
             digest: Some(DigestKind::Xxh3),
         }
     }

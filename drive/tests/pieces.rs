@@ -59,6 +59,50 @@ fn pieces_come_in_any_order_and_are_whole_at_the_end() {
 }
 
 #[test]
+fn what_a_longer_file_left_does_not_outlive_a_shorter_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = open(dir.path());
+    offer(&mut store, true);
+    held(&mut store, 0);
+    write(&mut store, 300_000, 900_000);
+    close(&mut store, false);
+    // Another file of that name now.
+    let mut store = open(dir.path());
+    let info =
+        FileInfo { name: b"a.bin", size: Some(400_000), resume: true, ..FileInfo::default() };
+    assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+    assert_eq!(held(&mut store, 0), (300_000, 400_000), "no piece goes beyond its end");
+    assert_eq!(held(&mut store, 400_000), (400_000, 400_000));
+    write(&mut store, 0, 300_000);
+    close(&mut store, true);
+    let came = std::fs::read(dir.path().join("a.bin")).unwrap();
+    assert_eq!(came.len(), 400_000);
+    assert!(came == content()[..400_000]);
+}
+
+#[test]
+fn a_failure_is_what_it_was_at_every_later_question() {
+    use wetstring_proto::file::{DigestKind, StoreError};
+    // Writes of a mebibyte go to a thread, whose failure comes later.
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = open(dir.path());
+    let info = FileInfo { name: b"a.bin", ..FileInfo::default() };
+    assert!(matches!(store.answer(Request::Offer { info }), Reply::Accept { .. }));
+    held(&mut store, 0);
+    let block = vec![7; 1 << 20];
+    for at in 0..4_u64 {
+        assert_eq!(store.answer(Request::Write { offset: at << 20, bytes: &block }), Reply::Done);
+    }
+    // Nothing can be written so far out, whatever the file system.
+    let failed = |store: &mut DiskStore, request| matches!(store.answer(request), Reply::Failed(error) if error != StoreError::Unsupported);
+    failed(&mut store, Request::Write { offset: i64::MAX as u64 - 1000, bytes: &block });
+    assert!(failed(&mut store, Request::Digest { kind: DigestKind::Xxh3, len: 5 << 20 }));
+    assert!(failed(&mut store, Request::Close { complete: true, verified: true }));
+    assert!(!store.last_error().unwrap().contains("earlier"), "{:?}", store.last_error());
+    assert!(!dir.path().join("a.bin").exists());
+}
+
+#[test]
 fn what_was_here_is_not_asked_for_again() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());

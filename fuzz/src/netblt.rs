@@ -36,7 +36,7 @@ pub fn packet(bytes: &[u8]) {
 }
 
 /// Makes bytes a packet as far as version, length and checksum go.
-fn seal(bytes: &mut [u8]) {
+pub(crate) fn seal(bytes: &mut [u8]) {
     if bytes.len() < HEADER {
         return;
     }
@@ -130,6 +130,7 @@ fn config(script: &mut Script<'_>) -> Config {
         local_port: script.short(),
         foreign_port: script.short(),
         id: script.word(),
+        first_buffer: if script.one_in(2) { 1 } else { script.word() },
         max_datagram: script.pick(&[0, 256, 600, 1432, 9000]),
         buffer_size: script.pick(&[0, 0, 0, 1, 700, 14_320]),
         outstanding: script.pick(&[0, 1, 2, 300]),

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{netblt, session};
+use wetstring_fuzz::{netblt, session, talk};
 use wetstring_proto::stats::Stats;
 
 fn number(name: &str) -> Option<u64> {
@@ -79,6 +79,22 @@ fn netblt_engine() {
     );
     if is_whole() {
         assert!(data > 100 && again > 20, "{data} {again}");
+    }
+}
+
+#[test]
+fn netblt_session() {
+    let came = body("netblt-session", 4000, talk::session);
+    let count = |what: fn(&Stats) -> bool| came.iter().filter(|stats| what(stats)).count();
+    let (done, several) =
+        (count(|stats| stats.files_done > 0), count(|stats| stats.files_done > 1));
+    let again = count(|stats| stats.naks_out > 0);
+    println!(
+        "{} sessions: {done} ended a file, {several} several, {again} asked again",
+        came.len()
+    );
+    if is_whole() {
+        assert!(done * 2 > came.len() && several > 100 && again > 100, "{done} {several} {again}");
     }
 }
 

@@ -196,6 +196,75 @@ fn a_sender_that_never_stops() {
 }
 
 #[test]
+fn a_buffer_that_ends_early_is_not_whole() {
+    // Found by the fuzzer: an LDATA in the midst of a buffer made it whole, with whatever stood in memory.
+    for client in [&b"wst1 s=30000 name=early"[..], b"wst1 name=early"] {
+        let mut sink = Sink::new();
+        let mut engine = receiver(&passive());
+        let mut open = false;
+        let mut peer = |now: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {
+            if now.is_zero() && heard.is_none() {
+                out.push(datagram(THERE, Body::Open(terms(5, true, client))));
+            }
+            open |= matches!(heard, Some(Packet { body: Body::Response(_), .. }));
+            if open && heard.is_none() {
+                for buffer in 1..4 {
+                    out.push(data(THERE, buffer, 0, (true, false), &[7; 1000]));
+                }
+                // The last buffer of a file whose length is known has its end where that says.
+                out.push(data(THERE, 3, 1, (true, true), &[7; 1000]));
+            }
+        };
+        let end = against(&mut engine, &mut sink, &mut peer, DEATH * 6);
+        failed(&end, Blame::Line);
+        assert!(sink.files.iter().all(|file| !file.complete), "{end:?}");
+        assert!(sink.files.iter().all(|file| file.bytes.len() <= 1000), "{end:?}");
+    }
+}
+
+#[test]
+fn a_disk_that_fails_after_the_end_is_not_asked_for_ever() {
+    // Found by the fuzzer: what was here when the other end gave up was to be kept, and the store could not.
+    let mut sink = Sink { room: Some(0), ..Sink::new() };
+    let mut engine = receiver(&passive());
+    let mut peer = |now: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {
+        if now.is_zero() && heard.is_none() {
+            out.push(datagram(THERE, Body::Open(terms(5, true, b"wst1 s=30000 name=gone"))));
+        }
+        if matches!(heard, Some(Packet { body: Body::Control(_), .. })) {
+            for packet in 0..10 {
+                out.push(data(THERE, 1, packet, (packet == 9, false), &[7; 1000]));
+            }
+            out.push(datagram(THERE, Body::Abort(b"enough")));
+        }
+    };
+    failed(&against(&mut engine, &mut sink, &mut peer, DEATH * 6), Blame::Peer);
+    assert!(!sink.files[0].complete);
+}
+
+#[test]
+fn what_cannot_be_compared_is_no_success() {
+    // The sender takes the last OK for a comparison, so a receiver that cannot compare says none.
+    for write in [true, false] {
+        let (mut source, mut sink) = (Source::new(vec![file(20_000)]), Sink::new());
+        sink.digests = false;
+        let (from, to) = if write { (config(), passive()) } else { (passive(), config()) };
+        let (mut sending, mut receiving) = (sender(&from), receiver(&to));
+        let mut pass = |_: bool, bytes: Vec<u8>, out: &mut VecDeque<Vec<u8>>| out.push_back(bytes);
+        let a = (&mut sending as &mut dyn wetstring_proto::Engine, &mut source as _);
+        let b = (&mut receiving as &mut dyn wetstring_proto::Engine, &mut sink as _);
+        let [sent, received] = pair(a, b, &mut pass, DEATH * 6);
+        let blame = |outcome| match outcome {
+            Outcome::Failed(failure) => Some(failure.blame),
+            _ => None,
+        };
+        assert_eq!((blame(sent), blame(received)), (Some(Blame::Peer), Some(Blame::Store)));
+        assert_eq!(source.closed, [(false, false)]);
+        assert!(!sink.files[0].complete);
+    }
+}
+
+#[test]
 fn a_sender_that_repeats_itself_for_ever() {
     let mut sink = Sink::new();
     let mut engine = receiver(&passive());

@@ -25,7 +25,7 @@ pub(crate) fn store_error(error: &io::Error) -> StoreError {
 }
 
 /// A failure with its path, as a person reads it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Failed {
     pub(super) kind: StoreError,
     pub(super) text: String,

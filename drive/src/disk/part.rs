@@ -36,9 +36,13 @@ fn part_name(name: &[u8], number: u64) -> Vec<u8> {
     if number == 0 { first } else { place::numbered(&first, number) }
 }
 
-/// Makes a part for us alone; says which name it got. A leftover of ours that stands in the way is
-/// removed, if nobody is writing it.
-pub(super) fn create(directory: &OwnedFd, name: &[u8]) -> io::Result<(OwnedFd, Vec<u8>)> {
+/// Makes a part for us alone; says which name it got. With `sweeps` a leftover of ours that stands in the
+/// way is removed, if nobody is writing it.
+pub(super) fn create(
+    directory: &OwnedFd,
+    name: &[u8],
+    sweeps: bool,
+) -> io::Result<(OwnedFd, Vec<u8>)> {
     for number in 0..=ATTEMPTS {
         let part = part_name(name, number);
         // The second go is for a stale one that has just been removed.
@@ -54,7 +58,7 @@ pub(super) fn create(directory: &OwnedFd, name: &[u8]) -> io::Result<(OwnedFd, V
                 Err(error) => return Err(error.into()),
             }
             match open_plain(directory, &part)? {
-                Some(stale) if is_free(&stale) && mark::is(&stale, name) => {
+                Some(stale) if sweeps && is_free(&stale) && mark::is(&stale, name) => {
                     place::remove(directory, &part)?;
                 }
                 _ => break,
@@ -64,6 +68,23 @@ pub(super) fn create(directory: &OwnedFd, name: &[u8]) -> io::Result<(OwnedFd, V
     let first = part_name(name, 0);
     let text = format!("expected a free name such as {}", show(Path::new(place::os(&first))));
     Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+}
+
+/// Removes the leftovers of ours that stood in the way of this part, if nobody is writing them.
+pub(super) fn sweep(directory: &OwnedFd, name: &[u8], part: &[u8]) {
+    for number in 0..=ATTEMPTS {
+        let before = part_name(name, number);
+        if before == part {
+            return;
+        }
+        if let Ok(Some(stale)) = open_plain(directory, &before)
+            && is_free(&stale)
+            && mark::is(&stale, name)
+        {
+            // What cannot be removed stays; the next one tries again.
+            let _ = place::remove(directory, &before);
+        }
+    }
 }
 
 /// The longest part of ours that is no longer than `size`; with `others` also one without our mark,

@@ -8,7 +8,9 @@ use super::error::Failed;
 use super::names::{NameRule, SafeName, confine};
 use super::pieces::Pieces;
 use super::scribe::{Notes, Scribe};
-use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Resume};
+use super::{
+    Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve, Resume,
+};
 use super::{part, place};
 use rustix::fs::{
     FallocateFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fallocate, fchmod,
@@ -55,13 +57,18 @@ struct Incoming {
     numbering: Numbering,
     modified: Option<i64>,
     mode: Option<u32>,
+    /// Its length, as far as the sender has told it.
+    size: Option<u64>,
     /// End of what was written, the gathered bytes included.
     reached: u64,
     /// Blocks were reserved up to here.
     reserved: u64,
+    /// They are to be, up to here, with the first bytes.
+    pledged: Option<u64>,
     /// Bytes are missing from here on: a write failed, or the sender left a gap.
     gap: Option<u64>,
-    failed: bool,
+    /// The first failure: nothing is written after it.
+    failed: Option<Failed>,
     running: Running,
     map: Map,
     /// Writes what comes in any order, and has the map and the digest meanwhile.
@@ -150,16 +157,12 @@ impl Receiving {
         let have = kept.as_ref().map_or(0, |kept| kept.len);
         let theirs = kept.as_ref().is_some_and(|kept| kept.theirs);
         check_space(&directory, info.size, if theirs { 0 } else { have }, placing)?;
-        let (file, part) = match kept {
-            Some(kept) if kept.theirs => taken_over(&directory, &safe.name, &kept.file),
-            Some(kept) => Ok((kept.file, kept.name)),
-            None => part::create(&directory, &safe.name),
-        }
-        .map_err(|error| No::Failed(Failed::new(&full, error)))?;
-        let reserved = reserve(&file, info.size, have).inspect_err(|_| {
+        let (file, part) = self.part(&directory, &safe.name, kept).map_err(failed)?;
+        let (reserved, pledged) = self.blocks(&file, info.size, have).map_err(|why| {
             if (have == 0 || theirs) && placing != Placing::InPlace {
                 let _ = place::remove(&directory, &part);
             }
+            No::Refused(why, None)
         })?;
         record.path = Some(path.join(place::os(&part)));
         record.resumed_from = have;
@@ -178,15 +181,45 @@ impl Receiving {
             numbering: self.options.numbering,
             modified: info.modified.filter(|_| self.options.dates),
             mode: info.mode.filter(|_| self.options.modes),
+            size: info.size,
             reached: have,
             reserved,
+            pledged,
             gap: None,
-            failed: false,
+            failed: None,
             running: Running::new(digest),
             map: Map { resumed: have, mapped, ..Map::default() },
             scribe: None,
         });
         Ok(have)
+    }
+
+    /// The file that is written until it is whole.
+    fn part(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        kept: Option<Kept>,
+    ) -> io::Result<(OwnedFd, Vec<u8>)> {
+        match kept {
+            Some(kept) if kept.theirs => taken_over(directory, name, &kept.file),
+            Some(kept) => Ok((kept.file, kept.name)),
+            None => part::create(directory, name, self.options.reserve == Reserve::Offered),
+        }
+    }
+
+    /// Reserves the blocks of a large file, or puts that off: up to where they are, and are to be.
+    fn blocks(
+        &self,
+        file: &OwnedFd,
+        size: Option<u64>,
+        have: u64,
+    ) -> Result<(u64, Option<u64>), Refusal> {
+        let wanted = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have);
+        match self.options.reserve {
+            Reserve::Offered => Ok((reserve(file, wanted).map_err(|_| Refusal::NoSpace)?, None)),
+            Reserve::WithData => Ok((0, wanted.or(Some(0)))),
+        }
     }
 
     /// Opens the directories of a name, one by one, making those that are missing.
@@ -300,6 +333,7 @@ impl Receiving {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
+        open.keep_pledge()?;
         if open.map.pieces.is_some() || open.scribe.is_some() {
             return open.write_anywhere(offset, bytes);
         }
@@ -356,7 +390,10 @@ impl Receiving {
                 open.running = Running::new(self.options.digest);
             }
         }
-        Ok(open.map.pieces.as_ref().map(|pieces| pieces.next(from)))
+        // What is left of a longer file is none of this one's.
+        let end = open.size.unwrap_or(u64::MAX).max(from);
+        let next = open.map.pieces.as_ref().map(|pieces| pieces.next(from));
+        Ok(next.map(|(start, to)| if start < end { (start, to.min(end)) } else { (from, from) }))
     }
 
     pub(super) fn digest(&mut self, kind: DigestKind, len: u64) -> Result<[u8; 32], Failed> {
@@ -385,11 +422,20 @@ impl Receiving {
         record: Option<&mut FileRecord>,
     ) -> Result<(), Failed> {
         let (Some(mut open), Some(record)) = (self.current.take(), record) else { return Ok(()) };
-        let mut result = open.settle().and_then(|()| open.flush(&mut self.gathered));
+        let flushed = open.settle().and_then(|()| open.flush(&mut self.gathered));
+        let mut result = flushed.and_then(|()| open.check_failed());
         self.gathered.clear();
         record.verified = verified;
-        if let Some(pieces) = open.map.pieces.as_ref().filter(|_| complete) {
-            open.reached = pieces.end();
+        if complete && let Some(pieces) = &open.map.pieces {
+            // A longer file may have left the part.
+            let end = open.size.unwrap_or(open.reached);
+            let longer =
+                pieces.end() > end || fstat(&open.file).is_ok_and(|s| s.st_size as u64 > end);
+            if longer && result.is_ok() {
+                let cut = ftruncate(&open.file, end);
+                result = cut.map_err(|error| Failed::new(&open.part_path(), error));
+            }
+            open.reached = pieces.end().min(end);
         }
         if complete && result.is_ok() {
             match self.put_in_place(&mut open) {
@@ -481,6 +527,23 @@ impl Receiving {
 }
 
 impl Incoming {
+    /// Its first bytes come: what was put off until then is done.
+    fn keep_pledge(&mut self) -> Result<(), Failed> {
+        let Some(size) = self.pledged.take() else { return Ok(()) };
+        if self.map.resumed == 0 && !self.map.mapped {
+            part::sweep(&self.directory, &self.name, &self.part);
+        }
+        match reserve(&self.file, Some(size).filter(|size| *size > 0)) {
+            Ok(reserved) => self.reserved = reserved,
+            Err(error) => {
+                let failed = Failed::new(&self.part_path(), error);
+                self.failed = Some(failed.clone());
+                return Err(failed);
+            }
+        }
+        Ok(())
+    }
+
     /// Stores bytes wherever they belong.
     fn write_anywhere(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
         self.check_failed()?;
@@ -509,18 +572,14 @@ impl Incoming {
         let Notes { pieces, running, unmapped, failed, .. } = scribe.stop();
         (self.map.pieces, self.map.unmapped, self.running) = (Some(pieces), unmapped, running);
         let Some((at, failed)) = failed else { return Ok(()) };
-        self.failed = true;
+        self.failed = Some(failed.clone());
         self.gap = Some(self.gap.map_or(at, |gap| gap.min(at)));
         Err(failed)
     }
 
     /// After a failure nothing is written any more: it would leave a hole.
     fn check_failed(&self) -> Result<(), Failed> {
-        if self.failed {
-            let error = io::Error::other("an earlier write failed");
-            return Err(Failed::new(&self.part_path(), error));
-        }
-        Ok(())
+        self.failed.clone().map_or(Ok(()), Err)
     }
 
     fn part_path(&self) -> PathBuf {
@@ -541,9 +600,10 @@ impl Incoming {
                 Err(Errno::INTR) => continue,
                 Err(error) => error.into(),
             };
-            self.failed = true;
+            let failed = Failed::new(&self.part_path(), error);
+            self.failed = Some(failed.clone());
             self.gap = Some(self.gap.map_or(offset, |gap| gap.min(offset)));
-            return Err(Failed::new(&self.part_path(), error));
+            return Err(failed);
         }
         Ok(())
     }
@@ -667,13 +727,11 @@ fn check_space(
 }
 
 /// Reserves the blocks of a large file; says up to where.
-fn reserve(file: &OwnedFd, size: Option<u64>, have: u64) -> Result<u64, No> {
-    let Some(size) = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have) else {
-        return Ok(0);
-    };
+fn reserve(file: &OwnedFd, size: Option<u64>) -> Result<u64, Errno> {
+    let Some(size) = size else { return Ok(0) };
     match fallocate(file, FallocateFlags::KEEP_SIZE, 0, size) {
         Ok(()) => Ok(size),
-        Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => Err(No::Refused(Refusal::NoSpace, None)),
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error),
         // The file system cannot reserve; it will tell when it is full.
         Err(_) => Ok(0),
     }
@@ -691,7 +749,7 @@ struct Kept {
 
 /// A part of ours with the contents of a file that is not.
 fn taken_over(directory: &OwnedFd, name: &[u8], from: &OwnedFd) -> io::Result<(OwnedFd, Vec<u8>)> {
-    let (file, part) = part::create(directory, name)?;
+    let (file, part) = part::create(directory, name, true)?;
     if let Err(error) = copy(from, &file, 0) {
         let _ = place::remove(directory, &part);
         return Err(error);

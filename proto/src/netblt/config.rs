@@ -50,6 +50,9 @@ pub struct Config {
     /// Active: the unique ID of the first connection. The driver draws it, and `local_port`, by
     /// chance: nobody shall guess them.
     pub id: u32,
+    /// Receiver: number of the first buffer (RFC 998 leaves it open). One that nobody can guess makes data a
+    /// proof that the sender has seen the GO.
+    pub first_buffer: u32,
     /// Longest packet, header included, in bytes: what passes the path in one piece.
     pub max_datagram: u16,
     /// Bytes of a buffer; 0 is 32 packets.
@@ -66,7 +69,8 @@ pub struct Config {
     pub open_tries: u8,
     /// Checksums over the data too.
     pub checksum: bool,
-    /// Compare a digest of each whole file with partners of our own kind.
+    /// Compare a digest of each whole file with partners of our own kind. A receiver's store must then be able
+    /// to make it: the sender takes the last OK for the comparison.
     pub digest: bool,
     /// Describe files in the client string. Without, the string is the bare name of a file.
     pub files: bool,
@@ -83,6 +87,7 @@ impl Default for Config {
             local_port: 4096,
             foreign_port: 7000,
             id: 1,
+            first_buffer: 1,
             max_datagram: 1432,
             buffer_size: 0,
             outstanding: 32_768,

@@ -10,7 +10,7 @@
 //! itself are written `%XX`. Words that are not known are passed over. A string that does not
 //! begin so is the bare name of a file.
 
-use super::ranges::Having;
+use super::ranges::{HAVE, Having};
 use crate::file::{FileInfo, FileKind, Left, Refusal};
 use core::fmt::{self, Write};
 
@@ -170,8 +170,7 @@ pub(crate) struct Writing<'a> {
 
 impl Write for Writing<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.bytes(text.as_bytes());
-        Ok(())
+        if self.bytes(text.as_bytes()) { Ok(()) } else { Err(fmt::Error) }
     }
 }
 
@@ -223,28 +222,31 @@ impl<'a> Writing<'a> {
         }
         self.word(format_args!("name="));
         for byte in info.name {
+            let before = self.len;
             let whole = if (b'!'..=b'~').contains(byte) && *byte != b'%' {
                 self.bytes(&[*byte])
             } else {
                 write!(self, "%{byte:02X}").is_ok()
             };
             if !whole {
+                self.len = before;
                 break;
             }
         }
     }
 
-    /// Adds what the receiver has, as far as it fits.
+    /// Adds what the receiver has. That it fits is [`Having::fit`]'s affair; else none is told.
     pub(crate) fn have(&mut self, have: &Having) {
+        let before = self.len;
         for (index, (from, to)) in have.iter().enumerate() {
-            if index == 0 {
-                self.word(format_args!("have={from}-{to}"));
+            let told = if index == 0 {
+                self.bytes(b" ") && write!(self, "{HAVE}{from}-{to}").is_ok()
             } else {
-                // Twice twenty digits and what is between them.
-                if self.len + 42 > self.into.len() {
-                    break;
-                }
-                let _ = write!(self, ",{from}-{to}");
+                write!(self, ",{from}-{to}").is_ok()
+            };
+            if !told {
+                self.len = before;
+                return;
             }
         }
     }
@@ -303,6 +305,24 @@ mod tests {
         let len = writing.finish();
         assert_eq!(&room[..len], b"wst1 have=0-5,10-15");
         assert!(Said::parse(&room[..len]).have.iter().eq(have.iter()));
+        // As many are told as fit, and both ends know which.
+        for len in 0..room.len() {
+            let mut fitting = have;
+            let used = MAGIC.len().min(len);
+            fitting.fit(used, len);
+            let told = fitting.iter().count();
+            assert_eq!(
+                told,
+                [0, 13, 19].iter().filter(|least| len >= **least).count() - 1,
+                "{len}"
+            );
+            if len >= MAGIC.len() {
+                let mut writing = Writing::new(&mut room[..len]);
+                writing.have(&fitting);
+                let len = writing.finish();
+                assert!(Said::parse(&room[..len]).have.iter().eq(fitting.iter()));
+            }
+        }
         let odd = Said::parse(b"wst1 s=99999999999999999999999 t=- m=9 n=1 have=3,4-,-5 no=what");
         assert!(odd.size.is_none() && odd.have.is_empty() && odd.refused && odd.why.is_none());
     }

@@ -4,10 +4,19 @@
 use super::config::Config;
 use super::packet::{Body, Packet, Ports};
 use crate::engine::{Blame, Cx, Event, Failure, FailureKind, Outcome, Status};
-use crate::file::{FileInfo, Refusal};
+use crate::file::{FileInfo, Refusal, StoreError};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent, Wait, Waits};
+
+/// What the receiver's store could not do, for the person at the other end.
+pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
+    match error {
+        StoreError::NoSpace => b"the receiver has no space left",
+        StoreError::Permission => b"the receiver may not write the file",
+        _ => b"the receiver's store failed",
+    }
+}
 
 /// Things to tell the person, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,6 +4,9 @@
 /// Most parts; a file in more pieces is moved again where they are smallest.
 pub(crate) const MOST: usize = 32;
 
+/// The word of a client string that names what a receiver has.
+pub(crate) const HAVE: &str = "have=";
+
 /// Parts of a file that are to move, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ranges {
@@ -104,6 +107,20 @@ impl Having {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Leaves out the parts for which a client string of so many bytes has no room, of which `used` are taken:
+    /// both ends must reckon with the same.
+    pub(crate) fn fit(&mut self, used: usize, room: usize) {
+        let digits = |number: u64| number.checked_ilog10().map_or(1, |log| log as usize + 1);
+        let mut at = used + HAVE.len() + 1;
+        let text = |(from, to): (u64, u64)| digits(from) + 1 + digits(to) + 1;
+        let fits = self.parts[..self.count].iter().take_while(|part| {
+            // The first has the word before it in the place of a comma.
+            at += text(**part) - usize::from(at == used + HAVE.len() + 1);
+            at <= room
+        });
+        self.count = fits.count();
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {

@@ -184,6 +184,12 @@ impl Sink {
         }
     }
 
+    /// The store has failed: it is shown nothing more.
+    pub(crate) fn give_up(&mut self) {
+        self.ready = self.ready.min(self.written);
+        (self.first, self.count, self.used, self.lent) = (0, 0, 0, 0);
+    }
+
     /// The kind and bytes of the digest that followed the file.
     pub(crate) fn trailer(&mut self, memory: &[u8]) -> (u8, [u8; 16]) {
         if let (true, Some(data)) = (self.in_order, self.data()) {

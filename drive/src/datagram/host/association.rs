@@ -3,8 +3,9 @@
 use super::super::endpoint::{Endpoint, Sent};
 use super::super::limits::Bucket;
 use super::super::outbox::Outbox;
-use super::super::plain;
+use super::super::plain::{self, Unproved};
 use super::super::secure::{OVERHEAD, Opened, Session};
+use super::returning::{self, Stand, Subject};
 use super::{Doors, HostOptions, Partner, Tenant};
 use crate::run::Ended;
 use std::io;
@@ -40,8 +41,8 @@ pub(super) const SILENCE: Outcome = failed(Blame::Line, FailureKind::Silence);
 pub(super) enum Wire {
     /// As they are.
     Plain {
-        /// Bytes got and given until the address is proved, `None` once it is.
-        unproved: Option<(u64, u64)>,
+        /// What is known until the address is proved, `None` once it is.
+        unproved: Option<Unproved>,
         /// The NETBLT port that we sent from last. Where a raw socket hears itself, what comes from it
         /// is ours.
         echo: Option<u16>,
@@ -60,6 +61,7 @@ pub(super) struct Association<'a> {
     pub(super) wire: Wire,
     tenant: Box<dyn Tenant + 'a>,
     outbox: Outbox,
+    pub(super) subject: Subject,
     /// The socket takes nothing now.
     pub(super) blocked: bool,
     began: Instant,
@@ -100,6 +102,7 @@ impl<'a> Association<'a> {
             wire,
             tenant,
             outbox: Outbox::new(),
+            subject: Subject::default(),
             blocked: false,
             began: now,
             heard: now,
@@ -119,25 +122,37 @@ impl<'a> Association<'a> {
         matches!(self.wire, Wire::Plain { unproved: Some(_), .. }).then_some(self.began)
     }
 
-    /// A sealed datagram came; `open` is a place for its packet.
+    /// A sealed datagram came; the length of its packet in `open`, if it has one for the engine.
     pub(super) fn hear_sealed(
         &mut self,
-        turn: &mut Turn<'_>,
+        now: Instant,
         nonce: u64,
         sealed: &[u8],
         open: &mut [u8],
-    ) {
-        if !self.may_take(turn.now, sealed.len()) {
-            return;
+    ) -> Option<usize> {
+        if !self.may_take(now, sealed.len()) {
+            return None;
         }
-        let Wire::Sealed { session, finish } = &mut self.wire else { return };
+        let Wire::Sealed { session, finish } = &mut self.wire else { return None };
         match session.open(nonce, sealed, open) {
             Opened::Packet(len) => {
                 *finish = None;
-                self.packet(turn, &open[..len]);
+                (self.heard, self.refusals) = (now, 0);
+                return Some(len);
             }
             Opened::Close(why) => self.closed_by_peer(&why),
             Opened::Bad => {}
+        }
+        None
+    }
+
+    /// What is to be done with an OPEN for `file` of the same partner in another session.
+    pub(super) fn judge(&mut self, now: Instant, file: &[u8], waits: Option<Instant>) -> Stand {
+        let running = self.tenant.doors().engine.status() == Status::Running;
+        if running && self.subject.is(file) {
+            returning::judge(now, self.heard, waits)
+        } else {
+            Stand::Beside
         }
     }
 
@@ -152,14 +167,9 @@ impl<'a> Association<'a> {
         {
             return;
         }
-        if let Some((got, _)) = unproved {
-            *got += packet.len() as u64;
-            // Only one who has seen our answer goes on. It is no proof against those on the way, but
-            // without security nothing is.
-            if plain::kind(packet).is_some() && !plain::is_open(packet) {
-                *unproved = None;
-                self.tenant.proved();
-            }
+        if unproved.as_mut().is_some_and(|unproved| unproved.heard(packet)) {
+            *unproved = None;
+            self.tenant.proved();
         }
         self.packet(turn, packet);
     }
@@ -171,6 +181,7 @@ impl<'a> Association<'a> {
     /// Hands a packet to the engine. What it does not take is lost, as on any network.
     pub(super) fn packet(&mut self, turn: &mut Turn<'_>, packet: &[u8]) {
         (self.heard, self.refusals) = (turn.now, 0);
+        self.subject.opens(packet);
         for _ in 0..2 {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
             let taken = self.tenant.doors().engine.receive(&mut cx, packet);
@@ -396,6 +407,28 @@ impl<'a> Association<'a> {
 
     /// Leaves engine and store in good order, and tells the partner.
     pub(super) fn settle(mut self, turn: &mut Turn<'_>, outcome: Outcome) {
+        self.leave(turn, outcome);
+        if self.unproved().is_some() {
+            return self.tenant.gave_up();
+        }
+        let stats = *self.tenant.doors().engine.stats();
+        self.tenant.over(&Ended {
+            outcome,
+            stats,
+            leftover: Vec::new(),
+            elapsed: turn.now.since(self.began),
+            interrupted: self.interrupted,
+            error: self.error,
+        });
+    }
+
+    /// The same partner goes on in another session. What has come stays for it.
+    pub(super) fn make_room(mut self, turn: &mut Turn<'_>) {
+        self.leave(turn, SILENCE);
+        self.tenant.came_back();
+    }
+
+    fn leave(&mut self, turn: &mut Turn<'_>, outcome: Outcome) {
         if self.tenant.doors().engine.status() == Status::Running {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
             self.tenant.doors().engine.command(&mut cx, Command::Abort);
@@ -413,18 +446,6 @@ impl<'a> Association<'a> {
         {
             let _ = turn.endpoint.send(self.partner.address, &word, word.len());
         }
-        if self.unproved().is_some() {
-            return self.tenant.gave_up();
-        }
-        let stats = *self.tenant.doors().engine.stats();
-        self.tenant.over(&Ended {
-            outcome,
-            stats,
-            leftover: Vec::new(),
-            elapsed: turn.now.since(self.began),
-            interrupted: self.interrupted,
-            error: self.error,
-        });
     }
 }
 
@@ -444,7 +465,7 @@ impl Wire {
     /// Whether so many bytes may go to an address that is not proved.
     fn may_give(&self, len: usize) -> bool {
         match self {
-            Self::Plain { unproved: Some((got, gave)), .. } => gave + len as u64 <= *got,
+            Self::Plain { unproved: Some(unproved), .. } => unproved.may_give(len),
             _ => true,
         }
     }
@@ -454,8 +475,8 @@ impl Wire {
         match self {
             Self::Plain { unproved, echo } => {
                 *echo = Some(plain::local_port(packet));
-                if let Some((_, gave)) = unproved {
-                    *gave += packet.len() as u64;
+                if let Some(unproved) = unproved {
+                    unproved.said(packet);
                 }
                 room.get_mut(..packet.len())?.copy_from_slice(packet);
                 Some(packet.len())

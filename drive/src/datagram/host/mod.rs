@@ -10,6 +10,7 @@
 
 mod association;
 mod dialling;
+mod returning;
 mod turning;
 
 pub use dialling::{DialError, Dialled, dial};
@@ -65,6 +66,9 @@ pub trait Tenant {
     fn proved(&mut self) {}
     /// It never was, and gave its place up. Nothing more will be asked of this tenant.
     fn gave_up(&mut self) {}
+    /// It fell silent, and goes on in another session, which has its place now. Nothing more will be asked
+    /// of this tenant.
+    fn came_back(&mut self) {}
     /// The session is over. Nothing more will be asked of this tenant.
     fn over(&mut self, ended: &Ended);
 }

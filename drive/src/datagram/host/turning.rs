@@ -2,9 +2,10 @@
 
 use super::super::endpoint::{Endpoint, Inbox, Word};
 use super::super::limits::Bucket;
-use super::super::plain;
+use super::super::plain::{self, Unproved};
 use super::super::secure::{Credentials, Frame, Gate, Heard, Proved, Why};
 use super::association::{Association, Turn, Wire};
+use super::returning::{self, Stand};
 use super::{HostOptions, Knocks, Partner, Reception};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -188,17 +189,16 @@ impl<'a, 'o> Turning<'a, 'o> {
             return self.hear_plain(from, bytes, reception);
         };
         if let Frame::Data { receiver, nonce, sealed } = frame {
-            let ours = self.partners.iter_mut().find(|partner| {
+            let ours = self.partners.iter().position(|partner| {
                 partner.partner.address == from
                     && matches!(&partner.wire, Wire::Sealed { session, .. } if session.local == receiver)
             });
-            if let Some(partner) = ours {
-                let mut turn = Turn {
-                    now: self.now,
-                    endpoint: &self.endpoint,
-                    trace: &mut *self.options.trace,
-                };
-                return partner.hear_sealed(&mut turn, nonce, sealed, &mut self.open);
+            if let Some(at) = ours {
+                let partner = &mut self.partners[at];
+                if let Some(len) = partner.hear_sealed(self.now, nonce, sealed, &mut self.open) {
+                    self.hand_on(at, len);
+                }
+                return;
             }
         }
         let Some(door) = &mut self.door else {
@@ -289,13 +289,46 @@ impl<'a, 'o> Turning<'a, 'o> {
             }
         };
         let wire = Wire::Sealed { session: Box::new(session), finish: None };
-        let mut made = Association::new(partner, wire, tenant, self.now, &self.options);
-        if !packet.is_empty() {
-            let mut turn =
-                Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
-            made.packet(&mut turn, &packet);
-        }
+        let made = Association::new(partner, wire, tenant, self.now, &self.options);
         self.partners.push(made);
+        if !packet.is_empty() {
+            self.open[..packet.len()].copy_from_slice(&packet);
+            self.hand_on(self.partners.len() - 1, packet.len());
+        }
+    }
+
+    /// Hands the packet of so many bytes in `open` to a partner's engine, unless it is an OPEN that has to
+    /// wait for a session before it.
+    fn hand_on(&mut self, mut at: usize, len: usize) {
+        let packet = &self.open[..len];
+        let offered = plain::offered(packet).filter(|_| plain::is_open(packet)).map(<[u8]>::to_vec);
+        let mut index = 0;
+        while let (Some(file), true) = (&offered, index < self.partners.len()) {
+            let (asks, other) = (&self.partners[at], &self.partners[index]);
+            let waits = asks.subject.waits;
+            let rivals = index != at && returning::is_same(&asks.partner, &other.partner);
+            let other = &mut self.partners[index];
+            match if rivals { other.judge(self.now, file, waits) } else { Stand::Beside } {
+                Stand::Beside => index += 1,
+                Stand::Wait => {
+                    self.partners[at].subject.waits.get_or_insert(self.now);
+                    return;
+                }
+                Stand::Instead => {
+                    let gone = self.partners.remove(index);
+                    at -= usize::from(index < at);
+                    let mut turn = Turn {
+                        now: self.now,
+                        endpoint: &self.endpoint,
+                        trace: &mut *self.options.trace,
+                    };
+                    gone.make_room(&mut turn);
+                }
+            }
+        }
+        let mut turn =
+            Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
+        self.partners[at].packet(&mut turn, &self.open[..len]);
     }
 
     fn hear_plain(
@@ -360,7 +393,8 @@ impl<'a, 'o> Turning<'a, 'o> {
             }
             None => return,
         };
-        let wire = Wire::Plain { unproved: Some((0, 0)), echo: None };
+        let unproved = Some(Unproved::new(packet));
+        let wire = Wire::Plain { unproved, echo: None };
         let mut made = Association::new(partner, wire, tenant, self.now, &self.options);
         let mut turn =
             Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };

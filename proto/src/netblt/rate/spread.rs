@@ -40,18 +40,20 @@ impl Spread {
     /// A packet came, and none is missing between the one before and it if `follows`. Bursts have so
     /// many packets.
     pub(super) fn came(&mut self, now: u64, follows: bool, burst: u64) {
+        // Zero stands for no time at all.
+        let now = now.max(1);
         let wanted = burst.saturating_sub(1).min(TRAIN);
         let average = (self.last - self.since) / self.count.max(1);
         let pause = self.count >= 2 && now - self.last > 2 * average.max(1);
         if self.since == 0 || wanted < 3 || pause || !follows {
-            (self.since, self.last, self.count) = (now.max(1), now, 0);
+            (self.since, self.last, self.count) = (now, now, 0);
             return;
         }
         (self.last, self.count) = (now, self.count + 1);
         // A short time is measured over more packets, if they come.
         if self.count >= wanted && now - self.since >= FINEST {
             self.note(mpps(self.count, now - self.since));
-            (self.since, self.count) = (now.max(1), 0);
+            (self.since, self.count) = (now, 0);
         }
     }
 

@@ -102,6 +102,12 @@ impl Core {
         if packet >= record.count {
             return None;
         }
+        let ends = data.last_of_buffer && data.last_buffer;
+        let finds_end = ends && self.sink.total.is_none();
+        if data.last_of_buffer && !finds_end && packet + 1 != record.count {
+            // A buffer that ends early would be whole with a hole in it.
+            return None;
+        }
         let start = index * u64::from(agreed.buffer);
         let most = (start + u64::from(agreed.buffer) - at).min(u64::from(agreed.packet));
         if let Some(total) = self.sink.total {
@@ -110,7 +116,6 @@ impl Core {
             let padding = data.bytes.len().checked_sub(want)?;
             return (padding < 4).then(|| &data.bytes[..want]);
         }
-        let ends = data.last_of_buffer && data.last_buffer;
         let len = data.bytes.len() as u64;
         // Behind its end nothing must have come.
         let good = if ends { len <= most && record.top <= packet + 1 } else { len == most };

@@ -3,12 +3,12 @@
 
 use super::{Ask, Core, File, Mem, Offered, Stage, Then};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
-use crate::file::{Refusal, Reply};
+use crate::file::{Refusal, Reply, StoreError};
 use crate::netblt::config::Role;
 use crate::netblt::info::{Said, refusal_word};
-use crate::netblt::link::{Note, Short};
+use crate::netblt::link::{Note, Short, store_words};
 use crate::netblt::messages::About;
-use crate::netblt::packet::{Ports, Terms};
+use crate::netblt::packet::{OPEN_HEADER, Ports, Terms};
 use crate::netblt::ranges::{Having, Ranges};
 use crate::netblt::rate::rate_of;
 use crate::netblt::source::{TRAILER, XXH3};
@@ -16,6 +16,8 @@ use crate::netblt::window::Shape;
 
 /// Connections that are tried for one file: what is here is told, was of no use, all anew.
 const ATTEMPTS: u8 = 4;
+/// What our client strings begin with, before the parts that are here.
+const OURS: &str = "wst1 x";
 /// What a file without a name is called.
 const NAMELESS: &[u8] = b"netblt";
 
@@ -100,21 +102,30 @@ impl Core {
                 let (_, theirs) = self.sink.trailer(mem.data);
                 self.compared(cx, theirs == digest[..16]);
             }
-            (Ask::Digest, Reply::Failed(_)) => {
-                self.ask = Ask::Close { complete: true, verified: false };
+            // The sender takes our last OK for a comparison: no file is whole that was not compared.
+            (Ask::Digest, Reply::Failed(error)) => {
+                let say = match error {
+                    StoreError::NoSpace => store_words(error),
+                    _ => b"the receiver could not compare the digests",
+                };
+                self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
             }
             (Ask::Close { complete, verified }, reply) => {
                 self.open = false;
                 match reply {
                     Reply::Failed(error) => {
-                        let say = b"the receiver's store failed";
+                        let say = store_words(error);
                         self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
                     }
                     _ => self.closed(cx, mem, complete, verified),
                 }
             }
-            (_, Reply::Failed(error)) => {
-                let say = b"the receiver's store failed";
+            (ask, Reply::Failed(error)) => {
+                if ask == Ask::Write {
+                    // It may have failed for another reason before; what is left is not asked for again.
+                    self.sink.give_up();
+                }
+                let say = store_words(error);
                 self.link.fail(cx, Blame::Store, FailureKind::Store(error), say);
             }
             (Ask::Offer, Reply::TellCheck) => self.refuse(cx, Refusal::Exists),
@@ -148,6 +159,8 @@ impl Core {
         if !self.link.is_running() {
             return;
         }
+        let room = mem.out.len().saturating_sub(OPEN_HEADER + 4);
+        self.have.fit(OURS.len(), room);
         if self.have.is_empty() || self.link.config.role == Role::Passive {
             return self.begin(cx, mem);
         }
