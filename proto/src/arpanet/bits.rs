@@ -78,6 +78,11 @@ impl Queue {
         copy(memory, self.head + offset, into, 0, len);
     }
 
+    /// The first octets, where they begin as octets do.
+    pub(crate) fn front(self, memory: &[u8], len: usize) -> &[u8] {
+        &memory[self.head / 8..][..len]
+    }
+
     /// Takes bits off the front.
     pub(crate) fn drop(&mut self, len: usize) {
         self.head += len.min(self.len());

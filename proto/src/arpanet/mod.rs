@@ -14,11 +14,20 @@
 //!
 //! Reading order: [`leader`] is what stands before every message, [`control`] what the hosts' NCPs say to each other,
 //! [`words`] are the machines', [`ncp`] keeps the
-//! connections, [`imp`] is what an IMP makes of a leader.
+//! connections, [`imp`] is what an IMP makes of a leader, [`icp`] makes a pair of connections of
+//! a call, and [`ftp`] moves files over them; [`Sender`] and [`Receiver`] are engines of a host with
+//! one such process.
 
 mod bits;
+pub mod config;
 pub mod control;
+pub mod ftp;
+pub mod icp;
 pub mod imp;
 pub mod leader;
 pub mod ncp;
+mod transfer;
 pub mod words;
+
+pub use config::Config;
+pub use transfer::{Receiver, Sender};

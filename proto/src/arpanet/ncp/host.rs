@@ -37,7 +37,12 @@ pub struct Host<'a> {
     pub(super) mem: Mem<'a>,
 }
 
-impl Host<'_> {
+impl<'a> Host<'a> {
+    pub(crate) fn of(core: &'a mut Core, memory: &'a mut [u8]) -> Self {
+        let mem = Mem::divide(&core.config, memory);
+        Self { core, mem }
+    }
+
     /// Lets requests to the sockets from `first` to `last` wait for a process; others are refused.
     pub fn listen(&mut self, first: u32, last: u32) -> Result<(), Full> {
         let listening = &mut self.core.listening;
@@ -312,6 +317,15 @@ impl Host<'_> {
         self.core.peers[peer].owes_rst = true;
         self.core.peers[peer].life = Life::Resetting;
         Ok(())
+    }
+
+    /// Whether nothing is open, waits to be said, or for its RFNM.
+    pub fn is_quiet(&self) -> bool {
+        let core = &*self.core;
+        !core.connections.iter().any(|c| c.used)
+            && core.refusals.iter().all(Option::is_none)
+            && core.out_len == 0
+            && core.peers.iter().all(|peer| !peer.used || !peer.is_busy())
     }
 
     /// Whether a host has said anything, and its last word was not that it is dead.

@@ -86,6 +86,8 @@ pub struct Counts {
     pub errors_in: u64,
     /// Requests for connection refused.
     pub refused: u64,
+    /// The longest message sent, in octets.
+    pub longest: u64,
 }
 
 /// A request that waits for its match.
@@ -266,6 +268,35 @@ fn drop_if<T>(place: &mut Option<T>, condition: impl Fn(&T) -> bool) {
     }
 }
 
+/// The doors, with the memory in one piece.
+impl Core {
+    pub(crate) fn hear(&mut self, cx: &mut Cx<'_>, memory: &mut [u8], message: &[u8]) {
+        let mut mem = Mem::divide(&self.config, memory);
+        self.receive(cx, &mut mem, message);
+    }
+
+    pub(crate) fn lend<'a>(&mut self, cx: &mut Cx<'_>, memory: &'a mut [u8]) -> &'a [u8] {
+        let mut mem = Mem::divide(&self.config, memory);
+        self.make(cx, &mut mem);
+        &mem.out[..self.out_len]
+    }
+
+    pub(crate) fn took(&mut self, cx: &mut Cx<'_>, memory: &mut [u8], len: usize) {
+        let mem = Mem::divide(&self.config, memory);
+        self.left(cx, &mem, len);
+    }
+
+    /// Whether there may be something to say: cheap, and never wrong when it says no.
+    pub(crate) fn may_say(&self) -> bool {
+        self.out_len > 0
+            || self.nops > 0
+            || self.leader_error.is_some()
+            || self.connections.iter().any(|c| c.used)
+            || self.refusals.iter().any(Option::is_some)
+            || self.peers.iter().any(|peer| peer.used && peer.is_busy())
+    }
+}
+
 /// A host's network control program, in `M`.
 #[derive(Debug)]
 pub struct Ncp<M> {
@@ -285,28 +316,23 @@ impl<M: Memory> Ncp<M> {
 
     /// What processes see.
     pub fn host(&mut self) -> Host<'_> {
-        let mem = Mem::divide(&self.core.config, self.memory.as_mut());
-        Host { core: &mut self.core, mem }
+        Host::of(&mut self.core, self.memory.as_mut())
     }
 
     /// Takes a message of the IMP, leader and all.
     pub fn receive(&mut self, cx: &mut Cx<'_>, message: &[u8]) {
-        let mut mem = Mem::divide(&self.core.config, self.memory.as_mut());
-        self.core.receive(cx, &mut mem, message);
+        self.core.hear(cx, self.memory.as_mut(), message);
     }
 
     /// Lends the next message for the IMP, leader and all; empty if there is none. The same until
     /// [`Ncp::transmitted`], unless what it was about is over.
     pub fn transmit(&mut self, cx: &mut Cx<'_>) -> &[u8] {
-        let mut mem = Mem::divide(&self.core.config, self.memory.as_mut());
-        self.core.make(cx, &mut mem);
-        &mem.out[..self.core.out_len]
+        self.core.lend(cx, self.memory.as_mut())
     }
 
     /// The interface took the message that was lent, or nothing (0).
     pub fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize) {
-        let mem = Mem::divide(&self.core.config, self.memory.as_mut());
-        self.core.left(cx, &mem, len);
+        self.core.took(cx, self.memory.as_mut(), len);
     }
 
     /// When [`Ncp::tick`] wants to be called.

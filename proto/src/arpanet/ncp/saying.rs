@@ -242,6 +242,7 @@ impl Core {
         }
         self.counts.messages_out += 1;
         self.counts.octets_out += len as u64;
+        self.counts.longest = self.counts.longest.max(len as u64);
         let until = cx.now + seconds(self.config.rfnm_s);
         let mut again = 0;
         let mut data = 0;

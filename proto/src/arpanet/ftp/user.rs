@@ -1,0 +1,517 @@
+//! The user's process: it calls a server and stores files there, or retrieves them.
+
+mod dialogue;
+
+use super::command::{Mode, Structure, Type};
+use super::data::{Incoming, Outgoing};
+use super::reply::Replies;
+use super::text::{Lines, Say};
+use super::{Form, Mem, Options};
+use crate::arpanet::icp::{self, Icp, Pair};
+use crate::arpanet::leader::Address;
+use crate::arpanet::ncp::{Host, Id, State, Trouble, Wanted};
+use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status};
+use crate::file::{FileInfo, FileKind, Refusal, Reply, Request, StoreError};
+use crate::stats::Stats;
+use crate::time::Instant;
+use crate::trace::TraceEvent;
+
+/// What the process waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// To be started.
+    Idle,
+    /// The initial connection.
+    Call,
+    /// A reply to what was said last, if anything was.
+    Greeting,
+    User,
+    Pass,
+    Acct,
+    Type,
+    Byte,
+    Mode,
+    Structure,
+    /// The next file.
+    Next,
+    Allo,
+    /// The reply to STOR or RETR.
+    Start,
+    /// The store's word on a file that is offered.
+    Offer,
+    /// The file on its way, and the connection's end.
+    Data,
+    /// The second reply.
+    Result,
+    /// The store's word at the end of a file.
+    Close,
+    Bye,
+    /// The end is fixed: the connections are being closed.
+    End,
+}
+
+impl Stage {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Call => "call",
+            Self::Greeting => "greeting",
+            Self::User | Self::Pass | Self::Acct => "login",
+            Self::Type | Self::Byte | Self::Mode | Self::Structure => "parameters",
+            Self::Next => "next",
+            Self::Allo | Self::Start => "start",
+            Self::Offer => "offer",
+            Self::Data => "data",
+            Self::Result => "result",
+            Self::Close => "close",
+            Self::Bye => "bye",
+            Self::End => "end",
+        }
+    }
+}
+
+/// What the store is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ask {
+    Nothing,
+    Next,
+    Read,
+    Offer,
+    Write(usize),
+    Close { complete: bool },
+}
+
+/// Things to tell the person, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Note {
+    Started,
+    Done { size: u64 },
+    Refused { why: Option<Refusal>, by_peer: bool },
+    Message(usize),
+}
+
+const NOTES: usize = 8;
+
+/// The current file.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    name_len: usize,
+    size: Option<u64>,
+    modified: Option<i64>,
+    mode: Option<u32>,
+    open: bool,
+}
+
+impl Current {
+    const NONE: Self = Self { name_len: 0, size: None, modified: None, mode: None, open: false };
+}
+
+/// A user's process. Its memory is lent at every call; it lives on a host's NCP.
+#[derive(Debug)]
+pub(crate) struct User {
+    options: Options,
+    to: Address,
+    /// Files go to the server.
+    puts: bool,
+    stage: Stage,
+    icp: Option<Icp>,
+    pair: Option<Pair>,
+    lines: Lines,
+    replies: Replies,
+    say: Say,
+    /// The server's data sockets, where it has said others.
+    data_socket: Option<u32>,
+    data: Option<Id>,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    /// The second reply to STOR or RETR.
+    result: Option<u16>,
+    file: Current,
+    ask: Ask,
+    exhausted: bool,
+    notes: [Option<Note>; NOTES],
+    outcome: Option<Outcome>,
+    ended: bool,
+    /// Until when something must happen.
+    until: Option<Instant>,
+    stats: Stats,
+    /// Names that are to be retrieved: how much of their memory they take.
+    wanted: usize,
+}
+
+impl User {
+    /// A process that stores files at a server's, or retrieves them.
+    pub(crate) fn new(options: Options, to: Address, puts: bool) -> Self {
+        let form = options.form;
+        Self {
+            options,
+            to,
+            puts,
+            stage: Stage::Idle,
+            icp: None,
+            pair: None,
+            lines: Lines::default(),
+            replies: Replies::default(),
+            say: Say::default(),
+            data_socket: None,
+            data: None,
+            outgoing: Outgoing::new(form, 0),
+            incoming: Incoming::new(form, None),
+            result: None,
+            file: Current::NONE,
+            ask: Ask::Nothing,
+            exhausted: false,
+            notes: [None; NOTES],
+            outcome: None,
+            ended: false,
+            until: None,
+            stats: Stats::default(),
+            wanted: 0,
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        if let Some(place) = self.notes.iter_mut().find(|place| place.is_none()) {
+            *place = Some(note);
+        }
+    }
+
+    fn enter(&mut self, cx: &mut Cx<'_>, stage: Stage) {
+        if cx.trace.enabled() && stage.name() != self.stage.name() {
+            let (from, to) = (self.stage.name(), stage.name());
+            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+        }
+        self.stage = stage;
+        self.until = Some(cx.now + self.options.timeout());
+    }
+
+    fn form(&self) -> Form {
+        self.options.form
+    }
+
+    /// The end: what is open is closed.
+    fn end(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, outcome: Outcome) {
+        if self.outcome.is_some() {
+            return;
+        }
+        self.outcome = Some(outcome);
+        let open = [self.data.take(), self.pair.map(|p| p.from), self.pair.map(|p| p.to)];
+        for id in open.into_iter().flatten() {
+            if outcome != Outcome::Done {
+                host.abort(id);
+            }
+            host.release(id);
+        }
+        if let Some(icp) = self.icp.take() {
+            icp.abort(host);
+        }
+        self.pair = None;
+        let socket = self.options.socket;
+        host.deafen(socket + 2, socket + icp::SOCKETS - 1);
+        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.enter(cx, Stage::End);
+        self.until = None;
+    }
+
+    fn fail(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, blame: Blame, kind: FailureKind) {
+        self.end(cx, host, Outcome::Failed(Failure { blame, kind }));
+    }
+
+    fn trouble(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>, what: Trouble) {
+        self.message(mem, &what);
+        let (blame, kind) = match what {
+            Trouble::Refused | Trouble::Closed | Trouble::Reset => {
+                (Blame::Peer, FailureKind::Closed)
+            }
+            Trouble::Overflow | Trouble::ByteSize => (Blame::Peer, FailureKind::Violation),
+            Trouble::Lost => (Blame::Line, FailureKind::TooManyRetries),
+            Trouble::Dead(_) => (Blame::Line, FailureKind::Closed),
+            Trouble::NoAnswer | Trouble::NoReset | Trouble::NoRfnm | Trouble::NoAllocation => {
+                (Blame::Line, FailureKind::Silence)
+            }
+            Trouble::Aborted => (Blame::Local, FailureKind::Aborted),
+        };
+        self.fail(cx, host, blame, kind);
+    }
+
+    /// Tells the person something.
+    fn message(&mut self, mem: &mut Mem<'_>, what: &dyn core::fmt::Display) {
+        let mut writer = super::text::Writer { octets: mem.message, len: 0 };
+        let _ = core::fmt::Write::write_fmt(&mut writer, format_args!("{what}"));
+        let len = writer.len;
+        self.note(Note::Message(len));
+    }
+
+    /// Adds the name of a file that is to be retrieved: false if there is no room for it.
+    pub(crate) fn want(&mut self, name: &[u8], into: &mut [u8]) -> bool {
+        let Some(room) = into.get_mut(self.wanted..self.wanted + name.len() + 1) else {
+            return false;
+        };
+        let good = !name.is_empty() && name.iter().all(|o| !matches!(o, b'\r' | b'\n' | 0 | 128..));
+        if good {
+            room[..name.len()].copy_from_slice(name);
+            room[name.len()] = 0;
+            self.wanted += name.len() + 1;
+        }
+        good
+    }
+
+    /// Goes on as far as it can.
+    pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
+        if self.stage == Stage::Idle && self.outcome.is_none() {
+            self.enter(cx, Stage::Call);
+            match Icp::call(host, cx, self.to, self.options.server, self.options.socket) {
+                Ok(icp) => self.icp = Some(icp),
+                Err(_) => self.fail(cx, host, Blame::Local, FailureKind::Unsupported),
+            }
+        }
+        if let Some(mut icp) = self.icp {
+            match icp.turn(host, cx) {
+                Ok(None) => self.icp = Some(icp),
+                Ok(Some(pair)) => {
+                    (self.icp, self.pair) = (None, Some(pair));
+                    self.enter(cx, Stage::Greeting);
+                }
+                Err(why) => {
+                    self.icp = None;
+                    match why {
+                        icp::Failed::Connection(what) => self.trouble(cx, host, mem, what),
+                        icp::Failed::Socket(_) => {
+                            self.fail(cx, host, Blame::Peer, FailureKind::Violation);
+                        }
+                        icp::Failed::Full => {
+                            self.fail(cx, host, Blame::Local, FailureKind::Unsupported);
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(pair) = self.pair {
+            self.talk(cx, host, mem, pair);
+        }
+        if self.pair.is_some() {
+            self.carry(cx, host, mem);
+        }
+        self.ended = self.outcome.is_some() && self.ask == Ask::Nothing && host.is_quiet();
+    }
+
+    fn talk(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>, pair: Pair) {
+        while self.outcome.is_none() {
+            let Some(len) = self.lines.next(host, pair.from, mem.line) else { break };
+            self.heard(cx, host, mem, len);
+        }
+        if self.outcome.is_some() {
+            return;
+        }
+        self.say.flush(host, pair.to, mem.say);
+        for id in [pair.from, pair.to] {
+            match host.state(id) {
+                State::Failed(what) => return self.trouble(cx, host, mem, what),
+                State::Ended if self.stage == Stage::Bye => {
+                    return self.end(cx, host, Outcome::Done);
+                }
+                State::Ended => return self.trouble(cx, host, mem, Trouble::Closed),
+                State::Opening | State::Open => {}
+            }
+        }
+    }
+
+    /// Moves the file.
+    fn carry(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
+        let Some(id) = self.data else { return };
+        if self.stage != Stage::Data {
+            return;
+        }
+        let moved = self.stats.file_bytes;
+        if self.puts {
+            self.outgoing.pump(host, id, mem.file);
+            if self.outgoing.done {
+                host.close(id);
+            } else if self.outgoing.wants() && self.ask == Ask::Nothing {
+                self.ask = Ask::Read;
+            }
+        } else {
+            self.incoming.pump(host, id, mem.file);
+            let ready = self.incoming.ready(mem.file);
+            if ready > 0 && self.ask == Ask::Nothing {
+                self.ask = Ask::Write(ready);
+            }
+        }
+        if moved != self.stats.file_bytes {
+            self.until = Some(cx.now + self.options.timeout());
+        }
+        let over = if self.puts {
+            self.outgoing.done && host.state(id) == State::Ended
+        } else {
+            self.incoming.is_over() && self.ask == Ask::Nothing
+        };
+        let failed = matches!(host.state(id), State::Failed(_));
+        // The server says what was wrong, so its reply is waited for.
+        let settled = self.ask == Ask::Nothing || self.puts;
+        if over || failed && settled {
+            let whole = over && (self.puts || self.incoming.is_whole());
+            self.data = None;
+            host.release(id);
+            if self.ask == Ask::Read {
+                self.ask = Ask::Nothing;
+            }
+            self.enter(cx, Stage::Result);
+            if !whole {
+                self.incoming.broken = true;
+            }
+            self.file_over(cx, host, mem);
+        }
+    }
+
+    /// What is wanted of the store.
+    pub(crate) fn request<'a>(
+        &'a mut self,
+        file: &'a mut [u8],
+        name: &'a [u8],
+    ) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Next => Some(Request::Next),
+            Ask::Read => {
+                let offset = self.outgoing.offset;
+                Some(Request::Read { offset, into: self.outgoing.lend(file) })
+            }
+            Ask::Offer => Some(Request::Offer { info: self.info(name) }),
+            Ask::Write(len) => {
+                let offset = self.incoming.offset;
+                Some(Request::Write { offset, bytes: self.incoming.lend(file, len) })
+            }
+            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+        }
+    }
+
+    fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
+        let name = &name[..self.file.name_len];
+        let name = match name.iter().rposition(|octet| matches!(octet, b'/' | b'>')) {
+            Some(at) if !self.puts => &name[at + 1..],
+            _ => name,
+        };
+        let kind = if self.form().kind == Type::Ascii { FileKind::Text } else { FileKind::Binary };
+        let Current { size, modified, mode, .. } = self.file;
+        FileInfo { name, size, modified, mode, kind, ..FileInfo::default() }
+    }
+
+    /// What the store answers.
+    pub(crate) fn reply(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host<'_>,
+        mem: &mut Mem<'_>,
+        reply: Reply<'_>,
+    ) {
+        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        match (ask, reply) {
+            (Ask::Nothing, _) => {}
+            (Ask::Next, Reply::File(info)) => self.file_given(cx, host, mem, &info),
+            (Ask::Next, Reply::NoMoreFiles) => {
+                self.exhausted = true;
+                self.next(cx, host, mem);
+            }
+            (Ask::Read, Reply::Read(len)) => {
+                self.outgoing.filled(mem.file, len);
+                self.stats.file_bytes += len as u64;
+                self.stats.current_file_bytes += len as u64;
+            }
+            (Ask::Offer, Reply::Accept { .. }) => {
+                self.file.open = true;
+                self.note(Note::Started);
+                self.enter(cx, Stage::Data);
+            }
+            (Ask::Offer, Reply::Refuse(why)) => {
+                self.note(Note::Refused { why: Some(why), by_peer: false });
+                self.stats.files_skipped += 1;
+                if let Some(id) = self.data.take() {
+                    host.abort(id);
+                    host.release(id);
+                }
+                self.incoming.broken = true;
+                self.enter(cx, Stage::Result);
+                self.file_over(cx, host, mem);
+            }
+            (Ask::Write(len), Reply::Done) => {
+                self.incoming.stored(len);
+                self.stats.file_bytes += len as u64;
+                self.stats.current_file_bytes += len as u64;
+            }
+            (Ask::Close { complete }, Reply::Done) => {
+                self.file.open = false;
+                if self.outcome.is_some() {
+                    return;
+                }
+                if complete {
+                    let size = if self.puts { self.outgoing.offset } else { self.incoming.offset };
+                    self.stats.files_done += 1;
+                    self.note(Note::Done { size });
+                }
+                self.next(cx, host, mem);
+            }
+            (ask, Reply::Failed(error)) => self.store_failed(cx, host, ask, error),
+            (ask, _) => self.store_failed(cx, host, ask, StoreError::Unsupported),
+        }
+    }
+
+    fn store_failed(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, ask: Ask, error: StoreError) {
+        self.file.open &= !matches!(ask, Ask::Close { .. });
+        self.fail(cx, host, Blame::Store, FailureKind::Store(error));
+    }
+
+    /// The next thing to tell the person.
+    pub(crate) fn event<'a>(&'a mut self, name: &'a [u8], message: &'a [u8]) -> Option<Event<'a>> {
+        let note = self.notes[0].take()?;
+        self.notes.rotate_left(1);
+        Some(match note {
+            Note::Started => Event::FileStarted { info: self.info(name), offset: 0 },
+            Note::Done { size } => Event::FileDone { size, verified: false },
+            Note::Refused { why, by_peer } => {
+                Event::FileRefused { name: self.info(name).name, why, by_peer }
+            }
+            Note::Message(len) => Event::Message(&message[..len]),
+        })
+    }
+
+    /// A person's wish: there is no way to leave one file, so all ends.
+    pub(crate) fn command(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, _: Command) {
+        self.fail(cx, host, Blame::Local, FailureKind::Aborted);
+    }
+
+    /// Lets time pass.
+    pub(crate) fn tick(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
+        if self.until.is_some_and(|until| until <= cx.now) && self.ask == Ask::Nothing {
+            self.stats.timeouts += 1;
+            self.fail(cx, host, Blame::Peer, FailureKind::Silence);
+        }
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.until.filter(|_| self.ask == Ask::Nothing)
+    }
+
+    pub(crate) fn asks(&self) -> bool {
+        self.ask != Ask::Nothing
+    }
+
+    pub(crate) fn has_notes(&self) -> bool {
+        self.notes[0].is_some()
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        match self.outcome {
+            Some(outcome) if self.ended => Status::Over(outcome),
+            Some(outcome) if self.ask == Ask::Nothing => Status::Lingering(outcome),
+            _ => Status::Running,
+        }
+    }
+
+    pub(crate) fn stats_mut(&mut self) -> &mut Stats {
+        &mut self.stats
+    }
+
+    pub(crate) fn counters(&self) -> &Stats {
+        &self.stats
+    }
+}

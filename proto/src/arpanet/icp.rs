@@ -1,0 +1,180 @@
+//! The initial connection protocol (RFC 165): how two processes get a connection in each direction.
+//!
+//! ```text
+//! user                              server, which listens on socket L
+//! RTS U, L, link       ->
+//!                      <-           STR L, U, 32 bits
+//! ALL 1 message, 32 bits ->
+//!                      <-           S, one byte of 32 bits; CLS both ways
+//! RTS U+2, S+1; STR U+3, S  <->     RTS S, U+3; STR S+1, U+2
+//! ```
+
+use super::leader::Address;
+use super::ncp::{Full, Host, Id, State, Trouble, Wanted};
+use crate::engine::Cx;
+
+/// Socket of a server for file transfer.
+pub const FTP: u32 = 3;
+/// Socket of a server for terminals.
+pub const TELNET: u32 = 1;
+/// Sockets that a process has, from the one of its initial connection on.
+pub const SOCKETS: u32 = 8;
+
+/// A connection in each direction, of bytes of 8 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pair {
+    /// What comes.
+    pub from: Id,
+    /// What goes.
+    pub to: Id,
+    /// The other end's host.
+    pub with: Address,
+    /// Our socket: the user's U, the server's S.
+    pub ours: u32,
+    /// The other's.
+    pub theirs: u32,
+}
+
+/// Why there is no connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failed {
+    /// One of the connections came to nothing.
+    Connection(Trouble),
+    /// The server's socket number is odd.
+    Socket(u32),
+    /// There is no place for a connection.
+    Full,
+}
+
+impl From<Full> for Failed {
+    fn from(_: Full) -> Self {
+        Self::Full
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// The socket number is said or heard by this connection.
+    Number(Id),
+    /// The two connections are opened.
+    Both(Pair),
+}
+
+/// One end of an initial connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Icp {
+    stage: Stage,
+    with: Address,
+    ours: u32,
+    /// The server's end.
+    serves: bool,
+    theirs: u32,
+}
+
+impl Icp {
+    /// Calls a server's socket, as a process with the sockets from `ours` on, which is even.
+    pub fn call(
+        host: &mut Host<'_>,
+        cx: &mut Cx<'_>,
+        with: Address,
+        socket: u32,
+        ours: u32,
+    ) -> Result<Self, Failed> {
+        // The server's requests may be here before its socket number.
+        host.listen(ours + 2, ours + SOCKETS - 1)?;
+        let id = host.open(cx, with, Wanted::new(ours, socket).once(1, 32))?;
+        Ok(Self { stage: Stage::Number(id), with, ours, serves: false, theirs: socket })
+    }
+
+    /// Answers the oldest call that waits at a socket, if one does, with the sockets from `ours` on, which is even.
+    pub fn answer(
+        host: &mut Host<'_>,
+        cx: &mut Cx<'_>,
+        socket: u32,
+        ours: u32,
+    ) -> Option<Result<Self, Failed>> {
+        let rfc = host.waiting(socket)?;
+        Some(Self::answer_to(host, cx, rfc.from, (socket, rfc.foreign), ours))
+    }
+
+    fn answer_to(
+        host: &mut Host<'_>,
+        cx: &mut Cx<'_>,
+        with: Address,
+        (socket, theirs): (u32, u32),
+        ours: u32,
+    ) -> Result<Self, Failed> {
+        let id = host.open(cx, with, Wanted::new(socket, theirs).size(32))?;
+        host.write(id, &ours.to_be_bytes(), 32);
+        host.close(id);
+        let number = Self { stage: Stage::Number(id), with, ours, serves: true, theirs };
+        // The other end knows where to ask as soon as it has the number, which may be before we know that.
+        host.listen(ours, ours + SOCKETS - 1)?;
+        Ok(number)
+    }
+
+    /// Goes on as far as it can: the pair once it is open.
+    pub fn turn(&mut self, host: &mut Host<'_>, cx: &mut Cx<'_>) -> Result<Option<Pair>, Failed> {
+        if let Stage::Number(id) = self.stage {
+            let Some(number) = self.number(host, id)? else { return Ok(None) };
+            host.release(id);
+            if !number.is_multiple_of(2) {
+                return Err(Failed::Socket(number));
+            }
+            let (ours, theirs) = (self.ours, self.theirs);
+            let (from, to) = if self.serves {
+                (Wanted::new(ours, theirs + 3), Wanted::new(ours + 1, theirs + 2))
+            } else {
+                let theirs = number;
+                self.theirs = theirs;
+                (Wanted::new(ours + 2, theirs.wrapping_add(1)), Wanted::new(ours + 3, theirs))
+            };
+            let from = host.open(cx, self.with, from)?;
+            let to = host.open(cx, self.with, to.size(8)).inspect_err(|_| host.release(from))?;
+            let Self { with, ours, theirs, .. } = *self;
+            self.stage = Stage::Both(Pair { from, to, with, ours, theirs });
+        }
+        let Stage::Both(pair) = self.stage else { return Ok(None) };
+        let mut open = true;
+        for id in [pair.from, pair.to] {
+            match host.state(id) {
+                State::Failed(trouble) => {
+                    host.release(pair.from);
+                    host.release(pair.to);
+                    return Err(Failed::Connection(trouble));
+                }
+                State::Opening => open = false,
+                State::Open | State::Ended => {}
+            }
+        }
+        Ok(open.then_some(pair))
+    }
+
+    /// The server's socket number, once it has been said or heard.
+    fn number(&self, host: &mut Host<'_>, id: Id) -> Result<Option<u32>, Failed> {
+        if let State::Failed(trouble) = host.state(id) {
+            host.release(id);
+            return Err(Failed::Connection(trouble));
+        }
+        if self.serves {
+            return Ok((host.state(id) == State::Ended).then_some(self.ours));
+        }
+        let mut number = [0; 4];
+        if host.peek(id, &mut number) < 32 {
+            return Ok(None);
+        }
+        host.consume(id, 32);
+        Ok(Some(u32::from_be_bytes(number)))
+    }
+
+    /// Gives up.
+    pub fn abort(&self, host: &mut Host<'_>) {
+        match self.stage {
+            Stage::Number(id) => host.release(id),
+            Stage::Both(pair) => {
+                host.release(pair.from);
+                host.release(pair.to);
+            }
+        }
+    }
+}
