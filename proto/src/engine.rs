@@ -144,6 +144,8 @@ pub enum Event<'a> {
     },
     /// The partner said something in words.
     Message(&'a [u8]),
+    /// The server has done what it was asked for, and says this of it (empty: nothing).
+    Replied(&'a [u8]),
 }
 
 /// Where a transaction stands.

@@ -47,6 +47,8 @@ pub struct FileInfo<'a> {
     /// The sender's CRC-32 of the whole file, where the store has asked for it
     /// ([`Reply::TellCheck`]).
     pub check: Option<u32>,
+    /// This is text for a person's screen, no file: a server's answer (Kermit's X packet).
+    pub screen: bool,
 }
 
 /// What a sender wishes about a file of the same name at the receiver (ZMODEM's management option).
@@ -172,6 +174,18 @@ pub enum Request<'a> {
         /// The command, raw. It comes from the partner.
         command: &'a [u8],
     },
+    /// A client asks the server for something: [`Reply::Said`], [`Reply::Follow`] or
+    /// [`Reply::Denied`], and [`Reply::Failed`] where it cannot be done at all. Text, if it fits there,
+    /// goes into `answer`.
+    Serve {
+        /// The type of packet that it came in.
+        kind: u8,
+        /// What is asked for, in the words of the protocol
+        /// ([`ServerCommand::parse`](crate::kermit::command::ServerCommand::parse)).
+        words: &'a [u8],
+        /// Where to put an answer.
+        answer: &'a mut [u8],
+    },
     /// The current file is over: [`Reply::Done`] once it is safe. At a receiver `complete` means
     /// that the file is whole: put it in its place, and only then answer.
     Close {
@@ -212,6 +226,15 @@ pub enum Reply<'a> {
     },
     /// To `Run`: its exit status; 0 is success.
     Ran(u32),
+    /// To `Serve`: done; so many bytes of text are in the buffer.
+    Said(usize),
+    /// To `Serve`: done, or to be done with [`Request::Next`]: what is to be sent follows by that.
+    Follow {
+        /// It is text for the client's screen, no file.
+        screen: bool,
+    },
+    /// To `Serve`: no; so many bytes of the reason are in the buffer.
+    Denied(usize),
     /// To `Digest`: its bytes, big endian, in the first bytes of the array.
     Digest([u8; 32]),
     /// To `Write` and `Close`: done and safe.

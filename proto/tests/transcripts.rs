@@ -2,7 +2,12 @@
 //!
 //! ```text
 //! # a comment: who spoke, which version, what it shows
-//! engine receiver                 the engine under test: sender or receiver
+//! engine receiver                 the engine under test: sender, receiver or server, or a client
+//! engine client GC$/srv           of a server: type of its packet, and the words in it
+//! said "text"                     what a server's store answers to the next command
+//! denied "text"                   the same, and it says no
+//! follow                          the same: the files follow; or `follow screen`
+//! told "text"                     the client was told this
 //! set kermit.check 1              a setting
 //! file ls.bin "bytes"             a sender's file; repeated for a batch
 //! resumed ls.bin "bytes"          the same, and the sender offers to continue it

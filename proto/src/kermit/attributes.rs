@@ -32,6 +32,54 @@ pub struct Attributes {
     mode_value: Option<u32>,
 }
 
+/// Which attributes are told, or heeded: a set of tags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tags(u32);
+
+impl Tags {
+    /// All.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// The set with or without a tag (`!` to `@`; others are always in it).
+    #[must_use]
+    pub const fn set(self, tag: u8, on: bool) -> Self {
+        match tag {
+            b'!'..=b'?' if on => Self(self.0 | 1 << (tag - b'!')),
+            b'!'..=b'?' => Self(self.0 & !(1 << (tag - b'!'))),
+            _ => self,
+        }
+    }
+
+    /// Whether the tag is in the set.
+    pub const fn contains(self, tag: u8) -> bool {
+        match tag {
+            b'!'..=b'?' => self.0 & (1 << (tag - b'!')) != 0,
+            _ => true,
+        }
+    }
+
+    /// Takes the triplets whose tags are not in the set out of a list; returns what is left of its
+    /// length.
+    pub fn retain(self, list: &mut [u8]) -> usize {
+        let (mut from, mut to) = (0, 0);
+        while let Some(&[tag, len]) = list.get(from..from + 2) {
+            let end = (from + 2 + usize::from(unchar(len))).min(list.len());
+            if self.contains(tag) {
+                list.copy_within(from..end, to);
+                to += end - from;
+            }
+            from = end;
+        }
+        to
+    }
+}
+
+impl Default for Tags {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 fn decimal(value: &[u8]) -> Option<u64> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return None;
@@ -49,12 +97,18 @@ fn octal(value: &[u8]) -> Option<u32> {
 impl Attributes {
     /// Adds the triplets of one A packet. Unknown tags are passed over by their length; a triplet
     /// that is cut short ends the list.
-    pub fn add(&mut self, mut data: &[u8]) {
+    pub fn add(&mut self, data: &[u8]) {
+        self.add_of(data, Tags::ALL);
+    }
+
+    /// As [`add`](Self::add), without those whose tags are not in the set.
+    pub fn add_of(&mut self, mut data: &[u8], heeded: Tags) {
         while let [tag, len, rest @ ..] = data {
             let len = usize::from(unchar(*len));
             let Some(value) = rest.get(..len) else { return };
             data = &rest[len..];
             match tag {
+                _ if !heeded.contains(*tag) => {}
                 b'!' => self.size_k = decimal(value),
                 b'"' => match value.first() {
                     Some(b'A') => self.kind = Some(FileKind::Text),

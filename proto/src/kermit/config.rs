@@ -1,5 +1,6 @@
 //! The configuration of the two Kermit engines, and its rows in the table of settings.
 
+use super::attributes::Tags;
 use super::check::Check;
 use super::encode::Shift;
 use super::frame::Parity;
@@ -74,6 +75,10 @@ pub struct Config {
     pub repeat: bool,
     /// Attribute packets.
     pub attributes: bool,
+    /// Which of them are told.
+    pub sent_tags: Tags,
+    /// Which of them are heeded.
+    pub taken_tags: Tags,
     /// Locking shifts.
     pub locking_shift: Shift,
     /// Digests of whole files, with partners of our own kind.
@@ -127,6 +132,8 @@ impl Default for Config {
             parity: None,
             repeat: true,
             attributes: true,
+            sent_tags: Tags::ALL,
+            taken_tags: Tags::ALL,
             locking_shift: Shift::Negotiated,
             digest: true,
             timeout_s: 15,

@@ -7,7 +7,7 @@ use super::config::Prefixing;
 use super::decode::Decoder;
 use super::encode::{Coding, Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
-use super::packet::{LONG_HEADER, Packet, finish, kind};
+use super::packet::{LONG_HEADER, Packet, data_room, finish, kind};
 use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use super::probe::Bare;
@@ -109,11 +109,23 @@ impl Output {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Note {
     Negotiated,
-    Started { offset: u64 },
-    Done { size: u64, verified: bool },
-    Refused { why: Option<Refusal>, by_peer: bool },
-    Cancelled { by_peer: bool },
+    Started {
+        offset: u64,
+    },
+    Done {
+        size: u64,
+        verified: bool,
+    },
+    Refused {
+        why: Option<Refusal>,
+        by_peer: bool,
+    },
+    Cancelled {
+        by_peer: bool,
+    },
     Message,
+    /// A server's short reply; its text stands with the client.
+    Replied,
 }
 
 const NOTES: usize = 8;
@@ -460,6 +472,70 @@ impl Link {
         }
     }
 
+    /// Encodes a text into a packet of any length that the partner takes, and queues it. False if the
+    /// text is too long for that.
+    pub(crate) fn say_text(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut [u8],
+        kind: u8,
+        number: u64,
+        text: &[u8],
+        check: Check,
+    ) -> bool {
+        let ours = usize::from(self.config.send_length);
+        let short = usize::from(self.theirs.max_short).min(ours);
+        let long = self.agreed.send_long.map(|long| usize::from(long).min(ours));
+        let most = data_room(short, long, check);
+        let (mark, seven_bit) = (self.config.mark, self.seven_bit());
+        let coding = self.text_coding();
+        let pad = usize::from(self.theirs.pad_count);
+        let turn = usize::from(self.config.handshake != 0);
+        // Without room the port takes nothing; the partner will ask again.
+        let want = pad + LONG_HEADER + most + check.len() + 1 + turn;
+        let Some(room) = self.output.room(out, want, 0) else { return true };
+        let body = &mut room[pad..];
+        let (used, data) = encode_text(&coding, text, &mut body[LONG_HEADER..LONG_HEADER + most]);
+        if used < text.len() {
+            return false;
+        }
+        let (start, end) = finish(body, data, (number % 64) as u8, kind, check, mark, seven_bit);
+        body.copy_within(start..end, 0);
+        let len = end - start;
+        body[len] = self.theirs.eol;
+        if turn > 0 {
+            body[len + 1] = self.config.handshake;
+        }
+        room[..pad].fill(self.theirs.pad);
+        self.parity.apply(&mut room[..pad + len + 1 + turn]);
+        self.queued_in_place(cx, pad + len + 1 + turn, len);
+        let at = self.output.taken + (self.output.pending() - pad - len - 1 - turn) as u64;
+        trace_sent(cx, kind, number, len, 0, Load { at, ..Load::default() });
+        true
+    }
+
+    /// Undoes the partner's encoding of a text that is not file data; how much was used, and made.
+    pub(crate) fn read_text(&self, data: &[u8], out: &mut [u8]) -> (usize, usize) {
+        let Agreed { qbin, rept, .. } = self.agreed;
+        Decoder::new(self.theirs.qctl, qbin, rept, Shift::Off, false).decode(data, out)
+    }
+
+    /// A transaction is over, and another may follow on the same line: what was agreed on the
+    /// encoding of text stays, everything else is to be agreed on again.
+    pub(crate) fn begin_again(&mut self) {
+        self.agreed = Agreed {
+            qbin: self.agreed.qbin,
+            rept: self.agreed.rept,
+            send_long: self.agreed.send_long,
+            forced_check: self.config.check == b'5',
+            ..NOTHING_AGREED
+        };
+        self.reader.settings.transparent = false;
+        self.ending = Ending::No;
+        self.doubted = 0;
+        self.turn = None;
+    }
+
     /// Sends an error packet with this text.
     pub(crate) fn say_error(&mut self, cx: &mut Cx<'_>, out: &mut [u8], number: u64, text: &str) {
         let mut data = [0u8; 90];
@@ -625,6 +701,7 @@ impl Link {
             Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
             Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
             Note::Message => Event::Message(self.message.as_bytes()),
+            Note::Replied => Event::Replied(&[]),
         }
     }
 

@@ -8,15 +8,20 @@
 //! Reading order: [`frame`] finds packets in the stream of bytes, [`check`] guards them, [`packet`]
 //! gives them types, [`encode`] and [`decode`] are the data field with [`prefix`] tables,
 //! [`params`] is the negotiation, [`attributes`] describes files, [`states`] is the whole protocol
-//! on one screen, and [`Sender`] and [`Receiver`] are the two engines.
+//! on one screen, and [`Sender`] and [`Receiver`] are the two engines of a transfer. [`command`] is
+//! what a client asks of a server, [`Server`] and [`Client`] are the two engines of that dialogue;
+//! they hand the line over to the other two and take it back.
 //!
-//! Not here: server mode and REMOTE commands, character sets, checkpointing (never deployed).
+//! Not here: character sets, checkpointing (never deployed).
 
 mod arrivals;
+mod asking;
 pub mod attributes;
 pub mod check;
+pub mod command;
 pub mod config;
 pub mod decode;
+mod dialogue;
 pub mod encode;
 mod flight;
 pub mod frame;
@@ -30,13 +35,16 @@ mod probe;
 mod receiving;
 mod scan;
 mod sending;
+mod serving;
 mod sink;
 mod source;
 pub mod states;
 mod timing;
 mod zone;
 
+pub use asking::Client;
 pub use config::{Config, LineFacts, Prefixing, Switch};
 pub use receiving::Receiver;
 pub use sending::Sender;
+pub use serving::Server;
 pub use zone::Zone;

@@ -28,6 +28,8 @@ pub const CAP_RESEND: u8 = 16;
 /// CAPAS: locking shifts.
 pub const CAP_SHIFT: u8 = 32;
 
+/// WHATAMI: the one who says this is a server.
+pub const WMI_SERVER: u8 = 1;
 /// WHATAMI: the file mode is binary.
 pub const WMI_BINARY: u8 = 2;
 /// WHATAMI: offers to stream.

@@ -20,7 +20,7 @@ use crate::trace::{TraceEvent, trace_duplicate};
 mod files;
 mod receiver;
 
-use receiver::Mem;
+pub(super) use receiver::Mem;
 pub use receiver::Receiver;
 
 /// Quiet that lets a failed transfer's last packets run out.
@@ -86,8 +86,8 @@ enum Waiting {
 }
 
 #[derive(Debug)]
-struct Core {
-    link: Link,
+pub(super) struct Core {
+    pub(super) link: Link,
     state: Receiving,
     ask: Ask,
     waiting: Waiting,
@@ -113,7 +113,7 @@ struct Core {
 }
 
 impl Core {
-    fn new(config: Config) -> Self {
+    pub(super) fn new(config: Config) -> Self {
         let buffer = config.buffer_len.max(1024);
         let rate = config.line.rate_bps as usize;
         // On a slow line a write each second keeps a partial file worth resuming.
@@ -140,11 +140,19 @@ impl Core {
         }
     }
 
+    /// A server's: it says so in its parameters.
+    pub(super) fn serving(config: Config) -> Self {
+        let mut core = Self::new(config);
+        core.ours.whatami = core.ours.whatami.map(|whatami| whatami | params::WMI_SERVER);
+        core
+    }
+
     /// The current file, as far as it is known.
     fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let config = &self.link.config;
         let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
-        self.file.attributes.info(&name[..self.file.name_len], default, config.zone)
+        let info = self.file.attributes.info(&name[..self.file.name_len], default, config.zone);
+        FileInfo { screen: self.file.screen, ..info }
     }
 
     /// Whether input is taken now, or waits until the store has answered.
@@ -279,7 +287,7 @@ impl Core {
         }
     }
 
-    fn on_body(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) {
+    pub(super) fn on_body(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) {
         let agreed = self.link.agreed;
         let packet = match packet::parse(body, agreed.check, agreed.forced_check) {
             Ok(packet) => packet,

@@ -19,7 +19,7 @@ use crate::trace::{Again, Load, TraceEvent, Wait};
 mod files;
 mod sender;
 
-use sender::Mem;
+pub(super) use sender::Mem;
 pub use sender::Sender;
 
 /// Quiet that lets a failed transfer's last packets run out.
@@ -76,8 +76,8 @@ struct Open {
 }
 
 #[derive(Debug)]
-struct Core {
-    link: Link,
+pub(super) struct Core {
+    pub(super) link: Link,
     state: Sending,
     ask: Ask,
     flight: Flight,
@@ -92,6 +92,8 @@ struct Core {
     silent: u32,
     /// Answers to other copies of the packet that was acknowledged last that may still come.
     echoes: u32,
+    /// What is sent is text for the partner's screen: X instead of F.
+    screen: bool,
 }
 
 /// The memory of the slot a number lives in.
@@ -102,7 +104,7 @@ fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -
 }
 
 impl Core {
-    fn new(config: Config) -> Self {
+    pub(super) fn new(config: Config) -> Self {
         let ceiling = Duration::from_secs(u64::from(config.timeout_s));
         // Partners throw away input when they start (C-Kermit 10 does), so the first S is often lost.
         // A parameter packet and its answer are about 40 bytes each; a second S does no harm.
@@ -122,8 +124,16 @@ impl Core {
             cancel: Cancel::No,
             silent: 0,
             echoes: 0,
+            screen: false,
             link,
         }
+    }
+
+    /// A server's: it says so in its parameters, and may send text for the screen.
+    pub(super) fn serving(config: Config, screen: bool) -> Self {
+        let mut core = Self { screen, ..Self::new(config) };
+        core.ours.whatami = core.ours.whatami.map(|whatami| whatami | params::WMI_SERVER);
+        core
     }
 
     fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {

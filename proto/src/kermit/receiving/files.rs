@@ -57,7 +57,7 @@ impl Core {
             self.answer(cx, mem, number, &[]);
             return self.arrivals.advance();
         }
-        self.file.attributes.add(data);
+        self.file.attributes.add_of(data, self.link.config.taken_tags);
         if self.file.attributes.disposition.is_some_and(|disposition| disposition != b'R') {
             // Mail and print are not what a store does.
             self.file.attributes.unsupported = Some(b'+');

@@ -28,19 +28,19 @@ impl<M: Memory> Receiver<M> {
 }
 
 /// The memory, divided.
-pub(super) struct Mem<'a> {
+pub(in crate::kermit) struct Mem<'a> {
     /// Decoded bytes on their way to the store.
-    pub(super) file: &'a mut [u8],
+    pub(in crate::kermit) file: &'a mut [u8],
     /// The queue towards the port.
-    pub(super) out: &'a mut [u8],
+    pub(in crate::kermit) out: &'a mut [u8],
     /// Data fields that came before their turn.
-    pub(super) slots: &'a mut [u8],
+    pub(in crate::kermit) slots: &'a mut [u8],
     /// An unfinished packet.
-    pub(super) frame: &'a mut [u8],
+    pub(in crate::kermit) frame: &'a mut [u8],
     /// The rest of a data field that did not fit into `file`.
-    pub(super) hold: &'a mut [u8],
+    pub(in crate::kermit) hold: &'a mut [u8],
     /// The name of the current file.
-    pub(super) name: &'a mut [u8],
+    pub(in crate::kermit) name: &'a mut [u8],
 }
 
 impl Machine for Core {

@@ -53,7 +53,8 @@ impl Core {
         let config = &self.link.config;
         let (codes, count) = probe::codes();
         let tried = if self.link.bare == Bare::Asked { &codes[..count] } else { &[] };
-        attributes::emit(&self.file.info, config.system, config.zone, tried, data)
+        let len = attributes::emit(&self.file.info, config.system, config.zone, tried, data);
+        config.sent_tags.retain(&mut data[..len])
     }
 
     /// A is acknowledged, with a reply.
@@ -127,7 +128,7 @@ impl Core {
 
     fn start_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
         self.file.open = true;
-        let len = if self.link.config.convert_names {
+        let len = if self.link.config.convert_names && !self.screen {
             to_common(info.name, mem.name)
         } else {
             let len = info.name.len().min(mem.name.len());
@@ -142,7 +143,8 @@ impl Core {
             let text = &mem.name[..self.file.name_len];
             cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
         }
-        self.control(mem, kind::FILE, |core, data, name| {
+        let kind = if self.screen { kind::TEXT } else { kind::FILE };
+        self.control(mem, kind, |core, data, name| {
             encode_text(&core.link.text_coding(), &name[..core.file.name_len], data).1
         });
     }

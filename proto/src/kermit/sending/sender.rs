@@ -29,17 +29,17 @@ impl<M: Memory> Sender<M> {
 }
 
 /// The memory, divided.
-pub(super) struct Mem<'a> {
+pub(in crate::kermit) struct Mem<'a> {
     /// File bytes between the store and the packets.
-    pub(super) source: &'a mut [u8],
+    pub(in crate::kermit) source: &'a mut [u8],
     /// The queue towards the port.
-    pub(super) out: &'a mut [u8],
+    pub(in crate::kermit) out: &'a mut [u8],
     /// Packets of the window.
-    pub(super) slots: &'a mut [u8],
+    pub(in crate::kermit) slots: &'a mut [u8],
     /// An unfinished packet from the partner.
-    pub(super) frame: &'a mut [u8],
+    pub(in crate::kermit) frame: &'a mut [u8],
     /// The name of the current file.
-    pub(super) name: &'a mut [u8],
+    pub(in crate::kermit) name: &'a mut [u8],
 }
 
 impl Machine for Core {
