@@ -151,7 +151,12 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn sends(roles: &[&str], line: fn(&Theirs) -> String) {
+/// Every job, each with files and an uucico of its own; `job` moves the files, which then are to be alike
+/// where it says that they are.
+fn every(
+    roles: &[&str],
+    job: impl Fn(&Scene, &Theirs, &[&str], &[PathBuf]) -> Result<PathBuf, String> + Sync,
+) {
     if !is_there() {
         return;
     }
@@ -159,36 +164,32 @@ fn sends(roles: &[&str], line: fn(&Theirs) -> String) {
         let scene = Scene::new();
         let theirs = Theirs::new(&scene, parameters);
         let files = files(&scene);
-        let more: Vec<String> = files.iter().map(|file| shown(file)).collect();
-        let flags = [flags, roles].concat();
-        run(&scene, args("send", &flags, &more, line(&theirs)), &theirs)?;
+        let into = job(&scene, &theirs, &[flags, roles].concat(), &files)?;
         for file in &files {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            same(file, &theirs.public(&name)).map_err(|e| format!("{e}; {}", theirs.log()))?;
+            let arrived = into.join(file.file_name().unwrap_or_default());
+            same(file, &arrived).map_err(|e| format!("{e}; {}", theirs.log()))?;
         }
         theirs.is_content()
     });
 }
 
+fn sends(roles: &[&str], line: fn(&Theirs) -> String) {
+    every(roles, |scene, theirs, flags, files| {
+        let more: Vec<String> = files.iter().map(|file| shown(file)).collect();
+        run(scene, args("send", flags, &more, line(theirs)), theirs)?;
+        Ok(theirs.public(""))
+    });
+}
+
 fn receives(roles: &[&str], line: fn(&Theirs) -> String) {
-    if !is_there() {
-        return;
-    }
-    all(JOBS, 3, |(flags, parameters)| {
-        let scene = Scene::new();
-        let theirs = Theirs::new(&scene, parameters);
-        let files = files(&scene);
-        for file in &files {
+    every(roles, |scene, theirs, flags, files| {
+        for file in files {
             theirs.queue(file, "~/")?;
         }
         let into = scene.folder("in");
-        let flags = [flags, roles].concat();
         let more = ["-o".to_owned(), shown(&into)];
-        run(&scene, args("receive", &flags, &more, line(&theirs)), &theirs)?;
-        for file in &files {
-            same(file, &into.join(file.file_name().unwrap_or_default()))?;
-        }
-        theirs.is_content()
+        run(scene, args("receive", flags, &more, line(theirs)), theirs)?;
+        Ok(into)
     });
 }
 
@@ -212,70 +213,64 @@ fn uucico_is_called_and_sends_to_wst() {
     receives(&["--role=call"], Theirs::called);
 }
 
+/// One meeting with an uucico that is told nothing in particular.
+fn meet(job: impl FnOnce(&Scene, &Theirs) -> Result<(), String>) {
+    if is_there() {
+        let scene = Scene::new();
+        let theirs = Theirs::new(&scene, "");
+        job(&scene, &theirs).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
 /// The option q, by which Taylor UUCP 1.07 says and takes names with blanks.
 #[test]
 fn a_name_with_blanks_arrives_as_it_is() {
-    if !is_there() {
-        return;
-    }
-    let scene = Scene::new();
-    let theirs = Theirs::new(&scene, "");
-    let file = scene.file("from/two words\\.txt", b"hello\n");
-    run(&scene, args("send", &[], &[shown(&file)], theirs.called()), &theirs)
-        .unwrap_or_else(|why| panic!("{why}"));
-    same(&file, &theirs.public("two words\\.txt")).unwrap_or_else(|why| panic!("{why}"));
+    meet(|scene, theirs| {
+        let file = scene.file("from/two words\\.txt", b"hello\n");
+        run(scene, args("send", &[], &[shown(&file)], theirs.called()), theirs)?;
+        same(&file, &theirs.public("two words\\.txt"))
+    });
 }
 
 #[test]
 fn what_uucico_may_not_take_is_refused_and_said() {
-    if !is_there() {
-        return;
-    }
-    let scene = Scene::new();
-    let theirs = Theirs::new(&scene, "");
-    let sys = fs::read_to_string(scene.path("theirs/sys")).expect("it was written");
-    scene.file("theirs/sys", sys.replace("remote-receive ~", "remote-receive ~/no").as_bytes());
-    let file = scene.file("from/a.txt", b"hello\n");
-    let mut wst = scene
-        .start("wst", &mut wst(args("send", &["--json"], &[shown(&file)], theirs.called())))
-        .unwrap_or_else(|why| panic!("{why}"));
-    let end = wst.wait(LIMIT).unwrap_or_else(|why| panic!("{why}"));
-    assert_ne!(end.code, 0, "a file was refused: {end:?}");
-    let last = last_event(&end).unwrap_or_else(|why| panic!("{why}"));
-    assert_eq!(last["stats"]["files_skipped"], 1, "{end:?}");
-    assert!(!theirs.public("a.txt").exists());
+    meet(|scene, theirs| {
+        let sys = fs::read_to_string(scene.path("theirs/sys")).expect("it was written");
+        let sys = sys.replace("remote-receive ~", "remote-receive ~/no");
+        scene.file("theirs/sys", sys.as_bytes());
+        let file = scene.file("from/a.txt", b"hello\n");
+        let job = args("send", &["--json"], &[shown(&file)], theirs.called());
+        let end = scene.start("wst", &mut wst(job))?.wait(LIMIT)?;
+        assert_ne!(end.code, 0, "a file was refused: {end:?}");
+        assert_eq!(last_event(&end)?["stats"]["files_skipped"], 1, "{end:?}");
+        assert!(!theirs.public("a.txt").exists());
+        Ok(())
+    });
 }
 
 #[test]
 fn a_caller_that_uucico_does_not_know_is_told_so() {
-    if !is_there() {
-        return;
-    }
-    let scene = Scene::new();
-    let theirs = Theirs::new(&scene, "");
-    let file = scene.file("from/a.txt", b"hello\n");
-    let job = args("send", &["--name=stranger"], &[shown(&file)], theirs.called());
-    let said = run(&scene, job, &theirs).expect_err("nobody knows us");
-    assert!(said.contains("You are unknown to me"), "{said}");
+    meet(|scene, theirs| {
+        let file = scene.file("from/a.txt", b"hello\n");
+        let job = args("send", &["--name=stranger"], &[shown(&file)], theirs.called());
+        let said = run(scene, job, theirs).expect_err("nobody knows us");
+        assert!(said.contains("You are unknown to me"), "{said}");
+        Ok(())
+    });
 }
 
 #[test]
 fn a_mebibyte_each_way() {
-    if !is_there() {
-        return;
-    }
-    let scene = Scene::new();
-    let theirs = Theirs::new(&scene, "");
-    let bytes = material::random(1 << 20, 63);
-    let file = scene.file("from/big.bin", &bytes);
-    run(&scene, args("send", &[], &[shown(&file)], theirs.called()), &theirs)
-        .unwrap_or_else(|why| panic!("{why}"));
-    let arrived = theirs.public("big.bin");
-    same(&file, &arrived).unwrap_or_else(|why| panic!("{why}"));
-    theirs.queue(&arrived, "~/back.bin").unwrap_or_else(|why| panic!("{why}"));
-    let more = ["-o".to_owned(), shown(&scene.folder("in"))];
-    run(&scene, args("receive", &[], &more, theirs.calls()), &theirs)
-        .unwrap_or_else(|why| panic!("{why}"));
-    let back = fs::read(scene.path("in/back.bin")).expect("it came back");
-    same_bytes(&bytes, &back).unwrap_or_else(|why| panic!("{why}"));
+    meet(|scene, theirs| {
+        let bytes = material::random(1 << 20, 63);
+        let file = scene.file("from/big.bin", &bytes);
+        run(scene, args("send", &[], &[shown(&file)], theirs.called()), theirs)?;
+        let arrived = theirs.public("big.bin");
+        same(&file, &arrived)?;
+        theirs.queue(&arrived, "~/back.bin")?;
+        let more = ["-o".to_owned(), shown(&scene.folder("in"))];
+        run(scene, args("receive", &[], &more, theirs.calls()), theirs)?;
+        let back = fs::read(scene.path("in/back.bin")).expect("it came back");
+        same_bytes(&bytes, &back)
+    });
 }

@@ -271,3 +271,172 @@ fn forwards_from_the_line_that_cannot_be_are_told() {
         assert!(Stack::open(&config, &mut |_| {}).is_ok(), "{good}");
     }
 }
+
+/// Two stacks whose time is told and not waited for; only the sockets of this machine take a moment.
+struct Told {
+    stacks: [Stack; 2],
+    now: Duration,
+    /// Packets that went over the line.
+    packets: u64,
+    /// The line carries nothing.
+    cut: bool,
+}
+
+impl Told {
+    fn start(configs: [StackConfig; 2]) -> (Self, SocketAddr) {
+        let mut listening = None;
+        let stacks = configs.map(|config| {
+            let mut hear =
+                |note: &str| listening = note.strip_prefix("listening on ").map(str::to_owned);
+            Stack::open(&config, &mut hear).unwrap()
+        });
+        let at = listening.expect("it listens").parse().unwrap();
+        (Self { stacks, now: Duration::ZERO, packets: 0, cut: false }, at)
+    }
+
+    fn turn(&mut self) {
+        for from in [0, 1] {
+            self.stacks[from].turn(self.now);
+            while let Some(packet) = self.stacks[from].leaves() {
+                self.packets += 1;
+                if !self.cut {
+                    self.stacks[1 - from].came(&packet);
+                    self.stacks[1 - from].turn(self.now);
+                }
+            }
+        }
+    }
+
+    /// A moment, in which sockets of this machine say what they have to say.
+    fn moment(&mut self) {
+        for _ in 0..50 {
+            self.turn();
+            self.now += Duration::from_millis(1);
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// So much time, from one thing that is due to the next.
+    fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        while self.now < until {
+            self.turn();
+            let due = self.stacks.iter_mut().filter_map(|stack| stack.due(self.now)).min();
+            let wait = due.unwrap_or(time).max(Duration::from_millis(1));
+            self.now = (self.now + wait).min(until);
+        }
+    }
+}
+
+/// Who leaves a shell open overnight finds it open in the morning; who has gone is noticed.
+#[test]
+fn a_silent_connection_stays_while_its_partner_is_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = listener.local_addr().unwrap();
+    let a = StackConfig { to_line: vec![forward(&format!("0:{B}:22"))], ..config(A, B) };
+    let b = StackConfig {
+        from_line: vec![forward(&format!("22:{}:{}", server.ip(), server.port()))],
+        ..config(B, A)
+    };
+    let (mut told, at) = Told::start([b, a]);
+    let mut client = TcpStream::connect(at).unwrap();
+    told.moment();
+    let (mut shell, _) = listener.accept().unwrap();
+    for stream in [&client, &shell] {
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    }
+    let mut byte = [0];
+    for typed in [b"x", b"y", b"z"] {
+        client.write_all(typed).unwrap();
+        told.moment();
+        shell.read_exact(&mut byte).unwrap();
+        assert_eq!(&byte, typed);
+        shell.write_all(typed).unwrap();
+        told.moment();
+        client.read_exact(&mut byte).unwrap();
+        assert_eq!(&byte, typed);
+        let before = told.packets;
+        told.pass(Duration::from_secs(8 * 3600));
+        assert_eq!(told.stacks.each_ref().map(Stack::open_connections), [1, 1]);
+        // Each end asks every ten minutes at most, and is answered.
+        assert!(told.packets - before <= 2 * 2 * 48, "{} packets", told.packets - before);
+    }
+    // The end of a silent connection is an end like others.
+    let mut other = TcpStream::connect(at).unwrap();
+    told.moment();
+    let (mut quiet, _) = listener.accept().unwrap();
+    quiet.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    told.pass(Duration::from_secs(590));
+    other.shutdown(std::net::Shutdown::Write).unwrap();
+    told.moment();
+    assert_eq!(quiet.read(&mut byte).unwrap(), 0);
+    drop(quiet);
+    told.moment();
+    assert_eq!(other.read(&mut byte).unwrap(), 0);
+    // Somebody cuts the line, and both ends let go.
+    told.cut = true;
+    told.pass(Duration::from_secs(3600));
+    assert_eq!(told.stacks.each_ref().map(Stack::open_connections), [0, 0]);
+    assert!(matches!(client.read(&mut byte), Ok(0) | Err(_)));
+}
+
+/// A packet of TCP over IPv4.
+fn packet(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), numbers: [u32; 2], flags: u8) -> Vec<u8> {
+    let mut tcp = [from.1.to_be_bytes(), to.1.to_be_bytes()].concat();
+    tcp.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+    tcp.extend([0x50, flags, 0x10, 0, 0, 0, 0, 0]);
+    let mut pseudo = [from.0.octets(), to.0.octets()].concat();
+    pseudo.extend([0, 6, 0, 20]);
+    pseudo.extend(&tcp);
+    tcp[16..18].copy_from_slice(&wetstring_proto::checksum::checksum(&pseudo).to_be_bytes());
+    let mut ip = vec![0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0];
+    ip.extend(from.0.octets());
+    ip.extend(to.0.octets());
+    let sum = wetstring_proto::checksum::checksum(&ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    [ip, tcp].concat()
+}
+
+/// A partner that sends whatever it likes: ports that were not forwarded stay shut, whatever address is
+/// called and whoever says that he calls, and memory is what was agreed.
+#[test]
+fn a_hostile_partner_reaches_no_more_than_the_forward() {
+    let (open, shut) =
+        (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    for listener in [&open, &shut] {
+        listener.set_nonblocking(true).unwrap();
+    }
+    let [allowed, forbidden] = [&open, &shut].map(|listener| listener.local_addr().unwrap().port());
+    let mut ours = config(A, B);
+    ours.from_line = vec![forward(&format!("22:127.0.0.1:{allowed}"))];
+    let mut stack = Stack::open(&ours, &mut |_| {}).unwrap();
+    let mut now = Duration::ZERO;
+    let mut longest = 0;
+    let mut words = 12_345_u32;
+    for round in 0..20_000_u32 {
+        words = words.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let from =
+            ([B, Ipv4Addr::LOCALHOST, A][words as usize % 3], 1024 + (round % 60_000) as u16);
+        let host = [A, Ipv4Addr::LOCALHOST, Ipv4Addr::BROADCAST, B][words as usize / 3 % 4];
+        let port = [22, forbidden, allowed, 0][words as usize / 12 % 4];
+        let flags = [2, 2, 0x10, 0x12, 4, 1][words as usize / 48 % 6];
+        let mut packet = packet(from, (host, port), [round, words], flags);
+        if words.is_multiple_of(5) {
+            let at = words as usize / 5 % packet.len();
+            packet[at] ^= (words >> 24) as u8;
+        }
+        stack.came(&packet);
+        stack.turn(now);
+        let mut leaves = 0;
+        // A line that takes nothing for a while.
+        while round % 100 == 0 && stack.leaves().is_some() {
+            leaves += 1;
+        }
+        longest = longest.max(leaves);
+        assert!(stack.open_connections() <= 8 + 4, "{}", stack.open_connections());
+        now += Duration::from_millis(7);
+    }
+    assert!(longest <= 64, "{longest} packets waited to leave");
+    assert!(shut.accept().is_err(), "nobody may get there");
+    assert!(stack.counts().joined <= 8);
+}

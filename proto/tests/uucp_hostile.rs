@@ -1,80 +1,16 @@
 //! Any bytes at any moment: no panic, no endless loop, no false success.
 
+mod bench;
 mod common;
 
+use bench::Bench;
 use common::{Dice, File, Pair, Sink, Source, failed, random};
 use wetstring_proto::uucp::Config;
 use wetstring_proto::uucp::frame::{Found, PacketReader, control, data_header, sum};
 use wetstring_proto::uucp::packet::{Kind, complete, lead};
-use wetstring_proto::{
-    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Status, Store,
-};
+use wetstring_proto::{Blame, Duration, Engine, FailureKind, Instant, Outcome, Status};
 
 common::protocol!(uucp, Config { buffer_len: 4096, ..Config::default() });
-
-/// One engine, its store and its time.
-struct Bench<'a> {
-    engine: &'a mut dyn Engine,
-    store: &'a mut dyn Store,
-    now: Instant,
-}
-
-impl<'a> Bench<'a> {
-    fn new(engine: &'a mut dyn Engine, store: &'a mut dyn Store) -> Self {
-        Self { engine, store, now: Instant(1) }
-    }
-
-    /// Gives bytes; returns what was said.
-    fn give(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut said = self.turn();
-        let mut used = 0;
-        loop {
-            let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
-            let took = self.engine.receive(cx, &bytes[used..]);
-            used += took;
-            said.extend(self.turn());
-            if took == 0 || used == bytes.len() {
-                return said;
-            }
-        }
-    }
-
-    /// Lets time pass; returns what was said.
-    fn wait(&mut self, time: Duration) -> Vec<u8> {
-        let (until, mut said) = (self.now + time, self.turn());
-        while let Some(next) = self.engine.deadline().filter(|next| *next <= until) {
-            self.now = self.now.max(next);
-            said.extend(self.turn());
-            if matches!(self.engine.status(), Status::Over(_)) {
-                break;
-            }
-        }
-        self.now = until;
-        said.extend(self.turn());
-        said
-    }
-
-    fn turn(&mut self) -> Vec<u8> {
-        let cx = &mut Cx { now: self.now, trace: &mut NoTrace };
-        let mut said = Vec::new();
-        for _ in 0..30 {
-            self.engine.tick(cx);
-            while let Some(request) = self.engine.request() {
-                let reply = self.store.answer(request);
-                self.engine.reply(cx, reply);
-            }
-            let bytes = self.engine.transmit(cx).to_vec();
-            self.engine.transmitted(cx, bytes.len());
-            said.extend(bytes);
-            while self.engine.event().is_some() {}
-        }
-        said
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        self.engine.status().outcome()
-    }
-}
 
 fn packet(sequence: u8, last: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = vec![0; 64];

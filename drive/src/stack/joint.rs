@@ -119,6 +119,15 @@ impl Joint {
         (!flags.is_empty()).then_some((local.as_fd(), flags))
     }
 
+    /// How long until it has something to do by itself, besides what its half over the line has.
+    pub(super) fn due(&self, now: Duration) -> Option<Duration> {
+        match self.phase {
+            Phase::Strays(until) => Some(until.saturating_sub(now)),
+            Phase::Ending | Phase::Over => Some(Duration::ZERO),
+            _ => None,
+        }
+    }
+
     /// Does what can be done now. `port` is free for a connection over the line.
     pub(super) fn turn(
         &mut self,
@@ -265,6 +274,9 @@ impl Joint {
         let (Ok(out), Ok(back)) = (self.send(socket), self.take(socket)) else {
             return self.end(sockets, false);
         };
+        // smoltcp counts from the last packet of the partner, whether it owes us one or not.
+        let owed = socket.send_queue() > 0;
+        socket.set_timeout(Some(if owed { super::TIMEOUT } else { super::IDLE_TIMEOUT }));
         let done = match socket.state() {
             tcp::State::Closed => true,
             tcp::State::TimeWait => self.local_ended && self.told,

@@ -38,8 +38,13 @@ use std::time::Duration;
 
 /// Sockets that listen inside for one forward: so many connections may begin at once.
 const BACKLOG: usize = 4;
-/// A partner that has not acknowledged anything for so long is gone.
+/// A partner that has not acknowledged anything for so long, while something was to be acknowledged, is gone.
 const TIMEOUT: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(300);
+/// Where nothing is said for so long, the partner is asked whether it is still there (RFC 1122 4.2.3.6, which
+/// has two hours as the least by default; here it holds a place that others wait for).
+const KEEP_ALIVE: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(600);
+/// A partner that was asked twice and has not answered is gone.
+const IDLE_TIMEOUT: smoltcp::time::Duration = smoltcp::time::Duration::from_secs(1500);
 /// Private ports (RFC 6335), from which connections are made.
 const PRIVATE: u16 = 49_152;
 /// The shortest MTU there is for IPv4.
@@ -234,8 +239,9 @@ impl Stack {
 
     /// How long until [`Stack::turn`] has something to do by itself.
     pub fn due(&mut self, now: Duration) -> Option<Duration> {
-        let delay = self.interface.poll_delay(instant(now), &self.sockets)?;
-        Some(Duration::from_micros(delay.total_micros()))
+        let delay = self.interface.poll_delay(instant(now), &self.sockets);
+        let delay = delay.map(|delay| Duration::from_micros(delay.total_micros()));
+        self.joints.iter().filter_map(|joint| joint.due(now)).chain(delay).min()
     }
 
     /// What to wait for on this machine's sockets.
@@ -343,6 +349,7 @@ impl Stack {
         let buffer = || tcp::SocketBuffer::new(vec![0; self.window_bytes]);
         let mut socket = tcp::Socket::new(buffer(), buffer());
         socket.set_timeout(Some(TIMEOUT));
+        socket.set_keep_alive(Some(KEEP_ALIVE));
         socket.set_congestion_control(tcp::CongestionControl::Cubic);
         // A person who types is not to wait for the answer to the last key; the other side of the
         // joint has gathered already.
