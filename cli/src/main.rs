@@ -87,7 +87,7 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Send(verb) => either(transfer::send(&voice, common, verb, settings)),
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
-        Verb::Slip(verb) => either(slip::run(&voice, verb)),
+        Verb::Slip(verb) => either(slip::run(&voice, common, verb)),
         Verb::Lab(verb) => lab::run(&voice, common, verb),
         Verb::Key(verb) => either(keychain::run(&voice, verb)),
         Verb::Explain(verb) => either(explain::run(&voice, verb)),

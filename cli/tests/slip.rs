@@ -110,6 +110,8 @@ fn nobody_answers_and_the_line_that_ends_says_so() {
         (vec!["slip", "pty:", "--tun", "sl0"], "--local"),
         (vec!["slip", "pty:", "--rate", "fast"], "expected bit/s"),
         (vec!["slip", "pty:", "--slots", "2"], "3..=256"),
+        (vec!["slip", "pty:", "--trace", "x"], "wst slip writes no trace"),
+        (vec!["slip", "pty:", "--timestamps", "no"], "[possible values: drop, keep]"),
     ] {
         let ran = run(wst(args));
         ran.expect(2);
@@ -358,6 +360,34 @@ fn what_is_typed_does_not_wait_for_the_file() {
         beside >= alone * 0.9,
         "the file had {alone:.3} of the line, and {beside:.3} beside it"
     );
+}
+
+/// Where stdout is the line, frames go there and not a word for a person.
+#[test]
+fn nothing_but_frames_goes_to_a_line_that_is_stdout() {
+    let mut command = wst(["slip", "-", "--ping", "10.0.2.2", "--count", "1"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
+    let mut out = child.stdout.take().expect("its stdout");
+    // A ping of 44 bytes with nothing to escape: ENDs around it.
+    let mut frame = [0; 46];
+    out.read_exact(&mut frame).expect("a ping");
+    assert_eq!((frame[0], frame[1], frame[45]), (0xC0, 0x45, 0xC0), "{frame:02x?}");
+    assert_eq!(frame[21], 8);
+    // The answer: addresses change places, type 0, and the checksum grows by what the type lost.
+    let (ours, theirs) = (&frame[13..17].to_vec(), &frame[17..21].to_vec());
+    frame[13..17].copy_from_slice(theirs);
+    frame[17..21].copy_from_slice(ours);
+    frame[21] = 0;
+    let (sum, carry) = u16::from_be_bytes([frame[23], frame[24]]).overflowing_add(0x0800);
+    frame[23..25].copy_from_slice(&(sum + u16::from(carry)).to_be_bytes());
+    child.stdin.take().expect("its stdin").write_all(&frame).expect("to answer");
+    let mut rest = Vec::new();
+    out.read_to_end(&mut rest).expect("its end");
+    assert_eq!(rest, b"");
+    let said = child.wait_with_output().expect("its end");
+    let words = String::from_utf8_lossy(&said.stderr);
+    assert!(words.contains("10.0.2.2: ping 0 answered after"), "{words}");
 }
 
 /// The kernel of one end answers the pings of a stack at the other.

@@ -12,12 +12,14 @@
 //! |---|---|---|
 //! | [`netblt::packet`] | a datagram | what is read can be written and read again; every list of messages ends |
 //! | [`netblt::engine`] | a script: datagrams, right and wrong ones, time, answers of a store, a person's commands | no panic, what is lent stays, packets fit, an abort ends it, no endless talk |
+//! | [`slip::link`] | a script: packets to one end of a SLIP line, what the line does to their bytes | no panic, a good line gives what was given, what is lent stays, nothing too long |
 //! | [`talk::session`] | a script: what a path does to two engines in a session, and what is forged | no panic, nothing whole or verified that is not, both end |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 
 pub mod netblt;
 pub mod session;
+pub mod slip;
 pub mod talk;
 
 /// Bytes that are taken from the front; zeros when they are used up.

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{netblt, session, talk};
+use wetstring_fuzz::{netblt, session, slip, talk};
 use wetstring_proto::stats::Stats;
 
 fn number(name: &str) -> Option<u64> {
@@ -109,4 +109,15 @@ fn session_gate() {
 #[test]
 fn session_dialler() {
     body("session-dialler", 1000, session::dialler);
+}
+
+#[test]
+fn slip_lines() {
+    let all = body("slip-link", 20_000, slip::link);
+    if is_whole() {
+        let sum = |of: fn(&slip::Seen) -> u64| all.iter().map(of).sum::<u64>();
+        let reached = [sum(|s| s.came - s.after_damage), sum(|s| s.after_damage)];
+        let more = [sum(|s| s.compressed), sum(|s| s.refused)];
+        assert!(reached.iter().chain(&more).all(|count| *count > 1000), "{reached:?} {more:?}");
+    }
 }

@@ -16,6 +16,7 @@ use wetstring_drive::stack::{Stack, StackConfig};
 use wetstring_drive::{LineSpec, Port, Signals};
 use wetstring_proto::slip::{Compression, Config, Rate, mtu};
 
+use crate::args::Common;
 use crate::exit::Exit;
 use crate::transfer::{Ending, usage};
 use crate::voice::{Level, Voice};
@@ -38,7 +39,12 @@ const WINDOW: Duration = Duration::from_secs(1);
 const WINDOW_BYTES: usize = 64 * 1024;
 
 /// Carries IP until interrupted.
-pub(crate) fn run(voice: &Voice, verb: &Slip) -> Result<Ending, Ending> {
+pub(crate) fn run(voice: &Voice, common: &Common, verb: &Slip) -> Result<Ending, Ending> {
+    if common.trace.is_some() {
+        let say =
+            "wst slip writes no trace; --stats says how it goes, and tcpdump sees packets of --tun";
+        return Err(usage(say.to_owned()));
+    }
     let spec = LineSpec::from_os(&verb.line).map_err(|bad| usage(bad.to_string()))?;
     if spec == LineSpec::Stdio {
         voice.line_is_stdio();
