@@ -41,9 +41,34 @@ fn a_scenario_of_the_laboratory_needs_no_file() {
     assert!(ran.stdout.contains("zmodem over 115200"), "{}", ran.stdout);
     let ran = run(wst(["lab", "run", "clear"]));
     ran.expect(2);
-    let wanted =
-        "expected a scenario (clean, mainframe, sz-1993, wet-string) or a TOML file, got clear";
+    let wanted = "expected a scenario (clean, mainframe, sz-1993, telebit, wet-string) or a TOML file, got clear";
     assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
+}
+
+/// A file over SLIP while somebody types: what the bytes were, how long echoes took, where the time went.
+#[test]
+fn a_slip_line_says_what_its_bytes_were_and_how_long_echoes_took() {
+    let ran = run(wst(["lab", "run", "telebit", "--explain", "--set", "file.bytes=30000"]));
+    ran.expect(0);
+    for wanted in [
+        "ftp over tcp:mss=256,window=4096 over slip:vj,mtu=296 over pep:",
+        " of data, ",
+        " acknowledgements of ",
+        " keys, ",
+        "turns of the other side",
+        "modem packets not full",
+        "What helps: ",
+    ] {
+        assert!(ran.stdout.contains(wanted), "{wanted}\n{}", ran.stdout);
+    }
+    let ran = run(wst(["--json", "lab", "run", "telebit", "--set", "file.bytes=30000"]));
+    ran.expect(0);
+    let result = &events(&ran.stdout)[0];
+    assert!(result["echoes"]["median_ms"].as_f64().is_some_and(|ms| ms > 100.0), "{result}");
+    assert!(result["slip"]["from_receiver"]["acks"].as_u64().is_some_and(|acks| acks > 100));
+    let bad = run(wst(["lab", "run", "telebit", "--set", "line=9600"]));
+    bad.expect(2);
+    assert!(bad.stderr.contains("typing: expected protocol = \"ftp\""), "{}", bad.stderr);
 }
 
 #[test]

@@ -120,6 +120,10 @@ impl Element for Chain {
         usage
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.elements.iter().flat_map(|element| element.counters()).collect()
+    }
+
     fn calm(&mut self) {
         for element in &mut self.elements {
             element.calm();

@@ -95,6 +95,12 @@ pub trait Element {
     /// What was carried of what was offered at `end`.
     fn usage(&self, end: End) -> Usage;
 
+    /// What it has to say of itself besides, as names and numbers for an account of the time: see
+    /// [`crate::slip::ledger`]. Monotone counters.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// Ends all faults (noise, loss, duplication) for what is offered from now on. What makes the
     /// element what it is (rate, delay, width) stays.
     fn calm(&mut self) {}

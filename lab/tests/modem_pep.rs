@@ -127,6 +127,60 @@ fn two_characters_too_many_cost_a_short_packet() {
     }
 }
 
+/// The two guesses of seed 003 about S120=0: a full frame for eleven characters, or two micro packets of which
+/// the second waits for the other side's turn.
+#[test]
+fn what_is_a_little_too_long_goes_as_the_words_say() {
+    let sent = |words: &str| {
+        let mut pair = pair(&format!("pep:dte=38400,{words}"));
+        let mut answered = 0;
+        let [_, b] = run(&mut pair, 20, |now, _| {
+            let due = now / 500_000_000;
+            let new = due > answered;
+            answered = due;
+            [Vec::new(), if new { vec![b'a'; 11] } else { Vec::new() }]
+        });
+        assert!(b.characters >= 38 * 11, "{words}: {b:?}");
+        b
+    };
+    let full = sent("short=9");
+    assert!(full.packets[1] == 0 && (38..=39).contains(&full.packets[2]), "{full:?}");
+    let micros = sent("micros=1");
+    assert_eq!((micros.packets[1], micros.packets[2]), (0, 0), "{micros:?}");
+    let with_data = micros.packets[0] - micros.empty;
+    assert!((76..=78).contains(&with_data), "{micros:?}");
+    assert!(micros.turns >= micros.packets[0], "one packet a turn: {micros:?}");
+}
+
+/// Every nanosecond of the channel is of a packet, full or not, of a calibration or of a gap.
+#[test]
+fn the_times_of_the_channel_add_up() {
+    let mut pair = pair("pep:dte=38400,ber=1e-4");
+    let mut said = [0; 2];
+    let stats = run(&mut pair, 60, |now, _| {
+        // Forty characters twelve times in ten seconds, and five times.
+        let mut some = |end: usize, every_ms: u64| {
+            let due = now / 1_000_000 / every_ms;
+            let new = due > said[end];
+            said[end] = due;
+            if new { vec![b'x'; 40] } else { Vec::new() }
+        };
+        [some(0, 800), some(1, 2000)]
+    });
+    let all: u64 = stats
+        .iter()
+        .map(|of| {
+            let packets = of.filled_ns + of.unfilled_ns + of.empty_ns + of.damaged_ns;
+            assert_eq!(packets + of.calibrate_ns, of.busy_ns, "{of:?}");
+            assert!(of.filled_ns > 0 && of.unfilled_ns > 0 && of.empty_ns > 0, "{of:?}");
+            assert!(of.damaged_ns > 0, "{of:?}");
+            of.busy_ns + of.gap_ns
+        })
+        .sum();
+    // What has begun may not have ended.
+    assert!((60_000_000_000..60_300_000_000).contains(&all), "{all}");
+}
+
 #[test]
 fn what_noise_hits_comes_again_and_in_order() {
     let (came, [a, _]) = bulk("pep:dte=38400,ber=1e-4", 120);
@@ -144,6 +198,8 @@ fn what_cannot_be_is_told() {
     for (text, wanted) in [
         ("pep:s120=7", "expected 0 (all packets) or 12"),
         ("pep:micro=30", "micro, short and long to grow"),
+        ("pep:spoof=kermit", "expected uucp or none"),
+        ("pep:micros=0", "expected 1 to 64 packets"),
         ("pep:speed=9", "expected one of dte, s120"),
         ("pep:dte=10", "300 to 38400"),
     ] {

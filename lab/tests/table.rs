@@ -34,7 +34,9 @@ fn named(name: &str) -> Table {
 
 #[test]
 fn fast_tables_are_reproduced_or_explained() {
-    for (name, least) in [("kermit-news-1", 9), ("kermit-news-2", 43), ("kermit-news-7", 14)] {
+    for (name, least) in
+        [("kermit-news-1", 9), ("kermit-news-2", 43), ("kermit-news-7", 14), ("telebit", 11)]
+    {
         let report = judged(&named(name));
         assert!(report.is_good(), "{}", report.text());
         assert!(report.count(Verdict::Reproduced) >= least, "{}", report.text());
@@ -96,6 +98,49 @@ fn verdicts_follow_the_published_value() {
     }
 }
 
+/// What a source says in words is as good as the transfer that it compares with.
+#[test]
+fn words_hold_if_ours_is_better_by_enough() {
+    // 10.5 s, and half of that at twice the rate.
+    let without = "without.line = '19200'";
+    for (cell, verdict, ours) in [
+        ("better = 'slower', of = 'secs', without.line = '4800'", Verdict::Reproduced, "11"),
+        ("better = 'faster', of = 'cps', without.line = '4800'", Verdict::Reproduced, "906"),
+        (&format!("better = 'faster', of = 'cps', {without}"), Verdict::Unexplained, "906"),
+        (
+            &format!("better = 'faster', of = 'cps', reason = 'a typo', {without}"),
+            Verdict::Differs,
+            "906",
+        ),
+        (
+            "better = 'a bit', of = 'cps', by = 90, without.line = '4800'",
+            Verdict::Reproduced,
+            "906",
+        ),
+        (
+            "better = 'a lot', of = 'cps', by = 150, without.line = '4800'",
+            Verdict::Unexplained,
+            "906",
+        ),
+        (
+            "better = 'a bit', of = 'cps', reason = 'none', without.line = '4800'",
+            Verdict::Needless,
+            "906",
+        ),
+    ] {
+        let report = judged(&table(&format!("column = 'X', {cell}")).unwrap());
+        let [only] = &report.cells[..] else { panic!("one cell of {cell}") };
+        assert_eq!(only.verdict, verdict, "{cell}\n{}", report.text());
+        assert!(only.ours.starts_with(ours) && only.ours.contains(" against "), "{}", only.ours);
+    }
+    let report = judged(&table("column = 'X', secs = 10, also = ['cps']").unwrap());
+    let verdicts: Vec<Verdict> = report.cells.iter().map(|cell| cell.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Reproduced, Verdict::Own]);
+    let rate: u64 = report.cells[1].ours.parse().unwrap();
+    // By whole seconds: 10 or 11 of them.
+    assert!(report.cells[1].published.is_empty() && [872, 960].contains(&rate), "{rate}");
+}
+
 #[test]
 fn a_reason_for_one_value_does_not_cover_the_others() {
     let cell = "column = 'X', secs = 10, eff = 50, reasons = { eff = 'misprinted' }";
@@ -125,6 +170,12 @@ fn a_wrong_place_is_named_by_file_line_and_key() {
             "column = 'X', saved = [2, 5], without.seed = 2, corpora = ['bible']",
             "small.toml:11: row.cells.corpora: expected one of manual, ",
         ),
+        ("column = 'X', better = 'much', of = 'cps'", "small.toml:11: better: expected better = "),
+        (
+            "column = 'X', better = 'much', without.seed = 2",
+            "small.toml:11: better: expected better = ",
+        ),
+        ("column = 'X', also = ['speed']", "small.toml:11: row.cells: unknown variant `speed`"),
         ("column = 'X', class = 'lenient'", "small.toml:11: row.class: unknown variant"),
     ] {
         match table(cell) {

@@ -1,5 +1,6 @@
 //! `wst lab run`: one scenario.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use wetstring_lab::Recorder;
 use wetstring_lab::explain::{Account, header};
 use wetstring_lab::scenario::{BadScenario, Ending as RunEnding, Outcome, Scenario};
+use wetstring_lab::slip::Ledger;
 use wetstring_proto::{Instant, TraceEvent};
 
 use super::Run;
@@ -166,8 +168,58 @@ fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
         "timeouts": stats[0].timeouts + stats[1].timeouts,
         "damaged": stats[0].damaged + stats[1].damaged,
         "events": outcome.report.events,
+        "echoes": outcome.echoes.map(|echoes| json!({
+            "keys": echoes.keys,
+            "echoed": echoes.echoed,
+            "median_ms": echoes.median_ns as f64 / 1e6,
+            "p90_ms": echoes.p90_ns as f64 / 1e6,
+            "longest_ms": echoes.longest_ns as f64 / 1e6,
+        })),
+        "slip": outcome.ledgers.map(|[from_sender, from_receiver]| json!({
+            "from_sender": ledger(&from_sender),
+            "from_receiver": ledger(&from_receiver),
+        })),
         "trace": format!("{:016x}", outcome.trace_digest),
     })
+}
+
+/// What the bytes of one direction of a SLIP line were.
+fn ledger(ledger: &Ledger) -> Value {
+    json!({
+        "line_bytes": ledger.line_bytes,
+        "data_bytes": ledger.data_bytes,
+        "head_bytes": ledger.head_bytes,
+        "acks": ledger.acks,
+        "ack_bytes": ledger.ack_bytes,
+        "typed_bytes": ledger.typed_bytes,
+    })
+}
+
+/// What is to be said of a SLIP line and of who typed on it; nothing elsewhere.
+fn on_slip(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    if let Some([out, back]) = outcome.ledgers {
+        let ack = back.ack_millibytes().unwrap_or(0) as f64 / 1000.0;
+        let _ = writeln!(
+            text,
+            "on the line {} bytes: {} of data, {} of headers around it, {} of typing; back {} \
+             acknowledgements of {ack:.1} bytes",
+            out.line_bytes, out.data_bytes, out.head_bytes, out.typed_bytes, back.acks,
+        );
+    }
+    if let Some(echoes) = outcome.echoes {
+        let ms = |ns: u64| ns / 1_000_000;
+        let _ = writeln!(
+            text,
+            "{} keys, {} echoes: half of them within {} ms, nine of ten within {} ms, all within {} ms",
+            echoes.keys,
+            echoes.echoed,
+            ms(echoes.median_ns),
+            ms(echoes.p90_ns),
+            ms(echoes.longest_ns),
+        );
+    }
+    text
 }
 
 fn page(scenario: &Scenario, outcome: &Outcome) -> String {
@@ -186,9 +238,10 @@ fn page(scenario: &Scenario, outcome: &Outcome) -> String {
         )
     };
     format!(
-        "{} over {}\n{moved}\n{}; {} packets sent again; trace {:016x} of seed {}\n",
+        "{} over {}\n{moved}\n{}{}; {} packets sent again; trace {:016x} of seed {}\n",
         scenario.protocol_name(),
         scenario.line().join(" + "),
+        on_slip(outcome),
         outcome.ending,
         outcome.retransmissions(),
         outcome.trace_digest,

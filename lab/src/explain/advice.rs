@@ -7,6 +7,7 @@
 
 use super::bottleneck::percent;
 use super::budget::{Part, share};
+use super::line_advice;
 use super::page::seconds;
 use super::table;
 use super::{Account, Ends, RateSource};
@@ -15,7 +16,7 @@ use crate::trace::Recorder;
 use std::fmt::Write as _;
 use toml::{Table, Value};
 use wetstring_proto::settings::Setting;
-use wetstring_proto::{kermit, xymodem, zmodem};
+use wetstring_proto::{kermit, uucp, xymodem, zmodem};
 
 /// A setting and what it would be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -171,6 +172,12 @@ const ZMODEM: &[Row] = &[
     row("zmodem.rle", &["rle"], &["on", "off"]),
 ];
 
+const UUCP: &[Row] = &[
+    row("uucp.window", &["window"], &["1", "3", "7"]),
+    row("uucp.packet", &["packet"], &["64", "256", "1024", "4096"]),
+];
+
+/// Not UUCP's `g`, whose check is too weak to be advised.
 const PROTOCOLS: &[(&str, bool)] = &[
     ("kermit", false),
     ("zmodem", false),
@@ -184,6 +191,7 @@ fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
         Protocol::Kermit => (KERMIT, kermit::config::TABLE),
         Protocol::Xymodem(_) => (XYMODEM, xymodem::config::TABLE),
         Protocol::Zmodem => (ZMODEM, zmodem::config::TABLE),
+        Protocol::Uucp => (UUCP, uucp::config::TABLE),
     }
 }
 
@@ -333,7 +341,11 @@ impl Account {
         // Nothing that takes much longer is of interest.
         let limit = i64::try_from(now / 500_000_000 + 10).unwrap_or(i64::MAX);
         table::put(&mut limited, "limits.time", Value::Integer(limit));
-        let trials: Vec<Trial> = changes(&limited, protocol, reliable)
+        let all = match line_advice::network(&limited).filter(|_| is_ftp(base)) {
+            Some(network) => line_advice::changes(&limited, &network),
+            None => changes(&limited, protocol, reliable),
+        };
+        let trials: Vec<Trial> = all
             .into_iter()
             .map(|(change, table)| {
                 // A change that its protocol does not know on this line is one that does not work.
@@ -427,15 +439,12 @@ impl Account {
         table::put(&mut base, "protocol", Value::String(name.to_owned()));
         table::put(&mut base, "line", Value::String(self.line()));
         self.content(&mut base, load);
-        let prefix = match protocol {
-            Protocol::Kermit => "kermit.",
-            Protocol::Xymodem(_) => "xymodem.",
-            Protocol::Zmodem => "zmodem.",
-        };
+        let prefix = protocol.prefix();
         for (_, text) in self.log.texts.iter().filter(|(name, _)| name == "set") {
             let text = String::from_utf8_lossy(text);
             let Some((name, value)) = text.split_once('=') else { continue };
-            if let Some(key) = name.strip_prefix(prefix) {
+            let key = name.strip_prefix(prefix).and_then(|name| name.strip_prefix('.'));
+            if let Some(key) = key {
                 table::put(&mut base, &format!("both.{key}"), Value::String(value.to_owned()));
             }
         }
@@ -491,6 +500,11 @@ impl Account {
         let bytes = i64::try_from(self.file_bytes).unwrap_or(i64::MAX);
         table::put(base, "file.bytes", Value::Integer(bytes));
     }
+}
+
+/// Whether no engine moves the file of a scenario, but TCP alone.
+fn is_ftp(scenario: &Table) -> bool {
+    scenario.get("protocol").and_then(Value::as_str) == Some("ftp")
 }
 
 fn parse(table: &Table, load: Load<'_>) -> Result<Scenario, String> {

@@ -66,6 +66,14 @@ const fn cause(part: Part) -> &'static str {
         Part::Timeout => "Timeouts: lost packets or answers were only noticed by waiting",
         Part::GoBack => "Going back: after damage everything that had followed came again",
         Part::TurnAround => "The line is half duplex, and turning it around takes much of the time",
+        Part::OtherSide => {
+            "The channel is half duplex: acknowledgements, and the turns that carry them, take much of \
+             the time"
+        }
+        Part::Unfilled => {
+            "The modem's packets are not full: what is sent at a time does not fit their lengths"
+        }
+        Part::Typing => "What was typed meanwhile, and its echo",
         Part::FlowControl => "Flow control: the line or the port did not take what was ready",
         Part::Pause => "Pauses that the protocol makes for the peer's sake",
         Part::Store => "The local file: reading or writing it held up the line",

@@ -26,6 +26,12 @@ pub enum Part {
     GoBack,
     /// A half duplex line was being handed over.
     TurnAround,
+    /// The other side had a half duplex channel: acknowledgements, and turns with nothing to say.
+    OtherSide,
+    /// The modem's packets were not full.
+    Unfilled,
+    /// What a person typed meanwhile, and its echo.
+    Typing,
     /// There were bytes to send, and the line or the port did not take them.
     FlowControl,
     /// Bytes were ready or under way, and the network did not move them at the rate of its slowest
@@ -47,7 +53,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::Payload,
         Self::Encoding,
         Self::Framing,
@@ -58,6 +64,9 @@ impl Part {
         Self::Timeout,
         Self::GoBack,
         Self::TurnAround,
+        Self::OtherSide,
+        Self::Unfilled,
+        Self::Typing,
         Self::FlowControl,
         Self::Network,
         Self::Pause,
@@ -81,6 +90,9 @@ impl Part {
             Self::Timeout => "retransmission_timeout",
             Self::GoBack => "retransmission_go_back",
             Self::TurnAround => "turn_around",
+            Self::OtherSide => "other_side",
+            Self::Unfilled => "unfilled",
+            Self::Typing => "typing",
             Self::FlowControl => "flow_control",
             Self::Network => "network",
             Self::Pause => "pause",
@@ -105,6 +117,9 @@ impl Part {
             Self::Timeout => "again: timeout",
             Self::GoBack => "again: after a damaged one",
             Self::TurnAround => "line turn-around",
+            Self::OtherSide => "turns of the other side",
+            Self::Unfilled => "modem packets not full",
+            Self::Typing => "typing and its echo",
             Self::FlowControl => "flow control",
             Self::Network => "held up in the network",
             Self::Pause => "pauses of the protocol",
@@ -171,6 +186,16 @@ impl Budget {
 
     pub(super) fn add(&mut self, part: Part, ns: u64) {
         self.ns[part as usize] += ns;
+    }
+
+    /// Takes what is more than `whole` off these parts, the first ones first.
+    pub(super) fn trim(&mut self, whole: u64, parts: &[Part]) {
+        let mut excess = self.total().saturating_sub(whole);
+        for part in parts {
+            let off = self.of(*part).min(excess);
+            self.ns[*part as usize] -= off;
+            excess -= off;
+        }
     }
 
     /// Adds idle time whose reason is `part`, in what lies outside the data, if it does.

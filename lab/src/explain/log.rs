@@ -48,8 +48,10 @@ impl Side {
         self.values.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
+    /// Of bytes, for UUCP says words before its packets, and may not come to those.
     fn is_engine(&self) -> bool {
-        !self.sent.is_empty() || !self.got.is_empty()
+        let packets = !self.sent.is_empty() || !self.got.is_empty();
+        packets || !self.left.is_empty() || !self.came.is_empty()
     }
 
     /// File bytes that it sent, each time counted.
@@ -120,6 +122,8 @@ pub(super) struct Log {
     /// What the run says of itself.
     pub(super) values: Vec<(String, u64)>,
     pub(super) texts: Vec<(String, Vec<u8>)>,
+    /// What a SLIP line told of its bytes.
+    counters: Vec<(String, u64)>,
     /// Holds of the direction of the data, in order and without overlap.
     pub(super) holds: Vec<Hold>,
 }
@@ -149,6 +153,7 @@ impl Log {
             match (line.who, line.said) {
                 ("run", Said::Value { name, value }) => log.values.push((name, value)),
                 ("run", Said::Text { name, text }) => log.texts.push((name, text)),
+                ("slip", Said::Value { name, value }) => log.counters.push((name, value)),
                 (who, Said::Value { name, value }) if who.starts_with("line") => {
                     element.push((line.time, name, value));
                 }
@@ -163,6 +168,10 @@ impl Log {
             }
         }
         sides.retain(Side::is_engine);
+        if sides.is_empty() && !log.counters.is_empty() {
+            log.end = log.counter("elapsed").unwrap_or_default();
+            return Ok(log);
+        }
         if sides.is_empty() {
             let comparator = log.text("protocol").filter(|name| Scenario::is_comparator(name));
             let message = match (last, comparator) {
@@ -212,6 +221,11 @@ impl Log {
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let (_, text) = self.texts.iter().find(|(known, _)| known == name)?;
         std::str::from_utf8(text).ok()
+    }
+
+    /// A value that a SLIP line told.
+    pub(super) fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
     /// A value that the run says of itself.

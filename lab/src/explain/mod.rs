@@ -24,6 +24,7 @@
 //! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it goes on |
 //! | `think_a=NS` | the computer at end A has something to do, and is at it, or asleep, for so long |
 //!
+//! A SLIP line says, as `slip`, what its bytes were at the end of a run ([`crate::slip::ledger`]).
 //! Anything else is passed over.
 
 mod advice;
@@ -32,11 +33,13 @@ mod budget;
 mod clock;
 mod estimate;
 mod line;
+mod line_advice;
 mod log;
 mod page;
 mod passage;
 mod receiving;
 mod sending;
+mod session;
 mod table;
 
 pub use advice::{Advice, Change, NoAdvice, Trial};
@@ -108,6 +111,9 @@ impl Account {
     ) -> Result<Self, BadTrace> {
         let log = Log::read(lines)?;
         let told = told_rate(&log);
+        if let Some(session) = session::of(&log) {
+            return Ok(Self::of_session(session, log, millicps.or(told.filter(|rate| *rate > 0))));
+        }
         let known = millicps.or(told.filter(|rate| *rate > 0));
         let takes_no_time = millicps.is_none() && told == Some(0);
         let ends = match (&log.sender, &log.receiver) {
@@ -158,6 +164,22 @@ impl Account {
             log,
             estimate,
         })
+    }
+
+    /// The account of a file over a SLIP line.
+    fn of_session(session: session::Session, log: Log, millicps: Option<u64>) -> Self {
+        let session::Session { elapsed, file, budget } = session;
+        Self {
+            budget,
+            elapsed_ns: elapsed,
+            ends: Ends::Both,
+            millicps,
+            rate_source: if millicps.is_some() { RateSource::Told } else { RateSource::Unseen },
+            file_bytes: file,
+            protocol: log.text("protocol").map(str::to_owned),
+            log,
+            estimate: Estimate { millicps, ..Estimate::default() },
+        }
     }
 
     /// The median time from the last byte of a packet on the line to its answer, in nanoseconds,

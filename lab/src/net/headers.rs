@@ -6,8 +6,8 @@
 //! ip over:   [ IP 20 | NETBLT header | data ]           protocol number 30, as RFC 998 has it
 //! ```
 //!
-//! What is between takes them along: they cost time on a wire and count against an MTU. Only their
-//! length matters there; they are zeros.
+//! What is between takes them along: they cost time on a wire and count against an MTU. The header of IP
+//! is a true one, for a SLIP line sends nothing else; that of UDP is zeros.
 
 use crate::element::{Element, End, Unit, Usage};
 use wetstring_proto::{Cx, Instant};
@@ -16,6 +16,9 @@ use wetstring_proto::{Cx, Instant};
 pub const IP_BYTES: usize = 20;
 /// Bytes of the headers of UDP and IP.
 pub const UDP_BYTES: usize = IP_BYTES + 8;
+/// Protocol numbers of UDP, and of NETBLT [RFC 998].
+const UDP: u8 = 17;
+const NETBLT: u8 = 30;
 
 /// A network of packets, used by engines whose datagrams have so many bytes of headers before them.
 pub struct Headers {
@@ -47,11 +50,39 @@ impl Headers {
     }
 }
 
+impl Headers {
+    /// Writes the header of IP into the packet from this end.
+    fn write_ip(&mut self, end: End) {
+        let total = u16::try_from(self.packet.len()).unwrap_or(u16::MAX);
+        let protocol = if self.len == UDP_BYTES { UDP } else { NETBLT };
+        let Some(header) = self.packet.first_chunk_mut::<IP_BYTES>() else { return };
+        header[0] = 0x45;
+        header[2..4].copy_from_slice(&total.to_be_bytes());
+        (header[8], header[9]) = (64, protocol);
+        let address = |end: End| [192, 0, 2, end.index() as u8 + 1];
+        header[12..16].copy_from_slice(&address(end));
+        header[16..20].copy_from_slice(&address(end.other()));
+        let sum = ip_checksum(header);
+        header[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+/// The checksum of a header of IP whose own field is zero [RFC 791].
+pub(crate) fn ip_checksum(header: &[u8]) -> u16 {
+    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+    let mut sum: u32 = header.chunks(2).map(word).sum();
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
 impl Element for Headers {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
         self.packet.clear();
         self.packet.resize(self.len, 0);
         self.packet.extend_from_slice(bytes);
+        self.write_ip(end);
         if self.element.offer(cx, end, &self.packet) == 0 {
             return 0;
         }

@@ -8,6 +8,7 @@ use crate::element::{Element, End};
 use crate::host::{HostModel, Hosted};
 use crate::quic::{Quic, QuicModel};
 use crate::serial::{BadLine, LineModel, Serial};
+use crate::slip::SlipModel;
 use crate::tcp::{Tcp, TcpModel};
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +26,8 @@ pub enum Link {
     Nic(NicModel),
     /// `ring:10M`
     Ring(RingModel),
+    /// `slip:vj,mtu=296 over pep:dte=19200`: packets of IP over what carries bytes.
+    Slip(SlipModel),
     /// `line:9600,delay=250ms`: a serial line. It stands alone and carries bytes.
     Line(LineModel),
 }
@@ -39,7 +42,8 @@ pub enum Link {
 ///
 /// A carrier is `tcp:` or `quic:` with its words, which carry bytes, or `udp` or `ip`, which put their
 /// headers before an engine's datagrams. A link is `ethernet:`, `path:`, `slotted:`, `nic:` or
-/// `ring:` with its words, or `line:` alone. `host:` is for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
+/// `ring:` with its words, `slip:` with its words and what carries its bytes ([`crate::slip`]), or `line:`
+/// alone. `host:` is for both ends. Links of the same kind get names of their own (`path`, `path 2`, ...), so that
 /// their chances differ although their seed is the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Network {
@@ -104,6 +108,11 @@ fn kind(text: &str) -> (&str, &str) {
     text.split_once(':').map_or((text.trim(), ""), |(kind, words)| (kind.trim(), words))
 }
 
+/// Whether a text begins with a SLIP line.
+fn is_slip(text: &str) -> bool {
+    text.trim().strip_prefix("slip").is_some_and(|rest| rest.starts_with([':', ' ']))
+}
+
 impl FromStr for Link {
     type Err = BadNetwork;
 
@@ -115,8 +124,9 @@ impl FromStr for Link {
             ("nic", words) => Ok(Self::Nic(words.parse()?)),
             ("ring", words) => Ok(Self::Ring(words.parse()?)),
             ("line", words) => Ok(Self::Line(words.parse()?)),
+            _ if is_slip(text) => Ok(Self::Slip(text.parse()?)),
             _ => shape(
-                "ethernet:, path:, slotted:, nic:, ring: or line: with its words",
+                "ethernet:, path:, slotted:, nic:, ring:, slip: or line: with its words",
                 text.trim(),
             ),
         }
@@ -130,7 +140,9 @@ impl FromStr for Network {
         let mut parts = text.split(" with ");
         let network = parts.next().unwrap_or("");
         let (mut tcp, mut quic, mut header_bytes) = (None, None, 0);
-        let links = match network.split_once(" over ") {
+        // A SLIP line has what carries its bytes behind an ` over ` of its own.
+        let above = network.split_once(" over ").filter(|(above, _)| !is_slip(above));
+        let links = match above {
             None => network,
             Some((carrier, links)) => {
                 match kind(carrier) {
@@ -146,6 +158,19 @@ impl FromStr for Network {
         let carried = tcp.is_some() || quic.is_some() || header_bytes > 0;
         let links = links.split(" + ").map(str::parse).collect::<Result<Vec<Link>, _>>()?;
         let serial = links.iter().filter(|link| matches!(link, Link::Line(_))).count();
+        let mut slips = links.iter().filter_map(|link| match link {
+            Link::Slip(slip) => Some(slip),
+            _ => None,
+        });
+        if let Some(slip) = slips.next() {
+            let mss = tcp.as_ref().map_or(0, |tcp: &TcpModel| tcp.mss_bytes);
+            if tcp.is_none() && header_bytes == 0 {
+                return shape("tcp:, udp or ip over slip:, which sends packets of IP", network);
+            }
+            if mss + 40 > usize::from(slip.mtu) {
+                return shape("an mss of at most 40 less than the mtu of slip:", network);
+            }
+        }
         if serial > 0 && (links.len() > 1 || carried) {
             return shape("a line: alone, without tcp: and without ` + `", network);
         }
@@ -180,6 +205,7 @@ impl fmt::Display for Link {
             Self::Slotted(model) => model.fmt(f),
             Self::Nic(model) => model.fmt(f),
             Self::Ring(model) => model.fmt(f),
+            Self::Slip(model) => model.fmt(f),
             Self::Line(model) => write!(f, "line:{model}"),
         }
     }
@@ -239,7 +265,17 @@ impl Network {
     /// The connection of this model over this network, for those who want to ask it more than an
     /// element tells.
     pub fn build_tcp(&self, tcp: &TcpModel) -> Tcp {
-        Tcp::new(tcp, self.build_links(), &self.hosts)
+        // SLIP has no check of its own.
+        let checks = tcp.checks || self.slip().is_some();
+        Tcp::new(&TcpModel { checks, ..tcp.clone() }, self.build_links(), &self.hosts)
+    }
+
+    /// The first SLIP line among the links.
+    pub fn slip(&self) -> Option<&SlipModel> {
+        self.links.iter().find_map(|link| match link {
+            Link::Slip(slip) => Some(slip),
+            _ => None,
+        })
     }
 
     /// The same with every seed replaced.
@@ -258,6 +294,7 @@ impl Network {
                 Link::Path(model) => model.seed = seed,
                 Link::Slotted(model) => model.seed = seed,
                 Link::Line(model) => model.seed = seed,
+                Link::Slip(model) => model.seed = seed,
                 Link::Nic(_) | Link::Ring(_) => {}
             }
         }
@@ -282,6 +319,7 @@ impl Network {
                 Link::Line(model) => Box::new(Serial::named(model, &named(3, "line"))),
                 Link::Nic(model) => Box::new(Nic::new(model)),
                 Link::Ring(model) => Box::new(Ring::new(model)),
+                Link::Slip(model) => Box::new(model.build()),
             });
         }
         if elements.len() == 1

@@ -33,7 +33,9 @@ const WET: &str = "The wet string: 9600 bit/s, 250 ms each way, 8 bytes hit ever
 /// Group, name, the scenario's name, and what is set on top of it.
 type Transfer = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
-const TRANSFERS: [Transfer; 10] = [
+const TELEBIT: &str = "TCP over SLIP over two Telebit modems, somebody types";
+
+const TRANSFERS: [Transfer; 13] = [
     (WET, "Kermit", "wet-string", &[]),
     (
         WET,
@@ -55,6 +57,23 @@ const TRANSFERS: [Transfer; 10] = [
     ("A clean line of 115200 bit/s", "ZMODEM", "clean", &["protocol=zmodem"]),
     ("A half duplex mainframe with parity", "Kermit", "mainframe", &[]),
     ("A personal computer of 1993", "ZMODEM", "sz-1993", &[]),
+    (TELEBIT, "five bytes, S120=0", "telebit", &[]),
+    (
+        TELEBIT,
+        "eleven bytes, S120=12",
+        "telebit",
+        &[
+            "line=tcp:mss=256,window=4096 over slip:eleven,mtu=296 over pep:dte=19200,s120=12,most=1,gap=47ms",
+        ],
+    ),
+    (
+        TELEBIT,
+        "headers as they are, S120=0",
+        "telebit",
+        &[
+            "line=tcp:mss=256,window=4096 over slip:plain,mtu=296 over pep:dte=19200,most=1,gap=47ms",
+        ],
+    ),
 ];
 
 impl BudgetJob {
@@ -71,8 +90,11 @@ impl BudgetJob {
                 .unwrap_or_else(|bad| panic!("{bad}"));
             let mut command = format!("wst lab run {file}");
             for set in &sets {
+                let quote = if set.contains(' ') { "'" } else { "" };
                 command.push_str(" --set ");
+                command.push_str(quote);
                 command.push_str(set);
+                command.push_str(quote);
             }
             command.push_str(" --explain");
             Self { group, name, command, scenario }

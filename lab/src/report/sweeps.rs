@@ -6,8 +6,11 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// The result that is shown: the first of these that the sweep has.
-const SHOWN: [(&str, &str); 2] =
-    [("efficiency", "% of what the line can carry"), ("cps", "characters per second")];
+const SHOWN: [(&str, &str); 3] = [
+    ("echo_ms", "ms from a key to its echo, the median"),
+    ("efficiency", "% of what the line can carry"),
+    ("cps", "characters per second"),
+];
 
 /// One sweep.
 pub(super) fn section(sweep: &Sweep, rows: &[Row]) -> Markup {

@@ -1,9 +1,10 @@
 //! The scenarios that come with the laboratory, by name.
 
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 5] = [
     ("clean", include_str!("../../scenarios/clean.toml")),
     ("mainframe", include_str!("../../scenarios/mainframe.toml")),
     ("sz-1993", include_str!("../../scenarios/sz-1993.toml")),
+    ("telebit", include_str!("../../scenarios/telebit.toml")),
     ("wet-string", include_str!("../../scenarios/wet-string.toml")),
 ];
 

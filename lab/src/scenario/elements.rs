@@ -11,6 +11,7 @@
 //! | `telnet:escape=1e` | a terminal server; the modem is at end A, see [`crate::terminal::telnet`] |
 //! | `flip 7171:` | the same the other way round |
 //! | `tcp:mss=1460 over ethernet:10M,load=30%` | TCP over a network, see [`crate::net::Network`] |
+//! | `tcp:mss=256 over slip:vj,mtu=296 over pep:dte=19200` | TCP over a SLIP line over any of the serial ones above, see [`crate::slip`] |
 //! | `udp over path:10M,rtt=69ms` | a network of packets, for engines of datagrams |
 //!
 //! A new kind of element is one more arm of [`part`]. The machines at both ends are put around what
@@ -166,6 +167,10 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
             let model: TelnetModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
             Ok(Part::quiet(Box::new(TelnetPath::new(&model)), [0; 2], 0))
         }
+        None if text.starts_with("slip ") => {
+            let model: Network = text.parse().map_err(|e: BadNetwork| bad(e.to_string()))?;
+            network(text, &model, seed, hosts).map_err(bad)
+        }
         None if FLOW_WORDS
             .iter()
             .any(|flow| text.split(',').any(|w| w.trim().starts_with(flow))) =>
@@ -191,7 +196,8 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
 }
 
 /// What a network begins with, if not with a carrier and `over`.
-const NETWORK: [&str; 8] = ["ethernet", "path", "slotted", "nic", "ring", "line", "tcp", "quic"];
+const NETWORK: [&str; 9] =
+    ["ethernet", "path", "slotted", "nic", "ring", "slip", "line", "tcp", "quic"];
 
 /// Words that only a line with flow control has.
 const FLOW_WORDS: [&str; 9] =
@@ -246,6 +252,11 @@ fn tcp_millicps(links: &[Link], tcp: &TcpModel) -> Option<u64> {
         }
         Link::Path(model) => millicps(model.rate_from(End::A), (packet + model.overhead_bytes) * 8),
         Link::Ring(model) => millicps(model.rate_bps, (packet + model.overhead_bytes) * 8),
+        Link::Slip(model) => {
+            let line = data + model.headers.least_bytes();
+            let millicps = u128::from(model.line_millicps()?) * u128::from(data);
+            u64::try_from(millicps / u128::from(line)).ok()
+        }
         Link::Slotted(_) | Link::Nic(_) | Link::Line(_) => None,
     };
     links.iter().filter_map(of).min()

@@ -3,7 +3,7 @@
 use crate::element::End;
 use wetstring_proto::settings::{BadSetting, Settings};
 use wetstring_proto::xymodem::Variant;
-use wetstring_proto::{Engine, LineFacts, kermit, netblt, xymodem, zmodem};
+use wetstring_proto::{Engine, LineFacts, kermit, netblt, uucp, xymodem, zmodem};
 
 /// A protocol that moves files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,12 +14,14 @@ pub enum Protocol {
     Xymodem(Variant),
     /// ZMODEM.
     Zmodem,
+    /// UUCP with the protocol `g`.
+    Uucp,
 }
 
 impl Protocol {
     /// The names that [`Protocol::of`] knows; `wst -P` takes the same.
-    pub const NAMES: [&str; 7] =
-        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem"];
+    pub const NAMES: [&str; 8] =
+        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "uucp-g"];
 
     /// The protocol of this name.
     pub fn of(name: &str) -> Option<Self> {
@@ -31,6 +33,7 @@ impl Protocol {
             "ymodem" => Self::Xymodem(Variant::Ymodem),
             "ymodem-g" => Self::Xymodem(Variant::YmodemG),
             "zmodem" => Self::Zmodem,
+            "uucp-g" => Self::Uucp,
             _ => return None,
         })
     }
@@ -47,11 +50,12 @@ impl Protocol {
     }
 
     /// What stands in front of its settings' names.
-    const fn prefix(self) -> &'static str {
+    pub(crate) const fn prefix(self) -> &'static str {
         match self {
             Self::Kermit => "kermit",
             Self::Xymodem(_) => "xymodem",
             Self::Zmodem => "zmodem",
+            Self::Uucp => "uucp",
         }
     }
 }
@@ -71,6 +75,7 @@ enum Config {
     Kermit(Box<kermit::Config>),
     Xymodem(xymodem::Config),
     Zmodem(Box<zmodem::Config>),
+    Uucp(Box<uucp::Config>),
     Netblt(Box<netblt::Config>),
 }
 
@@ -102,6 +107,9 @@ impl Ends {
             Protocol::Zmodem => {
                 Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
             }
+            Protocol::Uucp => {
+                Config::Uucp(Box::new(uucp::Config { line, ..uucp::Config::default() }))
+            }
         });
         Self { prefix: protocol.prefix(), configs, idle: None }
     }
@@ -127,6 +135,7 @@ impl Ends {
             Config::Kermit(config) => &mut **config,
             Config::Xymodem(config) => config,
             Config::Zmodem(config) => &mut **config,
+            Config::Uucp(config) => &mut **config,
             Config::Netblt(config) => &mut **config,
         };
         config.set_by_name(&name, value).map_err(|bad| match bad {
@@ -156,6 +165,10 @@ impl Ends {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(zmodem::Sender::new(*config, memory).expect("memory as asked for"))
             }
+            Config::Uucp(config) => {
+                let memory = vec![0; config.sender_memory()];
+                Box::new(uucp::Sender::new(*config, memory).expect("memory as asked for"))
+            }
             Config::Netblt(config) => {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(netblt::Sender::new(*config, memory).expect("memory as asked for"))
@@ -177,6 +190,10 @@ impl Ends {
             Config::Zmodem(config) => {
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(zmodem::Receiver::new(*config, memory).expect("memory as asked for"))
+            }
+            Config::Uucp(config) => {
+                let memory = vec![0; config.receiver_memory()];
+                Box::new(uucp::Receiver::new(*config, memory).expect("memory as asked for"))
             }
             Config::Netblt(config) => {
                 let memory = vec![0; config.receiver_memory()];

@@ -31,6 +31,11 @@ impl Element for Flipped {
         self.0.usage(end.other())
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        // The directions have changed places, and so would their names.
+        Vec::new()
+    }
+
     fn calm(&mut self) {
         self.0.calm();
     }

@@ -1,9 +1,9 @@
 //! FTP and the other comparators: a run without engines.
 
 use super::{Ending, Outcome, Scenario};
-use crate::element::{Element, End};
+use crate::element::{Element, End, Usage};
 use crate::pair::{PairReport, SideReport, Stop};
-use crate::tcp::{Bulk, StopBulk};
+use crate::tcp::{Bulk, BulkReport, StopBulk};
 use crate::trace::Recorder;
 use wetstring_proto::engine::Outcome as EngineOutcome;
 use wetstring_proto::{Instant, Stats};
@@ -15,6 +15,16 @@ impl Scenario {
         let bytes = self.counted_bytes();
         let bulk = Bulk { time_limit: self.time_limit, window: self.window, ..Bulk::new(bytes) };
         let report = bulk.run(element, &mut recorder.of("line"));
+        self.bulk_outcome(report, |end| element.usage(end), recorder)
+    }
+
+    /// What is to be said of bytes that went without an engine.
+    pub(super) fn bulk_outcome(
+        &self,
+        report: BulkReport,
+        usage: impl Fn(End) -> Usage,
+        recorder: &Recorder,
+    ) -> Outcome {
         let (stop, ending) = match report.stop {
             StopBulk::Done => (Stop::Over, Ending::Done),
             StopBulk::Stalled => (Stop::Stalled, Ending::Stopped(Stop::Stalled)),
@@ -31,7 +41,7 @@ impl Scenario {
             files_done: u64::from(done),
             files_verified: 0,
             files_skipped: 0,
-            usage: element.usage(end),
+            usage: usage(end),
             written: if end == End::B { report.bytes } else { 0 },
         };
         let report = PairReport {
@@ -50,6 +60,8 @@ impl Scenario {
             elapsed,
             limit_millicps: self.limit_millicps,
             report,
+            echoes: None,
+            ledgers: None,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }

@@ -23,6 +23,7 @@ pub struct Partial {
     pub(crate) receiver: Option<BTreeMap<String, Spanned<Value>>>,
     pub(crate) limits: Option<Limits>,
     pub(crate) measure: Option<Spanned<Measure>>,
+    pub(crate) typing: Option<Spanned<Typing>>,
 }
 
 /// One description, or several.
@@ -59,6 +60,14 @@ pub(crate) struct File {
 pub(crate) struct Limits {
     pub(crate) time: Option<u64>,
     pub(crate) events: Option<u64>,
+}
+
+/// Somebody types meanwhile, see [`crate::slip::typing`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Typing {
+    pub(crate) every: Option<String>,
+    pub(crate) from: Option<String>,
 }
 
 /// When throughput is measured, see [`crate::window`].

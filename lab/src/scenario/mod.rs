@@ -17,7 +17,7 @@
 //!
 //! | key | meaning | unless given |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `netblt`; `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`; `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |
@@ -28,6 +28,7 @@
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
 //! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most | the whole transfer |
+//! | `typing.every`, `typing.from` | somebody types at this end (`sender`, `receiver`) while the file moves, a character so often, and each is echoed: of `ftp` over `slip:`, see [`crate::slip::typing`] | nobody types; `1s`, `sender` |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
 //! What a file says can be overridden piece by piece: a [`Layer`] is any part of the above, and a
@@ -45,6 +46,7 @@ mod ftp;
 mod layer;
 mod row;
 mod run;
+mod session;
 
 pub use built_in::{named, names};
 pub use comparator::Comparator;
@@ -58,6 +60,7 @@ use crate::corpus::Corpus;
 use crate::element::{End, Unit};
 use crate::host::HostModel;
 use crate::net::Network;
+use crate::slip::TypingModel;
 use crate::store::{Content, MemoryFile};
 use crate::window::Window;
 use ends::{Ends, NETBLT};
@@ -81,6 +84,10 @@ pub struct Scenario {
     other: Option<Other>,
     /// When throughput is measured.
     window: Option<Window>,
+    /// A SLIP line with TCP over it, which `ftp` runs as a whole.
+    slip: Option<Box<Network>>,
+    /// Who types meanwhile.
+    typing: Option<TypingModel>,
     file: MemoryFile,
     /// The file is this long, and its content follows from the place: it is kept nowhere.
     pattern: Option<u64>,
@@ -206,12 +213,17 @@ impl Scenario {
             find.last(|part| part.limits.as_ref().and_then(pick)).map(|(_, limit)| limit)
         };
         let (file, pattern) = find.file(load, other.is_some_and(Other::is_bare))?;
+        let slip = network.as_ref().filter(|network| other == Some(Other::Ftp) && is_slip(network));
+        let slip = slip.map(|network| Box::new(network.clone()));
+        let typing = find.typing(slip.is_some())?;
         let packets = matches!(other, Some(Other::Transport(_) | Other::Netblt));
         let network = network.filter(|_| packets);
         Ok(Self {
             protocol,
             other,
             window: find.window(network.as_ref())?,
+            slip,
+            typing,
             file,
             pattern,
             line: specs,
@@ -363,6 +375,24 @@ impl<'a> Finder<'a> {
         Ok(Some(Window { from, to: from + len }))
     }
 
+    /// Who types, on a line where that can be.
+    fn typing(&self, on_slip: bool) -> Result<Option<TypingModel>, BadScenario> {
+        let Some((layer, value)) = self.last(|part| part.typing.as_ref()) else { return Ok(None) };
+        let bad = |say: String| layer.bad(value, "typing", say);
+        if !on_slip {
+            let say = "expected protocol = \"ftp\" over a line such as \
+                       \"tcp:mss=256 over slip:vj over 9600\" for somebody to type on";
+            return Err(bad(say.to_owned()));
+        }
+        let word = |pick: fn(&layer::Typing) -> Option<&String>, usual: &'static str| {
+            let found = self.last(|part| part.typing.as_ref().and_then(|v| pick(v.get_ref())));
+            found.map_or(usual, |(_, word)| word.as_str()).to_owned()
+        };
+        let every = word(|typing| typing.every.as_ref(), "1s");
+        let from = word(|typing| typing.from.as_ref(), "sender");
+        TypingModel::of(&every, &from).map(Some).map_err(bad)
+    }
+
     /// The file, and its length if it has a pattern for content. Bytes that go without an engine
     /// are a pattern always.
     fn file(&self, load: Load<'_>, bare: bool) -> Result<(MemoryFile, Option<u64>), BadScenario> {
@@ -438,6 +468,11 @@ fn network_of(specs: &[String]) -> Option<Network> {
     let network: Network = spec.parse().ok()?;
     let line = network.links.iter().any(|link| matches!(link, crate::net::Link::Line(_)));
     (!line).then_some(network)
+}
+
+/// Whether this is TCP over one SLIP line and nothing else.
+fn is_slip(network: &Network) -> bool {
+    network.tcp.is_some() && matches!(network.links[..], [crate::net::Link::Slip(_)])
 }
 
 /// Made content of one of the kinds.

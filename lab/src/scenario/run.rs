@@ -4,6 +4,7 @@ use super::{Other, Scenario, elements};
 use crate::element::{End, Unit};
 use crate::pair::{Pair, PairReport, Stop};
 use crate::pattern::{PatternSink, PatternSource};
+use crate::slip::{EchoTimes, Ledger};
 use crate::store::{MemorySink, MemorySource};
 use crate::trace::Recorder;
 use std::fmt;
@@ -53,6 +54,10 @@ pub struct Outcome {
     pub limit_millicps: Option<u64>,
     /// Everything else.
     pub report: PairReport,
+    /// How long the echoes of who typed took.
+    pub echoes: Option<EchoTimes>,
+    /// What the bytes of a SLIP line were, from A and from B.
+    pub ledgers: Option<[Ledger; 2]>,
     /// Digest of the trace; 0 if none was recorded.
     pub trace_digest: u64,
 }
@@ -108,6 +113,9 @@ fn per(amount: u64, unit: u128, by: u128) -> u64 {
 impl Scenario {
     /// Runs it. The same scenario gives the same outcome and the same trace, whenever and wherever.
     pub fn run(&self, recorder: &mut Recorder) -> Outcome {
+        if let Some(network) = &self.slip {
+            return self.run_session(network, recorder);
+        }
         let stretch = elements::stretch(&self.line, self.seed, &self.hosts, self.unit());
         let mut element = stretch.expect("elements that were checked when it was read").element;
         if self.other.is_some_and(Other::is_bare) {
@@ -129,6 +137,8 @@ impl Scenario {
             elapsed,
             limit_millicps: self.limit_millicps,
             report,
+            echoes: None,
+            ledgers: None,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }

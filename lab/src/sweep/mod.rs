@@ -62,6 +62,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("window-length", include_str!("../../sweeps/window-length.toml")),
     ("noise-length", include_str!("../../sweeps/noise-length.toml")),
     ("protocols-delay", include_str!("../../sweeps/protocols-delay.toml")),
+    ("slip-echo", include_str!("../../sweeps/slip-echo.toml")),
     ("paths", include_str!("../../sweeps/paths.toml")),
     ("paths-file", include_str!("../../sweeps/paths-file.toml")),
     ("paths-few", include_str!("../../sweeps/paths-few.toml")),

@@ -47,7 +47,9 @@ pub(super) const BEFORE: [(&str, Kind); 2] = [("sweep", Kind::Text), ("point", K
 /// | `wire_bytes_back` | what it took from the receiver |
 /// | `busy` | share of the time in which the sender's direction carried bits, in percent |
 /// | `events` | moments of the run |
-pub(super) const BEHIND: [(&str, Kind); 16] = [
+/// | `echo_ms`, `echo_p90_ms` | half of what was typed was echoed within this time, and nine of ten; empty where nobody types |
+/// | `ack_bytes` | bytes of a SLIP line for an acknowledgement; empty elsewhere |
+pub(super) const BEHIND: [(&str, Kind); 19] = [
     ("done", Kind::Flag),
     ("ending", Kind::Text),
     ("bytes", Kind::Number),
@@ -64,6 +66,9 @@ pub(super) const BEHIND: [(&str, Kind); 16] = [
     ("wire_bytes_back", Kind::Number),
     ("busy", Kind::Number),
     ("events", Kind::Number),
+    ("echo_ms", Kind::Number),
+    ("echo_p90_ms", Kind::Number),
+    ("ack_bytes", Kind::Number),
 ];
 
 /// Names that a range cannot have.
@@ -101,6 +106,8 @@ pub(super) fn row(digest: u64, point: usize, ranges: &[&str], outcome: &Outcome)
     let busy = (nanos.saturating_sub(idle) * 100_000).checked_div(nanos).unwrap_or(0);
     let limit = outcome.limit_millicps;
     let share = limit.filter(|_| done).map(|limit| outcome.efficiency(limit));
+    let echoes = outcome.echoes.filter(|echoes| echoes.echoed > 0);
+    let ack = outcome.ledgers.and_then(|[_, back]| back.ack_millibytes());
     let mut values = vec![format!("{digest:016x}"), point.to_string()];
     values.extend(ranges.iter().map(|value| (*value).to_owned()));
     values.extend([
@@ -120,6 +127,9 @@ pub(super) fn row(digest: u64, point: usize, ranges: &[&str], outcome: &Outcome)
         back.bytes_in.to_string(),
         thousandths(u64::try_from(busy).ok()),
         outcome.report.events.to_string(),
+        thousandths(echoes.map(|echoes| echoes.median_ns / 1000)),
+        thousandths(echoes.map(|echoes| echoes.p90_ns / 1000)),
+        thousandths(ack),
     ]);
     Row { point, values }
 }

@@ -142,6 +142,17 @@ pub(super) struct CellFile {
     lost: Option<Spanned<Number>>,
     rexmit: Option<Spanned<Number>>,
     timeouts: Option<Spanned<Number>>,
+    echo: Option<Spanned<Number>>,
+    ack: Option<Spanned<Number>>,
+    /// Values of ours that nobody published.
+    #[serde(default)]
+    also: Vec<Measure>,
+    /// What the source says in words: the transfer is better than that with `without` on top.
+    better: Option<Spanned<String>>,
+    /// In which value it is better.
+    of: Option<Measure>,
+    /// By more than so many hundredths; 1 unless given.
+    by: Option<u64>,
     /// Thousands of bytes of the transfer that counts are of; ours are scaled to it.
     kbytes: Option<u64>,
     outcome: Option<Result>,
@@ -177,6 +188,12 @@ impl CellFile {
             lost: None,
             rexmit: None,
             timeouts: None,
+            echo: None,
+            ack: None,
+            also: Vec::new(),
+            better: None,
+            of: None,
+            by: None,
             kbytes: None,
             outcome: None,
             saved: None,
@@ -213,6 +230,10 @@ pub(super) enum Measure {
     Rexmit,
     /// Data timers that ran out at the receiver: each asks for something again.
     Timeouts,
+    /// From a key to its echo, the median, in milliseconds.
+    Echo,
+    /// Bytes of the line for an acknowledgement, its frame with it.
+    Ack,
 }
 
 impl Measure {
@@ -227,6 +248,8 @@ impl Measure {
             Self::Lost => "lost",
             Self::Rexmit => "rexmit",
             Self::Timeouts => "timeouts",
+            Self::Echo => "echo",
+            Self::Ack => "ack",
         }
     }
 
@@ -239,7 +262,45 @@ impl Measure {
             Self::Mbps => "Mb/s",
             Self::Lost | Self::Rexmit => "packets",
             Self::Timeouts => "",
+            Self::Echo => "ms",
+            Self::Ack => "bytes",
         }
+    }
+
+    /// Whether less of it is better.
+    pub(super) const fn less_is_better(self) -> bool {
+        !matches!(self, Self::Cps | Self::Eff | Self::LineBps | Self::LineEff | Self::Mbps)
+    }
+}
+
+/// What a source says in words: better than another transfer.
+#[derive(Clone, Debug)]
+pub(super) struct Better {
+    pub(super) words: String,
+    /// In which value.
+    pub(super) of: Measure,
+    /// By more than so many hundredths.
+    pub(super) by: u64,
+}
+
+impl Better {
+    /// What a cell says; `alone`: it has no other value.
+    fn of(
+        cell: &CellFile,
+        alone: bool,
+        source: (&str, &str),
+    ) -> std::result::Result<Option<Self>, BadScenario> {
+        Ok(match (&cell.better, cell.of) {
+            (None, None) => None,
+            (Some(words), Some(of)) if cell.without.is_some() && alone => {
+                let by = cell.by.unwrap_or(1);
+                Some(Self { words: words.get_ref().clone(), of, by })
+            }
+            _ => {
+                let say = "expected better = \"WORDS\" with `of`, `without`, and no other value";
+                return Err(BadScenario::at(source, &cell.column.span(), "better", say));
+            }
+        })
     }
 }
 
@@ -254,6 +315,10 @@ pub(super) struct Published {
     pub(super) outcome: Option<Result>,
     /// Percentage of the time that is saved, from and to.
     pub(super) saved: Option<(u64, u64)>,
+    /// What the source says in words.
+    pub(super) better: Option<Better>,
+    /// Values of ours that nobody published.
+    pub(super) also: Vec<Measure>,
     pub(super) class: Option<Class>,
     pub(super) reason: Option<String>,
     pub(super) reasons: BTreeMap<Measure, String>,
@@ -276,6 +341,8 @@ impl Published {
             (Measure::Lost, &cell.lost),
             (Measure::Rexmit, &cell.rexmit),
             (Measure::Timeouts, &cell.timeouts),
+            (Measure::Echo, &cell.echo),
+            (Measure::Ack, &cell.ack),
         ];
         let mut values = Vec::new();
         for (measure, number) in given {
@@ -297,7 +364,9 @@ impl Published {
                 }
             });
         }
+        let better = Better::of(cell, values.is_empty(), source)?;
         let saved = match &cell.saved {
+            None if better.is_some() => None,
             None if cell.without.is_some() || !cell.corpora.is_empty() => {
                 let say = "expected saved = [LEAST, MOST] beside without and corpora";
                 return Err(BadScenario::at(source, &cell.column.span(), "saved", say));
@@ -317,6 +386,8 @@ impl Published {
             values,
             kbytes: cell.kbytes,
             saved,
+            better,
+            also: cell.also.clone(),
             defaults_reason: cell.defaults_reason.clone(),
             outcome: cell.outcome.filter(|outcome| *outcome != Result::Ok),
             class: cell.class,

@@ -1,6 +1,6 @@
 //! Published beside ours: the ratio, and the verdict.
 
-use super::file::{Measure, Published, Result};
+use super::file::{Better, Measure, Published, Result};
 use super::{Sample, Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
 use std::cmp::Reverse;
@@ -224,6 +224,9 @@ impl Judge<'_> {
         if let Some(range) = published.saved {
             return cells.push(self.saved(range));
         }
+        if let Some(better) = &published.better {
+            return cells.push(self.better(better));
+        }
         if let Some(outcome) = published.outcome {
             return cells.push(self.outcome(outcome, ours, defaults));
         }
@@ -233,7 +236,9 @@ impl Judge<'_> {
         }
         // A reason for all of the values is needless only if none of them differs.
         let new = &mut cells[first..];
-        if published.reason.is_some() && new.iter().all(|cell| cell.verdict == Verdict::Reproduced)
+        if published.reason.is_some()
+            && !new.is_empty()
+            && new.iter().all(|cell| cell.verdict == Verdict::Reproduced)
         {
             new[0].verdict = Verdict::Needless;
         }
@@ -242,6 +247,11 @@ impl Judge<'_> {
             if reason && cell.verdict == Verdict::Reproduced {
                 cell.verdict = Verdict::Needless;
             }
+        }
+        for measure in &published.also {
+            let mut cell = self.cell(measure.name(), measure.unit());
+            cell.ours = self.printed(*measure, ours, *measure == Measure::Ack);
+            cells.push(cell);
         }
         if let Some(defaults) = defaults {
             let slower = match (ours.is_done(), defaults.is_done()) {
@@ -277,6 +287,34 @@ impl Judge<'_> {
         let reason = self.transfer.published.reason.as_deref().unwrap_or_default();
         verdict(&mut cell, near, reason);
         if near && !reason.is_empty() {
+            cell.verdict = Verdict::Needless;
+        }
+        cell
+    }
+
+    /// What the source says in words: it holds if the transfer is better by more than the cell says.
+    fn better(&self, better: &Better) -> Cell {
+        let Better { words, of, by } = better;
+        let of = *of;
+        let mut cell = self.cell(of.name(), "");
+        cell.published = format!("\u{201c}{words}\u{201d}");
+        let value = |runs: &Range<usize>| {
+            let run = median(self.outcomes, runs)?.0;
+            self.exact(of, run).filter(|_| run.is_done())
+        };
+        let pair = value(&self.transfer.ours).zip(value(&self.transfer.without));
+        let shown = |value: u64| shown(value, of == Measure::Ack || value < 10_000);
+        cell.ours = pair.map_or_else(
+            || "fail".to_owned(),
+            |(with, without)| format!("{} against {} {}", shown(with), shown(without), of.unit()),
+        );
+        let holds = pair.is_some_and(|(with, without)| {
+            let (more, less) = if of.less_is_better() { (without, with) } else { (with, without) };
+            more * 100 > less * (100 + by)
+        });
+        let reason = self.transfer.published.reason(of);
+        verdict(&mut cell, holds, reason);
+        if holds && !reason.is_empty() {
             cell.verdict = Verdict::Needless;
         }
         cell
@@ -413,6 +451,8 @@ impl Judge<'_> {
                 self.scaled(run, run.report.sides[0].stats.retransmissions * 1000)?
             }
             Measure::Timeouts => self.scaled(run, run.report.sides[1].stats.naks_out * 1000)?,
+            Measure::Echo => run.echoes.filter(|of| of.echoed > 0)?.median_ns / 1000,
+            Measure::Ack => run.ledgers?[1].ack_millibytes()?,
         })
     }
 

@@ -47,7 +47,10 @@
 //! all cells in which they do). `shown-by` shows a reason: values that differ must be as published in one
 //! more run with these settings on top, or the `reason` counts for nothing. `saved = [30, 40]` is
 //! the percentage of the time that the transfer saves against one with `without` on top; with
-//! `corpora`, the mean over these files. A table with `own = true` has no published values: every column of every row is run, and
+//! `corpora`, the mean over these files. `better = "WORDS"` with `of` is what a source says in words: the
+//! transfer is better in that value than one with `without` on top, and that holds if it is by more than
+//! `by` hundredths (1 unless given). `echo` is the median time from a key to its echo in ms, and `ack` the bytes of an acknowledgement
+//! on a SLIP line; `also = ["echo"]` shows values of ours that nobody published. A table with `own = true` has no published values: every column of every row is run, and
 //! its efficiency is shown.
 //!
 //! Other top keys: `order = true` also compares the order of the columns by time in each row;
@@ -89,6 +92,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("rfc1030-tokenring", include_str!("../../tables/rfc1030-tokenring.toml")),
     ("rfc1030-ethernet", include_str!("../../tables/rfc1030-ethernet.toml")),
     ("rfc1030-wideband", include_str!("../../tables/rfc1030-wideband.toml")),
+    ("telebit", include_str!("../../tables/telebit.toml")),
     ("compare", include_str!("../../tables/compare.toml")),
 ];
 

@@ -19,6 +19,8 @@
 //! | `cc=reno` | `none`, `reno`, `cubic` | `reno` |
 //! | `handshake` | the connection is made at the first offer; else it stands from the beginning | no |
 //! | `queue=50` | packets that wait for the network in each host | 50 |
+//! | `port=1649` | the port at B; over SLIP it says what is urgent | 1649; 20 for `ftp` over SLIP |
+//! | `checks` | checksums are computed and looked at | only over SLIP, which has no check of its own |
 //! | `seed=7` | initial sequence numbers, the calling port and the phase of ticks | 1 |
 //!
 //! A host's `tick` is the clock that its stack sees: with `host:tick=200ms` and `delack=200ms`
@@ -250,6 +252,11 @@ impl Tcp {
     /// What the network carried of the packets from this end.
     pub fn network_usage(&self, end: End) -> Usage {
         self.network.usage(end)
+    }
+
+    /// Others have used the network since: what happens inside next may come sooner.
+    pub(crate) fn look_again(&mut self) {
+        self.look_ahead();
     }
 
     /// Finds out when something happens inside next.

@@ -37,6 +37,10 @@ pub struct TcpModel {
     pub handshake: bool,
     /// Packets that wait for the network, at most, in each host.
     pub queue: usize,
+    /// The port at B, by which a line can tell what is urgent.
+    pub port: u16,
+    /// Checksums are computed and looked at.
+    pub checks: bool,
     /// Initial sequence numbers, ports and the phase of ticks come from it.
     pub seed: u64,
 }
@@ -52,14 +56,18 @@ impl Default for TcpModel {
             congestion: Congestion::Reno,
             handshake: false,
             queue: 50,
+            port: LAB_PORT,
+            checks: false,
             seed: 1,
         }
     }
 }
 
 pub(super) const NAME: &str = "tcp";
-const KEYS: &str =
-    "one of mss, window, sendbuf, nagle, nodelay, delack, cc, handshake, queue, seed";
+/// The laboratory's own port, which is nobody's.
+const LAB_PORT: u16 = 1649;
+const KEYS: &str = "one of mss, window, sendbuf, nagle, nodelay, delack, cc, handshake, queue, port, \
+                    checks, seed";
 
 impl FromStr for TcpModel {
     type Err = BadNet;
@@ -120,6 +128,8 @@ impl TcpModel {
             }
             "handshake" => self.handshake = word.flag()?,
             "queue" => self.queue = word.number("1 to 100000 packets", 1, 100_000)? as usize,
+            "port" => self.port = word.number("1 to 49151", 1, 49_151)? as u16,
+            "checks" => self.checks = word.flag()?,
             "seed" => self.seed = word.seed()?,
             _ => return Err(word.unknown(KEYS)),
         }
@@ -172,6 +182,12 @@ impl fmt::Display for TcpModel {
         }
         if self.queue != usual.queue {
             write!(f, ",queue={}", self.queue)?;
+        }
+        if self.port != usual.port {
+            write!(f, ",port={}", self.port)?;
+        }
+        if self.checks {
+            f.write_str(",checks")?;
         }
         if self.seed != usual.seed {
             write!(f, ",seed={}", self.seed)?;

@@ -19,6 +19,7 @@ const SPARE_MAX: usize = 256;
 #[derive(Debug)]
 struct Port {
     mtu: usize,
+    checks: bool,
     limit: usize,
     incoming: Option<Vec<u8>>,
     outgoing: VecDeque<Vec<u8>>,
@@ -74,8 +75,10 @@ impl Device for Port {
         let mut capabilities = DeviceCapabilities::default();
         capabilities.medium = Medium::Ip;
         capabilities.max_transmission_unit = self.mtu;
-        // Nothing here damages a packet without losing it, as the check of a frame would have it.
-        capabilities.checksum = ChecksumCapabilities::ignored();
+        // Most elements lose a damaged packet, as the check of a frame would have it. SLIP has none.
+        if !self.checks {
+            capabilities.checksum = ChecksumCapabilities::ignored();
+        }
         capabilities
     }
 }
@@ -103,6 +106,7 @@ impl Stack {
         let mut random = Random::stream(model.seed, "tcp", &format!("numbers {name}"));
         let mut port = Port {
             mtu: model.mss_bytes + HEADERS,
+            checks: model.checks,
             limit: model.queue,
             incoming: None,
             outgoing: VecDeque::new(),
@@ -129,8 +133,8 @@ impl Stack {
             Congestion::Reno => CongestionControl::Reno,
             Congestion::Cubic => CongestionControl::Cubic,
         });
-        // The laboratory's own port; a private one at the end that calls.
-        let ours = 1649;
+        // A private port at the end that calls.
+        let ours = model.port;
         let calls = match end {
             End::A => {
                 let theirs = (address(End::B), ours);

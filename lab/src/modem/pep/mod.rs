@@ -22,14 +22,17 @@
 //! | `short=25` | characters of a short packet, which takes 22 ms | 25 | seed 003: "25 or so"; May 1988 |
 //! | `long=250` | characters of a long packet, which takes 136 ms | 250 | seed 003: "~250 bytes"; PEP paper: 128 and 8 ms |
 //! | `most=12` | packets of one turn | 12 | May 1988: 12 packets, about 1630 ms |
+//! | `micros=1` | with `s120=0`: no packet is short, what would be goes in micro packets, so many of a turn | there are short packets | seed 003, the second of two guesses |
+//! | `spoof=uucp` | the modem answers its host's UUCP `g` itself (S111): `uucp` or `none` | none | Telebit's manuals, second hand; `spoof.rs` |
 //! | `calibrate=136ms` | before the first long packet after a turn without one | 136 ms | May 1988 |
 //! | `gap=11330us` | from one side's last packet to the other's first | 11.33 ms | derived: May 1988 has 15 exchanges of 22 ms packets a second |
 //! | `flow=rtscts`, `reaction=1ms`, `buffer=2048`, `rxbuf=4096` | as of [`super`] | | assumed |
 //! | `ber=1e-5`, `dir=fwd`, `seed=7` | noise, by bits of the packets (2000 of a long one) | none | |
 //!
-//! Not here: the choice of carriers and their fall-back, `burst=`, the modem's own protocols (S111).
+//! Not here: the choice of carriers and their fall-back, `burst=`, the modem's own Kermit, XMODEM and YMODEM.
 
 mod model;
+mod spoof;
 
 pub use model::PepModel;
 
@@ -37,6 +40,7 @@ use super::line::BitNoise;
 use crate::element::{Element, End, Usage};
 use crate::serial::Probability;
 use crate::serial::flow::{Link, nanos};
+use spoof::Spoof;
 use std::collections::{BTreeMap, VecDeque};
 use wetstring_proto::{Cx, Instant, TraceEvent};
 
@@ -84,7 +88,56 @@ pub struct PepStats {
     pub characters: u64,
     /// Nanoseconds of the channel.
     pub busy_ns: u64,
+    /// Of these, the shares of packets in which characters were, and the rest of those packets.
+    pub filled_ns: u64,
+    /// See [`PepStats::filled_ns`].
+    pub unfilled_ns: u64,
+    /// Packets without data.
+    pub empty_ns: u64,
+    /// Packets that noise hit, whatever was in them.
+    pub damaged_ns: u64,
+    /// Calibrations.
+    pub calibrate_ns: u64,
+    /// From the end of this side's turns to the begin of the other's; not in `busy_ns`.
+    pub gap_ns: u64,
 }
+
+impl PepStats {
+    /// Where the time of a packet with `len` of `room` characters went.
+    fn account(&mut self, kind: Kind, (len, room): (usize, usize), is_hit: bool) {
+        let whole = kind.time_ns();
+        let filled = whole * len as u64 / room.max(1) as u64;
+        if is_hit {
+            self.damaged_ns += whole;
+        } else if len == 0 {
+            self.empty_ns += whole;
+        } else {
+            self.filled_ns += filled.min(whole);
+            self.unfilled_ns += whole.saturating_sub(filled);
+        }
+    }
+
+    /// The times, in the order of the names.
+    const fn times(&self) -> [u64; 6] {
+        [
+            self.filled_ns,
+            self.unfilled_ns,
+            self.empty_ns,
+            self.damaged_ns,
+            self.calibrate_ns,
+            self.gap_ns,
+        ]
+    }
+}
+
+/// The names of the times in an account, see [`crate::slip::ledger`].
+const TIMES: [[&str; 6]; 2] = [
+    ["filled_fwd", "unfilled_fwd", "empty_fwd", "again_fwd", "calibrate_fwd", "gap_fwd"],
+    ["filled_rev", "unfilled_rev", "empty_rev", "again_rev", "calibrate_rev", "gap_rev"],
+];
+
+/// Characters after which a modem with a `g` of its own looks at them: those of a header.
+const HEARD: u64 = 6;
 
 /// A packet with data.
 #[derive(Clone, Debug)]
@@ -109,6 +162,8 @@ struct Modem {
     expected: u64,
     early: BTreeMap<u64, Vec<u8>>,
     out: VecDeque<u8>,
+    /// The modem's own `g`, through which everything goes if it has one.
+    spoof: Option<Box<Spoof>>,
     noise: BitNoise,
     bits: u64,
     stats: PepStats,
@@ -129,6 +184,8 @@ pub struct PepPair {
     /// Who has the turn, and how many packets of it have begun.
     holder: End,
     sent: u64,
+    /// Of these, micro packets.
+    micros: u64,
     on_air: Option<OnAir>,
     /// When what is on the channel ends.
     free_at: u64,
@@ -161,6 +218,7 @@ impl PepPair {
                 expected: 0,
                 early: BTreeMap::new(),
                 out: VecDeque::new(),
+                spoof: model.spoofs_uucp.then(|| Box::new(Spoof::new())),
                 noise: BitNoise::new((chance, None), rate, model.seed, (name, way)),
                 bits: 0,
                 stats: PepStats::default(),
@@ -168,7 +226,17 @@ impl PepPair {
         };
         let modems = End::BOTH.map(connected);
         let (model, holder) = (model.clone(), End::A);
-        Self { model, modems, holder, sent: 0, on_air: None, free_at: 0, wake: 0, now: 0 }
+        Self {
+            model,
+            modems,
+            holder,
+            sent: 0,
+            micros: 0,
+            on_air: None,
+            free_at: 0,
+            wake: 0,
+            now: 0,
+        }
     }
 
     /// The model.
@@ -197,6 +265,7 @@ impl PepPair {
     fn step(&mut self, cx: &mut Cx<'_>, at: u64) {
         for modem in &mut self.modems {
             modem.host.advance(at);
+            modem.listen(at, self.model.buffer_bytes);
         }
         if self.free_at <= at {
             self.arrive(cx, at);
@@ -209,8 +278,9 @@ impl PepPair {
 
     fn plan(&mut self) {
         let hosts = self.modems.iter_mut().map(|modem| {
-            let hands = if modem.out.is_empty() { None } else { modem.host.ways[1].room() };
-            modem.host.plan().min(hands.unwrap_or(u64::MAX))
+            let hands = if modem.has_out() { modem.host.ways[1].room() } else { None };
+            let hears = modem.hears(self.model.buffer_bytes);
+            modem.host.plan().min(hands.unwrap_or(u64::MAX)).min(hears)
         });
         let host = hosts.min().unwrap_or(u64::MAX);
         // What waits for a host that has said stop is told by the host's line.
@@ -239,7 +309,10 @@ impl PepPair {
         near.stats.characters += packet.bytes.len() as u64;
         far.early.insert(packet.number, packet.bytes);
         while let Some(bytes) = far.early.remove(&far.expected) {
-            far.out.extend(bytes);
+            match &mut far.spoof {
+                Some(spoof) => spoof.hear_modem(at, &bytes),
+                None => far.out.extend(bytes),
+            }
             far.expected += 1;
         }
     }
@@ -250,10 +323,12 @@ impl PepPair {
         let far_waits = self.modems[self.holder.other().index()].waiting();
         let near = &mut self.modems[self.holder.index()];
         let ready = near.ready(far_waits < self.model.buffer_bytes);
-        if self.sent > 0 && (ready == 0 || self.sent >= most) {
+        let micros_over = self.model.micros.is_some_and(|most| self.micros >= most);
+        if self.sent > 0 && (ready == 0 || self.sent >= most || micros_over) {
             near.end_turn();
+            near.stats.gap_ns += nanos(self.model.gap);
             self.holder = self.holder.other();
-            self.sent = 0;
+            (self.sent, self.micros) = (0, 0);
             // The other side's turn tells what was hit, and begins with it.
             self.free_at = at.saturating_add(nanos(self.model.gap)).max(at + 1);
             return;
@@ -271,7 +346,11 @@ impl PepPair {
         let begin = near.bits;
         near.bits += kind.bits();
         let is_hit = near.noise.is_some() && !near.noise.hits(begin, near.bits).is_empty();
+        let len = packet.as_ref().map_or(0, |packet| packet.bytes.len());
+        near.stats.account(kind, (len, self.model.room(kind)), is_hit);
+        near.stats.calibrate_ns += calibrate;
         self.sent += 1;
+        self.micros += u64::from(kind == Kind::Micro);
         self.on_air = Some(OnAir { packet, is_hit });
         self.free_at = at.saturating_add(kind.time_ns() + calibrate);
     }
@@ -280,15 +359,19 @@ impl PepPair {
 impl Modem {
     /// Characters that have arrived and that the host has not.
     fn waiting(&self) -> usize {
-        self.out.len() + self.early.values().map(Vec::len).sum::<usize>()
+        let held = self.spoof.as_ref().map_or(0, |spoof| spoof.held());
+        held + self.out.len() + self.early.values().map(Vec::len).sum::<usize>()
     }
 
     /// Characters that could be sent now; new ones only if the other modem has room.
     fn ready(&self, has_room: bool) -> usize {
         match self.again.front() {
             Some(packet) => packet.bytes.len(),
-            None if has_room => self.host.ways[0].held(),
-            None => 0,
+            None if !has_room => 0,
+            None => match &self.spoof {
+                Some(spoof) => spoof.air.len(),
+                None => self.host.ways[0].held(),
+            },
         }
     }
 
@@ -297,10 +380,15 @@ impl Modem {
         if let Some(packet) = self.again.pop_front() {
             return Some(packet);
         }
-        let mut bytes = vec![0; room];
-        let len = self.host.take(at, 0, &mut bytes);
-        bytes.truncate(len);
-        if len == 0 {
+        let bytes = if let Some(spoof) = &mut self.spoof {
+            spoof.air.drain(..room.min(spoof.air.len())).collect()
+        } else {
+            let mut bytes = vec![0; room];
+            let len = self.host.take(at, 0, &mut bytes);
+            bytes.truncate(len);
+            bytes
+        };
+        if bytes.is_empty() {
             return None;
         }
         let number = self.next_number;
@@ -313,8 +401,45 @@ impl Modem {
         (self.long_before, self.long_now) = (self.long_now, false);
     }
 
+    /// When the modem's own `g` has something to hear or to do; never without one.
+    fn hears(&self, most: usize) -> u64 {
+        let Some(spoof) = &self.spoof else { return u64::MAX };
+        let way = &self.host.ways[0];
+        let comes = if spoof.air.len() >= most {
+            None
+        } else if way.held() > 0 {
+            Some(0)
+        } else {
+            // A header at a time is soon enough.
+            way.arrives_nth(HEARD)
+        };
+        comes.unwrap_or(u64::MAX).min(spoof.deadline())
+    }
+
+    /// Lets the modem's own `g` hear its host, while it has room for what it hears.
+    fn listen(&mut self, at: u64, most: usize) {
+        let Some(spoof) = &mut self.spoof else { return };
+        spoof.tick(at);
+        let mut bytes = [0; 256];
+        while spoof.air.len() < most {
+            let len = self.host.take(at, 0, &mut bytes);
+            if len == 0 {
+                return;
+            }
+            spoof.hear_host(at, &bytes[..len]);
+        }
+    }
+
+    /// Whether characters wait for the host.
+    fn has_out(&self) -> bool {
+        !self.out.is_empty() || self.spoof.as_ref().is_some_and(|spoof| !spoof.to_host.is_empty())
+    }
+
     /// Hands characters to the host's line as far as it takes them.
     fn deliver(&mut self, at: u64) {
+        if let Some(spoof) = &mut self.spoof {
+            self.out.extend(spoof.to_host.drain(..));
+        }
         while !self.out.is_empty() {
             let taken = self.host.offer(at, 1, self.out.make_contiguous());
             self.out.drain(..taken);
@@ -374,6 +499,12 @@ impl Element for PepPair {
             turnarounds: near.stats.turns,
             ..Usage::default()
         }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let of =
+            |end: End| TIMES[end.index()].into_iter().zip(self.modems[end.index()].stats.times());
+        End::BOTH.into_iter().flat_map(of).collect()
     }
 
     fn calm(&mut self) {

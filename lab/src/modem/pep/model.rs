@@ -22,6 +22,10 @@ pub struct PepModel {
     pub room: [usize; 3],
     /// Packets of one turn.
     pub most: u64,
+    /// With micro packets: none are short, what would be goes in so many micro packets of one turn.
+    pub micros: Option<u64>,
+    /// The modem answers its host's UUCP `g` itself (S111).
+    pub spoofs_uucp: bool,
     /// Before the first long packet after a turn without one.
     pub calibrate: Duration,
     /// From one side's last packet to the other's first.
@@ -49,6 +53,8 @@ impl Default for PepModel {
             has_micro: true,
             room: [9, 25, 250],
             most: 12,
+            micros: None,
+            spoofs_uucp: false,
             calibrate: Duration::from_millis(136),
             gap: Duration::from_micros(11_330),
             flow: FlowControl::RtsCts,
@@ -62,9 +68,12 @@ impl Default for PepModel {
     }
 }
 
+/// Most packets of a turn that can be set.
+const MOST: u64 = 64;
+
 const WHAT: &str = "pep";
-const KEYS: &str = "one of dte, s120, micro, short, long, most, calibrate, gap, flow, reaction, buffer, \
-                    rxbuf, ber, dir, seed";
+const KEYS: &str = "one of dte, s120, micro, short, long, most, micros, spoof, calibrate, gap, flow, reaction, \
+                    buffer, rxbuf, ber, dir, seed";
 const DTE: &str = "bit/s from 300 to 38400, or two of them such as 19200/9600";
 const ROOM: &str = "1 to 512 characters";
 const BUFFER: &str = "64 to 1048576 characters";
@@ -82,7 +91,8 @@ impl PepModel {
 
     /// The packet for so many characters.
     pub(super) fn kind(&self, len: usize) -> Kind {
-        if len <= self.room[0] && self.has_micro {
+        let no_short = self.micros.is_some() && len <= self.room[1];
+        if self.has_micro && (len <= self.room[0] || no_short) {
             Kind::Micro
         } else if len <= self.room[1] {
             Kind::Short
@@ -121,7 +131,15 @@ impl PepModel {
             "micro" => self.room[0] = word.number(ROOM, 1, 512)? as usize,
             "short" => self.room[1] = word.number(ROOM, 1, 512)? as usize,
             "long" => self.room[2] = word.number(ROOM, 1, 512)? as usize,
-            "most" => self.most = word.number("1 to 64 packets", 1, 64)?,
+            "most" => self.most = word.number("1 to 64 packets", 1, MOST)?,
+            "micros" => self.micros = Some(word.number("1 to 64 packets", 1, MOST)?),
+            "spoof" => {
+                self.spoofs_uucp = match word.value {
+                    "uucp" => true,
+                    "none" => false,
+                    _ => return Err(word.bad("uucp or none")),
+                };
+            }
             "calibrate" => self.calibrate = word.read(time)?,
             "gap" => self.gap = word.read(time)?,
             "flow" => {
@@ -184,6 +202,12 @@ impl fmt::Display for PepModel {
         }
         if self.most != usual.most {
             write!(f, ",most={}", self.most)?;
+        }
+        if let Some(micros) = self.micros {
+            write!(f, ",micros={micros}")?;
+        }
+        if self.spoofs_uucp {
+            f.write_str(",spoof=uucp")?;
         }
         for (key, value, usual) in [
             ("calibrate", self.calibrate, usual.calibrate),

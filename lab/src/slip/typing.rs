@@ -1,0 +1,158 @@
+//! A person who types while a file moves, and how long each character's echo takes.
+//!
+//! ```text
+//! person -> key -> [TCP, port 23] -> line -> far host, which says it again
+//! person <- echo <- [TCP, port 23] <- line <-
+//! ```
+//!
+//! One character at a time, `every` so long on average: each gap is between half and one and a half of it,
+//! by chance, so that keys fall on every moment of what else goes on. The person does not wait for the
+//! echo. The far host echoes at once what it reads; its `read` and `write` cost what its machine says.
+
+use super::model::end_of;
+use crate::element::{Element, End};
+use crate::net::words;
+use crate::random::Random;
+use crate::tcp::Tcp;
+use std::collections::VecDeque;
+use wetstring_proto::{Cx, Duration, Instant};
+
+/// How somebody types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TypingModel {
+    /// Mean time from key to key.
+    pub every: Duration,
+    /// At which end the person sits.
+    pub from: End,
+}
+
+impl TypingModel {
+    /// One with these words: a time such as `1s`, and `sender` or `receiver`.
+    ///
+    /// # Errors
+    ///
+    /// What was expected, and what came.
+    pub fn of(every: &str, from: &str) -> Result<Self, String> {
+        let time = words::time(every).filter(|time| *time >= Duration::from_millis(10));
+        let every = time.ok_or_else(|| {
+            format!("expected every = a time from 10ms such as \"1s\", got {every}")
+        })?;
+        let from = end_of(from)
+            .ok_or_else(|| format!("expected from = \"sender\" or \"receiver\", got {from}"))?;
+        Ok(Self { every, from })
+    }
+}
+
+/// Echo times of one run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EchoTimes {
+    /// Keys.
+    pub keys: u64,
+    /// Of these, those whose echo came before the end.
+    pub echoed: u64,
+    /// Half of the echoes were as fast, in nanoseconds.
+    pub median_ns: u64,
+    /// Nine of ten were.
+    pub p90_ns: u64,
+    /// The slowest.
+    pub longest_ns: u64,
+}
+
+/// The person, and the program at the far end.
+pub(super) struct Typist {
+    model: TypingModel,
+    random: Random,
+    next_key: Instant,
+    /// Keys that the connection has not taken, and keys whose echo has not come: when they were hit.
+    waiting: u64,
+    open: VecDeque<Instant>,
+    /// Characters that the far program has read and not written yet.
+    owed: usize,
+    keys: u64,
+    times: Vec<u64>,
+}
+
+/// What is typed.
+const KEY: u8 = b'x';
+
+impl Typist {
+    pub(super) fn new(model: TypingModel, seed: u64) -> Self {
+        let mut random = Random::stream(seed, "typing", "keys");
+        let next_key = Instant::ZERO + gap(model.every, &mut random);
+        Self {
+            model,
+            random,
+            next_key,
+            waiting: 0,
+            open: VecDeque::new(),
+            owed: 0,
+            keys: 0,
+            times: Vec::new(),
+        }
+    }
+
+    /// When the next key is hit.
+    pub(super) fn next(&self) -> Instant {
+        self.next_key
+    }
+
+    /// Keys and echoes of this time; whether anything moved. `heard` is told how long each echo took.
+    pub(super) fn turn(
+        &mut self,
+        cx: &mut Cx<'_>,
+        connection: &mut Tcp,
+        mut heard: impl FnMut(u64),
+    ) -> bool {
+        while self.next_key <= cx.now {
+            self.open.push_back(self.next_key);
+            (self.keys, self.waiting) = (self.keys + 1, self.waiting + 1);
+            self.next_key = self.next_key + gap(self.model.every, &mut self.random);
+        }
+        let (near, far) = (self.model.from, self.model.from.other());
+        let mut moved = false;
+        loop {
+            let mut into = [0; 64];
+            let keys = [KEY; 64];
+            let waiting = self.waiting.min(64) as usize;
+            let typed = if waiting > 0 { connection.offer(cx, near, &keys[..waiting]) } else { 0 };
+            self.waiting -= typed as u64;
+            let read = connection.emit(cx, far, &mut into);
+            self.owed += read;
+            let owed = self.owed.min(64);
+            let said = if owed > 0 { connection.offer(cx, far, &keys[..owed]) } else { 0 };
+            self.owed -= said;
+            let echoes = connection.emit(cx, near, &mut into);
+            for since in self.open.drain(..echoes.min(self.open.len())) {
+                let ns = cx.now.as_nanos() - since.as_nanos();
+                self.times.push(ns);
+                heard(ns);
+            }
+            if typed + read + said + echoes == 0 {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    /// What came of it.
+    pub(super) fn times(&self) -> EchoTimes {
+        let mut sorted = self.times.clone();
+        sorted.sort_unstable();
+        let at = |percent: usize| {
+            let last = sorted.len().saturating_sub(1);
+            sorted.get(last * percent / 100).copied().unwrap_or(0)
+        };
+        EchoTimes {
+            keys: self.keys,
+            echoed: sorted.len() as u64,
+            median_ns: at(50),
+            p90_ns: at(90),
+            longest_ns: at(100),
+        }
+    }
+}
+
+fn gap(every: Duration, random: &mut Random) -> Duration {
+    let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX / 4);
+    Duration::from_nanos(every / 2 + random.below(every))
+}
