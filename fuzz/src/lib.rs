@@ -14,10 +14,13 @@
 //! | [`netblt::engine`] | a script: datagrams, right and wrong ones, time, answers of a store, a person's commands | no panic, what is lent stays, packets fit, an abort ends it, no endless talk |
 //! | [`slip::link`] | a script: packets to one end of a SLIP line, what the line does to their bytes | no panic, a good line gives what was given, what is lent stays, nothing too long |
 //! | [`talk::session`] | a script: what a path does to two engines in a session, and what is forged | no panic, nothing whole or verified that is not, both end |
+//! | [`script::lines`] | lines of a script | logical lines in order, nothing held at the end |
+//! | [`script::run`] | a script in the Kermit language | no panic, every bound holds, the next script runs |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 
 pub mod netblt;
+pub mod script;
 pub mod session;
 pub mod slip;
 pub mod talk;

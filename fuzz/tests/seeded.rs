@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{netblt, session, slip, talk};
+use wetstring_fuzz::{netblt, script, session, slip, talk};
 use wetstring_proto::stats::Stats;
 
 fn number(name: &str) -> Option<u64> {
@@ -120,4 +120,17 @@ fn slip_lines() {
         let more = [sum(|s| s.compressed), sum(|s| s.refused)];
         assert!(reached.iter().chain(&more).all(|count| *count > 1000), "{reached:?} {more:?}");
     }
+}
+
+#[test]
+fn script_lines() {
+    body("script-lines", 5000, script::lines);
+}
+
+#[test]
+fn script_run() {
+    let said = body("script-run", 1500, script::run);
+    let some = said.iter().filter(|said| **said > 5).count();
+    println!("{} scripts, {some} said something", said.len());
+    assert!(!is_whole() || some > 100, "{some}");
 }

@@ -275,6 +275,12 @@ impl<'w> Interp<'w> {
         end
     }
 
+    /// Runs commands with commas between them, as `-C` has them.
+    pub fn list(&mut self, text: &[u8]) -> End {
+        let flow = self.run_text(text, 1);
+        self.ended(flow)
+    }
+
     /// Status of the last command, 0 for success.
     pub fn status(&self) -> i64 {
         self.status
