@@ -6,12 +6,13 @@
 mod netblt_run;
 mod swarm_run;
 
-use netblt_run::{Forged, Path, Plan, Side, ends, receiver, run, sender};
+use netblt_run::{Forged, Path, Plan, Seen, Side, ends, receiver, run, sender};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use wetstring_lab::random::Random;
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_proto::netblt::packet::{Body, Data, Packet, Ports, Terms, data_checksum};
 use wetstring_proto::netblt::{Config, Rate};
-use wetstring_proto::{Command, Duration};
+use wetstring_proto::{Command, Duration, Failure, FailureKind, Outcome};
 
 fn any_config(random: &mut Random) -> Config {
     let rate = match random.below(3) {
@@ -93,17 +94,45 @@ fn any_forgery(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Whether everybody comes through this for sure. An OPEN is sent five times, and five seconds of
-/// silence are death for some: where losses come in rows, all of that may be lost. And a burst of
-/// the first rate finds no room in a queue that does not hold two packets.
+/// Seeds that have shown something: OPENs said again that did not count as life, a NULL-ACK of one connection
+/// that left from the ports of the next, rows that held every OPEN.
+const SHOWN: [u64; 7] = [4195, 5536, 6979, 7744, 14_529, 15_647, 24_272];
+
+/// Runs in which the path left an end without a word for too long.
+static GAVE_UP: AtomicU64 = AtomicU64::new(0);
+
+/// What an OPEN takes to be given up: five, two seconds apart, or quicker ones where the path is known.
+const OPENS: Duration = Duration::from_secs(9);
+
+/// Whether who gave up first was right: nothing sound came for as long as it waits. Losses in rows are of
+/// packets, however long those take to come, so a row may hold every OPEN there is.
+fn was_right(ends: [(&Seen, &Config); 2]) -> bool {
+    let first = ends.into_iter().min_by_key(|(seen, _)| (seen.outcome.is_none(), seen.settled));
+    first.is_some_and(|(seen, config)| {
+        let silence = matches!(
+            seen.outcome,
+            Some(Outcome::Failed(Failure { kind: FailureKind::Silence, .. }))
+        );
+        // The clocks of both ends tick once between a packet's coming and its being looked at.
+        silence
+            && seen.deaf + Duration::from_secs(1)
+                >= Duration::from_secs(config.death_s.into()).min(OPENS)
+    })
+}
+
+/// Whether nobody may give up while words come, either: no data, GO or OK for four times the death timer. Where
+/// a sixth of all is lost, and in rows, or by ends that wait five seconds, or where a queue holds one packet of
+/// a burst, that happens: 3 of 20,000 seeds of impatient ends without rows.
 fn is_mild(path: &Path, ends: [&Config; 2]) -> bool {
-    let patient = ends.iter().all(|end| end.death_s > 5);
-    let (few, alone) = (path.loss <= 300, path.run == 1);
     let longest = ends.iter().map(|end| u64::from(end.max_datagram)).min().unwrap_or(0);
-    if path.queue < 2 * longest {
-        return false;
-    }
-    if patient { few || alone } else { few && alone }
+    let patient = ends.iter().all(|end| end.death_s > 5);
+    path.queue >= 2 * longest && (path.loss <= 300 || (path.run == 1 && patient))
+}
+
+/// Whether somebody else may open what one of these waits to be opened: an engine serves whoever comes first.
+/// A listener gives each address an engine of its own.
+fn is_taken(plan: &Plan, write: bool) -> bool {
+    plan.forged.iter().any(|(_, to_a, bytes)| *to_a != write && bytes.get(3) == Some(&0))
 }
 
 /// One transfer; whether all files came through, and whether faults hit it.
@@ -172,8 +201,10 @@ fn one(seed: u64, show: bool) -> (bool, bool) {
     let unopened = passive.stats.file_bytes + passive.stats.timeouts + passive.done == 0;
     assert!(active.outcome.is_some() && (passive.outcome.is_some() || unopened), "{}", say());
     let whole = report.is_done() && sink.complete().count() == count;
-    let mild = plan.forged.is_empty() && is_mild(&path, [&ours, &theirs]);
-    (whole || meddled || !mild, path.loss + path.reorder + path.damage + path.twice > 0)
+    let excused = meddled || is_taken(&plan, write) || !is_mild(&path, [&ours, &theirs]);
+    let right = !excused && was_right([(&report.a, &ours), (&report.b, &theirs)]);
+    GAVE_UP.fetch_add(u64::from(!whole && right), Relaxed);
+    (whole || excused || right, path.loss + path.reorder + path.damage + path.twice > 0)
 }
 
 #[test]
@@ -183,9 +214,12 @@ fn no_false_success_and_always_an_end() {
     }
     let runs = swarm_run::runs(1000);
     let results: Vec<(bool, bool)> = (0..runs).map(|seed| one(seed, false)).collect();
-    let failed: Vec<usize> = (0..results.len()).filter(|seed| !results[*seed].0).collect();
+    let mut failed: Vec<u64> = (0..runs).filter(|seed| !results[*seed as usize].0).collect();
+    failed.extend(SHOWN.into_iter().filter(|seed| !one(*seed, false).0));
     let hit = results.iter().filter(|result| result.1).count() as u64;
-    println!("{runs} runs, {hit} on paths with faults, did not come through: {failed:?}");
+    let gave_up = GAVE_UP.load(Relaxed);
+    println!("{runs} runs, {hit} on paths with faults, {gave_up} gave up in silence");
+    assert!(gave_up * 30 < runs, "{gave_up} of {runs} paths fell silent");
     assert!(hit * 2 > runs, "the paths did harm");
     assert!(failed.is_empty(), "did not come through: {failed:?}");
 }

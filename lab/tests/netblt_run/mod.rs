@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use wetstring_lab::random::Random;
+use wetstring_proto::netblt::packet::Packet;
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::{
     Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Stats, Status, Store, Trace,
@@ -177,6 +178,9 @@ pub(crate) struct Seen {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) settled: Duration,
     pub(crate) over: bool,
+    /// The longest time in which no sound packet came, until the outcome was fixed.
+    pub(crate) deaf: Duration,
+    heard: u64,
     pub(crate) stats: Stats,
     pub(crate) done: u64,
     pub(crate) verified: u64,
@@ -280,6 +284,7 @@ fn settle(side: &mut Side<'_>, seen: &mut Seen, now: Instant, way: &mut Way, sto
             }
         }
         if seen.outcome.is_none() {
+            seen.deaf = seen.deaf.max(Duration::from_nanos(now.as_nanos() - seen.heard));
             seen.outcome = side.engine.status().outcome();
             seen.settled = Duration::from_nanos(now.as_nanos());
         }
@@ -337,6 +342,11 @@ impl Run<'_, '_> {
         let to = 1 - from;
         while self.ways[from].next().is_some_and(|time| time <= now) {
             let Some((_, bytes)) = self.ways[from].flying.pop_first() else { break };
+            if !lost && Packet::parse(&bytes).is_ok() && self.seen[to].outcome.is_none() {
+                let seen = &mut self.seen[to];
+                seen.deaf = seen.deaf.max(Duration::from_nanos(now - seen.heard));
+                seen.heard = now;
+            }
             while !lost && self.storm <= STORM {
                 let side = &mut self.sides[to];
                 let over = matches!(side.engine.status(), Status::Over(_));

@@ -314,6 +314,8 @@ impl Core {
                     self.link.reply(Short::Refused, ports, b"these ports are in use");
                 }
                 (Stage::Moving | Stage::Checking | Stage::Leaving, true) => {
+                    // It lives, and asks again.
+                    self.link.heard = Some(cx.now);
                     self.link.say(Short::Response);
                 }
                 _ => {}

@@ -190,7 +190,7 @@ impl Core {
             return self.opened(cx, mem, ports, &terms);
         }
         if !self.link.is_ours(ports) {
-            return self.take_past(packet);
+            return self.take_past(cx.now, packet);
         }
         self.link.heard = Some(cx.now);
         match packet.body {
@@ -217,11 +217,13 @@ impl Core {
     }
 
     /// What belongs to the connection before.
-    fn take_past(&mut self, packet: Packet<'_>) {
+    fn take_past(&mut self, now: Instant, packet: Packet<'_>) {
         let ports = packet.ports;
         if ports.local != self.past.ports.foreign || ports.foreign != self.past.ports.local {
             return;
         }
+        // It lives, whatever it has not heard yet.
+        self.link.heard = self.link.heard.map(|_| now);
         match packet.body {
             Body::Control(_) => self.past.say = true,
             Body::Quit(_) => self.link.reply(Short::QuitAck, ports, b""),
@@ -259,6 +261,8 @@ impl Core {
         if same && self.stage == Stage::Moving {
             // Our RESPONSE was lost, or somebody opens a second connection on the same ports.
             if terms.id == self.link.id {
+                // It lives, and asks again.
+                self.link.heard = Some(cx.now);
                 return self.link.say(Short::Response);
             }
             // To ABORT, as RFC 998 has it, would let anybody end what others have begun; and so would

@@ -154,6 +154,10 @@ impl Core {
     /// The store closes the file.
     pub(super) fn close(&mut self, cx: &mut Cx<'_>, complete: bool, verified: bool) {
         self.link.again_at = None;
+        // What this connection has not said yet would be said from the ports of the next, and acknowledge
+        // messages there that have not come.
+        self.link.unsay(Short::NullAck);
+        self.link.unsay(Short::KeepAlive);
         self.enter(cx, Stage::Closing);
         // Whatever else was asked of the file is void.
         self.ask = Ask::Close { complete, verified };
