@@ -9,7 +9,7 @@ mod error;
 pub mod names;
 mod part;
 mod pieces;
-mod place;
+pub(crate) mod place;
 mod receive;
 mod scribe;
 mod send;
@@ -23,6 +23,7 @@ use error::Failed;
 use receive::{No, Receiving};
 use send::Sending;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use wetstring_proto::file::{
     DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
@@ -302,6 +303,17 @@ impl DiskStore {
             unlisted: 0,
             last_error: None,
         })
+    }
+
+    /// The same for a directory that is open already; `path` is what it is called.
+    pub(crate) fn receiving_in(directory: OwnedFd, path: &Path, options: ReceiveOptions) -> Self {
+        Self {
+            sending: None,
+            receiving: Some(Receiving::inside(directory, path, options)),
+            files: Vec::new(),
+            unlisted: 0,
+            last_error: None,
+        }
     }
 
     /// What became of each file, in order. At a receiver the first 9,999 and the last, and

@@ -16,6 +16,7 @@
 //! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
 //! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
+//! * [`serve`] is the other side of a Kermit server: its files, its rules, many clients at once;
 //! * [`sink`] writes to a stream, for `-o -`;
 //! * [`zone`] knows local time, in which Kermit tells dates.
 //!
@@ -28,6 +29,7 @@ pub mod line;
 pub mod live;
 pub mod port;
 pub mod run;
+pub mod serve;
 pub mod signals;
 pub mod sink;
 pub mod slip;

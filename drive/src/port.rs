@@ -22,6 +22,7 @@ mod stdio;
 mod tcp;
 
 pub use list::{PortInfo, UsbFacts, ports};
+pub use tcp::Listener;
 
 /// The end of a line. Object safe; every call returns at once except [`Port::finish`].
 pub trait Port: Send {

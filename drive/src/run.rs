@@ -73,6 +73,11 @@ pub struct RunOptions<'a> {
     /// Serve on after the outcome is fixed, to repeat a lost last acknowledgement: `None` lets
     /// the port decide (not where it is reliable).
     pub linger: Option<bool>,
+    /// Nothing has moved either way for so long: the line is given up. `None` leaves that to the
+    /// engine.
+    pub silence: Option<Duration>,
+    /// After so long it is over, whatever moves.
+    pub longest: Option<Duration>,
 }
 
 impl<'a> RunOptions<'a> {
@@ -86,6 +91,8 @@ impl<'a> RunOptions<'a> {
             clock: Clock::start(),
             before: &[],
             linger: None,
+            silence: None,
+            longest: None,
         }
     }
 }
@@ -127,6 +134,7 @@ const TERMINAL_READ: usize = 4095;
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 const CLOSED: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Closed });
+const SILENT: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Silence });
 const ABORTED: Outcome =
     Outcome::Failed(Failure { blame: Blame::Local, kind: FailureKind::Aborted });
 
@@ -157,6 +165,8 @@ pub fn run(
         speaks: true,
         broken_since: None,
         ending_since: None,
+        stirred: start,
+        started: start,
         abort_by: None,
         signals_seen: 0,
         error: None,
@@ -211,6 +221,9 @@ struct Turning<'a, 'o> {
     ending_since: Option<Instant>,
     /// When an abort has had its time.
     abort_by: Option<Instant>,
+    /// When a byte last came or went.
+    stirred: Instant,
+    started: Instant,
     signals_seen: usize,
     error: Option<io::Error>,
     linger: bool,
@@ -262,6 +275,9 @@ impl Turning<'_, '_> {
                     self.engine.transmitted(&mut cx, taken);
                     moved |= taken > 0;
                     self.wrote |= taken > 0;
+                    if taken > 0 {
+                        self.stirred = self.now;
+                    }
                     self.output_ready = taken == len;
                     written += taken;
                 }
@@ -309,6 +325,7 @@ impl Turning<'_, '_> {
                 // A short read has emptied the port: ask poll before the next.
                 self.input_ready = len == self.input.len() || len == TERMINAL_READ;
                 self.now = self.options.clock.now();
+                self.stirred = self.now;
                 moved = true;
                 self.feed();
             }
@@ -414,6 +431,9 @@ impl Turning<'_, '_> {
         if self.signals_seen >= 2 || self.abort_by.is_some_and(|by| self.now >= by) {
             return Some(outcome.unwrap_or(ABORTED));
         }
+        if self.expires().is_some_and(|at| self.now >= at) {
+            return Some(outcome.unwrap_or(SILENT));
+        }
         if moved {
             return None;
         }
@@ -497,12 +517,20 @@ impl Turning<'_, '_> {
         }
     }
 
+    /// When the patience with a silent line, or with all of it, ends.
+    fn expires(&self) -> Option<Instant> {
+        let silence = self.options.silence.map(|silence| self.stirred + silence);
+        let longest = self.options.longest.map(|longest| self.started + longest);
+        [silence, longest].into_iter().flatten().min()
+    }
+
     /// How long to wait: for the next deadline of anybody, and while the port has a `rest`, for that.
     fn timeout(&self, rest: Duration) -> Timespec {
         let grace = |since: Option<Instant>| since.map(|since| since + self.options.grace);
         let next = [
             self.engine.deadline(),
             self.abort_by,
+            self.expires(),
             grace(self.broken_since),
             grace(self.ending_since),
         ]

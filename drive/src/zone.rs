@@ -11,3 +11,8 @@ pub fn offset_at(utc: i64) -> i32 {
     let zone = ZONE.get_or_init(TimeZone::system);
     Timestamp::from_second(utc).map_or(0, |moment| zone.to_offset(moment).seconds())
 }
+
+/// Date and time now, in UTC, for the lines of a log: `2026-11-21T10:36:06Z`.
+pub fn stamp() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -17,13 +17,13 @@ const NAME_MAX: usize = 255;
 /// How often a name that somebody else just took is replaced by the next.
 const ATTEMPTS: u64 = 1000;
 
-pub(super) fn os(name: &[u8]) -> &OsStr {
+pub(crate) fn os(name: &[u8]) -> &OsStr {
     OsStr::from_bytes(name)
 }
 
 /// Opens a name in a directory. Nothing outside the directory can be reached, and no symlink is
 /// followed.
-pub(super) fn open_in(
+pub(crate) fn open_in(
     directory: impl AsFd,
     name: &[u8],
     flags: OFlags,
@@ -55,7 +55,7 @@ pub(super) fn directory_in(directory: impl AsFd, name: &[u8]) -> Result<OwnedFd,
 }
 
 /// What stands at a name, a symlink as itself.
-pub(super) fn look(directory: impl AsFd, name: &[u8]) -> io::Result<Option<Stat>> {
+pub(crate) fn look(directory: impl AsFd, name: &[u8]) -> io::Result<Option<Stat>> {
     match statat(directory, os(name), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
@@ -63,11 +63,11 @@ pub(super) fn look(directory: impl AsFd, name: &[u8]) -> io::Result<Option<Stat>
     }
 }
 
-pub(super) fn kind(stat: &Stat) -> FileType {
+pub(crate) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-pub(super) fn remove(directory: impl AsFd, name: &[u8]) -> Result<(), Errno> {
+pub(crate) fn remove(directory: impl AsFd, name: &[u8]) -> Result<(), Errno> {
     unlinkat(directory, os(name), AtFlags::empty())
 }
 
@@ -99,19 +99,29 @@ fn next_number(directory: impl AsFd, name: &[u8]) -> io::Result<u64> {
 
 /// Renames unless the new name exists ([`Errno::EXIST`]).
 pub(super) fn rename_new(directory: impl AsFd, from: &[u8], to: &[u8]) -> Result<(), Errno> {
-    match renameat_with(&directory, os(from), &directory, os(to), RenameFlags::NOREPLACE) {
+    move_new(&directory, from, &directory, to)
+}
+
+/// The same, into another directory perhaps.
+pub(crate) fn move_new(
+    directory: impl AsFd,
+    from: &[u8],
+    there: impl AsFd,
+    to: &[u8],
+) -> Result<(), Errno> {
+    match renameat_with(&directory, os(from), &there, os(to), RenameFlags::NOREPLACE) {
         // Not every file system can.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
         result => return result,
     }
-    match linkat(&directory, os(from), &directory, os(to), AtFlags::empty()) {
+    match linkat(&directory, os(from), &there, os(to), AtFlags::empty()) {
         Ok(()) => return unlinkat(&directory, os(from), AtFlags::empty()),
         // No hard links either (FAT): look first, and leave the smallest gap that is possible.
         Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {}
         Err(error) => return Err(error),
     }
-    match statat(&directory, os(to), AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => renameat(&directory, os(from), &directory, os(to)),
+    match statat(&there, os(to), AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => renameat(&directory, os(from), &there, os(to)),
         Ok(_) => Err(Errno::EXIST),
         Err(error) => Err(error),
     }

@@ -110,15 +110,20 @@ impl Receiving {
     pub(super) fn new(directory: &Path, options: ReceiveOptions) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(directory, flags, Mode::empty())?;
-        Ok(Self {
-            directory: handle,
-            path: directory.to_owned(),
+        Ok(Self::inside(handle, directory, options))
+    }
+
+    /// In a directory that is open, and is called `path`.
+    pub(super) fn inside(directory: OwnedFd, path: &Path, options: ReceiveOptions) -> Self {
+        Self {
+            directory,
+            path: path.to_owned(),
             options,
             umask: umask(),
             current: None,
             kept: None,
             gathered: Vec::with_capacity(GATHER_LEN),
-        })
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {

@@ -47,26 +47,12 @@ impl TcpLine {
         notes: &mut dyn FnMut(&str),
     ) -> Result<Self, OpenError> {
         let failed = |error: io::Error| OpenError::io(format!("listen on {at}"), error);
-        let addresses = resolve(at)?;
-        let listener = TcpListener::bind(&addresses[..]).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        notes(&format!("listening on {}", listener.local_addr().map_err(failed)?));
-        loop {
-            match listener.accept() {
-                Ok((stream, peer)) => {
-                    notes(&format!("connected from {peer}"));
-                    return Self::new(stream);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    Signals::wait(signals, listener.as_fd(), PollFlags::IN, None)
-                        .map_err(OpenError::Interrupted)?
-                        .map_err(failed)?;
-                }
-                // The one who knocked has gone again; the next may come.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
+        let listener = Listener::bind(at)?;
+        notes(&format!("listening on {}", listener.address().map_err(failed)?));
+        let (stream, peer) =
+            listener.next(signals).map_err(OpenError::Interrupted)?.map_err(failed)?;
+        notes(&format!("connected from {peer}"));
+        Self::new(stream)
     }
 
     fn new(stream: TcpStream) -> Result<Self, OpenError> {
@@ -94,6 +80,66 @@ impl TcpLine {
         Ok(Self { stream, facts, finished: false })
     }
 }
+
+/// A TCP port at which everybody may connect, one after the other or many at once.
+#[derive(Debug)]
+pub struct Listener(TcpListener);
+
+impl Listener {
+    /// Listens.
+    pub fn bind(at: &HostPort) -> Result<Self, OpenError> {
+        let failed = |error: io::Error| OpenError::io(format!("listen on {at}"), error);
+        let addresses = resolve(at)?;
+        let listener = TcpListener::bind(&addresses[..]).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Self(listener))
+    }
+
+    /// Where.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    /// The next who connects; a signal (its number) ends the wait.
+    fn next(&self, signals: Option<&Signals>) -> Result<io::Result<(TcpStream, SocketAddr)>, i32> {
+        loop {
+            match self.0.accept() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let ready = Signals::wait(signals, self.0.as_fd(), PollFlags::IN, None)?;
+                    if let Err(error) = ready {
+                        return Ok(Err(error));
+                    }
+                }
+                // The one who knocked has gone again; the next may come.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                result => return Ok(result),
+            }
+        }
+    }
+
+    /// The next who connects, as a port, and from where; `None` when a signal came. Where no more
+    /// connections can be had for now, the wait goes on when there are fewer.
+    pub fn accept(&self, signals: &Signals) -> io::Result<Option<(Box<dyn Port>, SocketAddr)>> {
+        loop {
+            let Ok(next) = self.next(Some(signals)) else { return Ok(None) };
+            match next {
+                Ok((stream, peer)) => {
+                    if let Ok(line) = TcpLine::new(stream) {
+                        return Ok(Some((Box::new(line), peer)));
+                    }
+                }
+                // Too many open files here, or in the whole system.
+                Err(error) if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+const EMFILE: i32 = rustix::io::Errno::MFILE.raw_os_error();
+const ENFILE: i32 = rustix::io::Errno::NFILE.raw_os_error();
 
 fn resolve(to: &HostPort) -> Result<Vec<SocketAddr>, OpenError> {
     (to.host.as_str(), to.port)

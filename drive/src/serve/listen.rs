@@ -1,0 +1,230 @@
+//! A server for all who connect: a thread and a bounded amount of memory for each, up to a number.
+
+use super::session::{Audit, Rules, Session};
+use super::tree::Tree;
+use crate::port::{PATIENCE, Port};
+use crate::run::{Ended, RunOptions, Watch, run};
+use crate::signals::Signals;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use wetstring_proto::engine::{Command, Event};
+use wetstring_proto::kermit::{Config, Server};
+use wetstring_proto::line::LineFacts;
+use wetstring_proto::stats::Stats;
+use wetstring_proto::trace::NoTrace;
+
+/// File data that one session keeps between the line and the disk.
+const BUFFER: usize = 64 * 1024;
+/// Stack of a session; only what is touched of it takes memory.
+const STACK: usize = 2 * 1024 * 1024;
+/// Nobody looks at the progress of a session, and an idle one shall not wake for it.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// How much all clients together, and each of them, may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Sessions at once; who comes then is sent away.
+    pub sessions: usize,
+    /// Sessions at once from one address.
+    pub per_address: usize,
+    /// A session in which nothing has come for so long is ended.
+    pub silence: Duration,
+    /// A session ends after so long, whatever it does.
+    pub session: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { sessions: 256, per_address: 256, silence: Duration::from_secs(600), session: None }
+    }
+}
+
+/// Who is connected.
+#[derive(Debug)]
+struct Guest {
+    client: String,
+    address: Option<IpAddr>,
+    since: Instant,
+    /// Ends this session.
+    stop: Signals,
+}
+
+/// What all sessions of a server have in common.
+pub struct Service {
+    /// The files.
+    pub tree: Arc<dyn Tree>,
+    /// What clients may do.
+    pub rules: Rules,
+    /// Where it is written down.
+    pub audit: Option<Arc<dyn Audit>>,
+    /// How the protocol is spoken.
+    pub config: Config,
+    /// How much they may have.
+    pub limits: Limits,
+    guests: Mutex<BTreeMap<u64, Guest>>,
+    next: AtomicU64,
+}
+
+impl Service {
+    /// A service of these files.
+    pub fn new(tree: Arc<dyn Tree>, rules: Rules, config: Config, limits: Limits) -> Self {
+        let guests = Mutex::default();
+        Self { tree, rules, audit: None, config, limits, guests, next: AtomicU64::new(0) }
+    }
+
+    fn guests(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Guest>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many are connected.
+    pub fn count(&self) -> usize {
+        self.guests().len()
+    }
+
+    fn roster(&self) -> String {
+        let mut text = String::new();
+        for guest in self.guests().values() {
+            let _ = writeln!(text, "{:<24} {} s", guest.client, guest.since.elapsed().as_secs());
+        }
+        text
+    }
+
+    fn note(&self, line: &str) {
+        if let Some(audit) = &self.audit {
+            audit.note(line);
+        }
+    }
+
+    /// Lets somebody in, if there is room; he is a guest until the answer is dropped.
+    fn enter(
+        self: &Arc<Self>,
+        client: &str,
+        address: Option<IpAddr>,
+        stop: Signals,
+    ) -> Option<Place> {
+        let mut guests = self.guests();
+        let same = guests.values().filter(|guest| guest.address == address).count();
+        let crowded = address.is_some() && same >= self.limits.per_address;
+        if guests.len() >= self.limits.sessions || crowded {
+            drop(guests);
+            self.note(&format!("{client} connect: refused, too many sessions"));
+            return None;
+        }
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let since = Instant::now();
+        guests.insert(id, Guest { client: client.to_owned(), address, since, stop });
+        Some(Place { service: self.clone(), id })
+    }
+
+    /// Serves one client on an open line until it is done.
+    pub fn serve(
+        self: &Arc<Self>,
+        port: &mut dyn Port,
+        address: Option<IpAddr>,
+        signals: &Signals,
+    ) -> io::Result<Ended> {
+        let client = port.facts().name.clone();
+        let Some(_place) = self.enter(&client, address, signals.clone()) else {
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "too many sessions"));
+        };
+        self.note(&format!("{client} connect: done"));
+        let config = Config {
+            line: LineFacts {
+                reliable: port.facts().reliable,
+                clear: port.facts().clear,
+                rate_bps: port.facts().rate_bps.unwrap_or(0),
+                ..self.config.line
+            },
+            buffer_len: self.config.buffer_len.min(BUFFER),
+            ..self.config.clone()
+        };
+        let memory = vec![0; config.server_memory()];
+        let mut server = Server::new(config, memory).map_err(io::Error::other)?;
+        let roster = self.clone();
+        let mut session = Session::new(self.tree.clone(), self.rules.clone(), &client, address)
+            .knowing(Arc::new(move || roster.roster()));
+        if let Some(audit) = &self.audit {
+            session = session.audited(audit.clone());
+        }
+        let mut trace = NoTrace;
+        let mut options = RunOptions::new(&mut trace);
+        options.signals = Some(signals);
+        options.progress_every = NEVER;
+        let limits = self.limits;
+        options.silence = Some(limits.silence);
+        options.longest = limits.session;
+        let ended = run(&mut server, port, &mut session, &mut Nobody, options);
+        drop(session);
+        let _ = port.finish(PATIENCE);
+        let outcome = match ended.outcome {
+            wetstring_proto::Outcome::Done => "done".to_owned(),
+            wetstring_proto::Outcome::Failed(failure) => failure.to_string(),
+        };
+        self.note(&format!("{client} disconnect: {outcome}"));
+        Ok(ended)
+    }
+
+    /// Serves everybody who connects, each in a thread of his own, until a signal comes.
+    pub fn serve_all(
+        self: &Arc<Self>,
+        listener: &crate::port::Listener,
+        signals: &Signals,
+    ) -> io::Result<()> {
+        let mut threads = Vec::new();
+        while let Some((mut port, peer)) = listener.accept(signals)? {
+            threads.retain(|thread: &std::thread::JoinHandle<()>| !thread.is_finished());
+            let service = self.clone();
+            let stop = Signals::detached()?;
+            let client = port.facts().name.clone();
+            // Before there is a thread: silent strangers cost no more than the limit allows.
+            if self.count() >= self.limits.sessions {
+                self.note(&format!("{client} connect: refused, too many sessions"));
+                let _ = port.finish(Duration::ZERO);
+                continue;
+            }
+            let spawned = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+                let _ = service.serve(&mut *port, Some(peer.ip()), &stop);
+            });
+            match spawned {
+                Ok(thread) => threads.push(thread),
+                Err(error) => self.note(&format!("{client} connect: failed, {error}")),
+            }
+        }
+        let signal = signals.last().unwrap_or(rustix::process::Signal::INT.as_raw());
+        for guest in self.guests().values() {
+            guest.stop.raise(signal);
+        }
+        for thread in threads {
+            let _ = thread.join();
+        }
+        Ok(())
+    }
+}
+
+/// A guest's place; he is gone when it is dropped.
+struct Place {
+    service: Arc<Service>,
+    id: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.service.guests().remove(&self.id);
+    }
+}
+
+/// Nobody looks on.
+struct Nobody;
+
+impl Watch for Nobody {
+    fn event(&mut self, _: &Event<'_>, _: &Stats) {}
+
+    fn command(&mut self) -> Option<Command> {
+        None
+    }
+}

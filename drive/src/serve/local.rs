@@ -1,0 +1,177 @@
+//! A directory of this machine, and nothing outside it.
+
+use super::tree::{Content, Entry, Room, Tree};
+use crate::disk::{DiskStore, ReceiveOptions, place};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, unlinkat};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use wetstring_proto::file::Store;
+
+/// Bytes copied at a time.
+const COPY: usize = 128 * 1024;
+
+/// The files of a directory. It is opened once; that it is moved or replaced later changes nothing.
+#[derive(Debug)]
+pub struct LocalTree {
+    root: OwnedFd,
+    path: PathBuf,
+}
+
+impl LocalTree {
+    /// The tree below an existing directory.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let path = root.canonicalize()?;
+        Ok(Self { root: rustix::fs::open(&path, flags, Mode::empty())?, path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn directory(&self, place: &[Vec<u8>]) -> io::Result<OwnedFd> {
+        let mut at = self.root.try_clone()?;
+        for part in place {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            at = place::open_in(&at, part, flags, Mode::empty())?;
+        }
+        Ok(at)
+    }
+
+    /// The directory that a place is in, and the place's name there.
+    fn parent<'p>(&self, place: &'p [Vec<u8>]) -> io::Result<(OwnedFd, &'p [u8])> {
+        let (name, above) = place.split_last().ok_or(io::ErrorKind::PermissionDenied)?;
+        if matches!(&name[..], b"" | b"." | b"..") || name.iter().any(|b| matches!(b, b'/' | 0)) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Ok((self.directory(above)?, name))
+    }
+}
+
+fn entry(name: &[u8], stat: &Stat) -> Entry {
+    Entry {
+        name: name.to_vec(),
+        is_directory: place::kind(stat) == FileType::Directory,
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: Some(stat.st_mtime),
+        mode: Some(stat.st_mode & 0o777),
+    }
+}
+
+impl Tree for LocalTree {
+    fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry> {
+        if place.is_empty() {
+            return Ok(entry(b"", &fstat(&self.root)?));
+        }
+        let (above, name) = self.parent(place)?;
+        let stat = place::look(above, name)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok(entry(name, &stat))
+    }
+
+    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>> {
+        let at = self.directory(place)?;
+        let mut entries = Vec::new();
+        for found in Dir::read_from(&at)? {
+            let found = found?;
+            let name = found.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            // Pipes, devices, sockets and links are nothing that a client could have.
+            let Some(stat) = place::look(&at, name)? else { continue };
+            if matches!(place::kind(&stat), FileType::RegularFile | FileType::Directory) {
+                entries.push(entry(name, &stat));
+            }
+        }
+        Ok(entries)
+    }
+
+    fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
+        let (above, name) = self.parent(place)?;
+        let file = place::open_in(&above, name, OFlags::RDONLY, Mode::empty())?;
+        let stat = fstat(&file)?;
+        if place::kind(&stat) != FileType::RegularFile {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok((entry(name, &stat), Box::new(LocalFile(file))))
+    }
+
+    fn receive(
+        &self,
+        place: &[Vec<u8>],
+        options: ReceiveOptions,
+    ) -> io::Result<Box<dyn Store + Send>> {
+        let at = self.directory(place)?;
+        let mut path = self.path.clone();
+        for part in place {
+            path.push(place::os(part));
+        }
+        Ok(Box::new(DiskStore::receiving_in(at, &path, options)))
+    }
+
+    fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        let (above, name) = self.parent(place)?;
+        Ok(place::remove(above, name)?)
+    }
+
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+        let ((here, name), (there, new)) = (self.parent(from)?, self.parent(to)?);
+        Ok(place::move_new(here, name, there, new)?)
+    }
+
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+        let (what, mut content) = self.open(from)?;
+        let (above, name) = self.parent(to)?;
+        let mode = Mode::from_raw_mode(what.mode.unwrap_or(0o666));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let to = File::from(place::open_in(&above, name, flags, mode)?);
+        let copied = (|| {
+            let (mut buffer, mut offset) = (vec![0; COPY], 0);
+            loop {
+                let len = content.read(offset, &mut buffer)?;
+                if len == 0 {
+                    return Ok(());
+                }
+                io::Write::write_all(&mut &to, &buffer[..len])?;
+                offset += len as u64;
+            }
+        })();
+        if copied.is_err() {
+            // Half a copy is none.
+            let _ = place::remove(&above, name);
+        }
+        copied
+    }
+
+    fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        let (above, name) = self.parent(place)?;
+        Ok(mkdirat(above, place::os(name), Mode::from_raw_mode(0o777))?)
+    }
+
+    fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        let (above, name) = self.parent(place)?;
+        Ok(unlinkat(above, place::os(name), AtFlags::REMOVEDIR)?)
+    }
+
+    fn room(&self) -> io::Result<Option<Room>> {
+        let stat = fstatvfs(self.root.as_fd())?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        Ok(Some(Room { free: bytes(stat.f_bavail), total: bytes(stat.f_blocks) }))
+    }
+}
+
+struct LocalFile(OwnedFd);
+
+impl Content for LocalFile {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::pread(&self.0, &mut *into, offset) {
+                Err(rustix::io::Errno::INTR) => {}
+                result => return Ok(result?),
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! A Kermit server's other side: the files behind it, who may do what, and many clients at once.
+//!
+//! ```text
+//! kermit::Server --Request::Serve--> Session --> Tree (LocalTree: a directory of this machine)
+//!                                       |---> Users (who may come in)
+//!                                       '---> Audit (a line for each thing that was done)
+//! ```
+//!
+//! * [`tree`] is what a server needs of the files: names below a root, listed, read, written, moved.
+//!   [`LocalTree`] has them on disk, and nothing outside its root can be reached through it: every
+//!   name is opened part by part, and no symbolic link is followed.
+//! * [`Session`] is the store of one client: it does what the commands say, within what its
+//!   [`Rules`] allow.
+//! * [`listen`] serves all who connect, a thread and a bounded amount of memory each.
+
+pub mod listen;
+mod listing;
+mod local;
+mod session;
+pub mod tree;
+pub mod users;
+
+pub use listen::{Limits, Service};
+pub use local::LocalTree;
+pub use session::{Action, Audit, Rules, Session};
+pub use tree::{Content, Entry, Tree};
+pub use users::Users;

@@ -1,0 +1,567 @@
+//! One client's store: does what its commands say, within the rules.
+
+use super::tree::{Content, Entry, Place, Tree, shown};
+use super::users::Users;
+use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Reply, Request, Store, StoreError};
+use wetstring_proto::kermit::command::ServerCommand;
+
+mod commands;
+
+/// What a client may ask for, each of which can be disabled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum Action {
+    /// To take files from the server.
+    Get,
+    /// To give files to the server.
+    Send,
+    /// To change the current directory.
+    Cd,
+    /// To be told the current directory.
+    Pwd,
+    /// To list files.
+    Directory,
+    /// To delete files.
+    Delete,
+    /// To rename files.
+    Rename,
+    /// To copy files.
+    Copy,
+    /// To have files shown.
+    Type,
+    /// To make directories.
+    Mkdir,
+    /// To remove directories.
+    Rmdir,
+    /// To be told how much room there is.
+    Space,
+    /// To be told who is there.
+    Who,
+    /// To say something to the person at the server.
+    Message,
+    /// To be told what can be asked for.
+    Help,
+    /// To be told how it goes.
+    Status,
+    /// To change settings.
+    Set,
+    /// To be told variables.
+    Query,
+    /// To set variables.
+    Assign,
+    /// To run commands of the host.
+    Host,
+    /// To give commands in the server's language.
+    Kermit,
+    /// To log in and out.
+    Login,
+    /// To end the server.
+    Finish,
+    /// To end the connection.
+    Bye,
+    /// To end the program.
+    Exit,
+}
+
+impl Action {
+    /// All of them, by name.
+    pub const NAMES: [(&'static str, Self); 25] = [
+        ("get", Self::Get),
+        ("send", Self::Send),
+        ("cd", Self::Cd),
+        ("pwd", Self::Pwd),
+        ("directory", Self::Directory),
+        ("delete", Self::Delete),
+        ("rename", Self::Rename),
+        ("copy", Self::Copy),
+        ("type", Self::Type),
+        ("mkdir", Self::Mkdir),
+        ("rmdir", Self::Rmdir),
+        ("space", Self::Space),
+        ("who", Self::Who),
+        ("message", Self::Message),
+        ("help", Self::Help),
+        ("status", Self::Status),
+        ("set", Self::Set),
+        ("query", Self::Query),
+        ("assign", Self::Assign),
+        ("host", Self::Host),
+        ("kermit", Self::Kermit),
+        ("login", Self::Login),
+        ("finish", Self::Finish),
+        ("bye", Self::Bye),
+        ("exit", Self::Exit),
+    ];
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, action)| *action)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, action)| *action == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether it changes what is in the tree.
+    pub fn writes(self) -> bool {
+        use Action as A;
+        matches!(self, A::Send | A::Delete | A::Rename | A::Copy | A::Mkdir | A::Rmdir)
+    }
+
+    fn of(command: &ServerCommand<'_>) -> Self {
+        use ServerCommand as C;
+        match command {
+            C::Receive => Self::Send,
+            C::Get(get) if get.is_command => Self::Host,
+            C::Get(_) => Self::Get,
+            C::Host(_) => Self::Host,
+            C::Login(_) | C::Logout => Self::Login,
+            C::ChangeDirectory(_) => Self::Cd,
+            C::WorkingDirectory => Self::Pwd,
+            C::Directory(_) => Self::Directory,
+            C::Space(_) => Self::Space,
+            C::Delete(_) => Self::Delete,
+            C::Rename(_) => Self::Rename,
+            C::Copy(_) => Self::Copy,
+            C::Type(_) => Self::Type,
+            C::MakeDirectory(_) => Self::Mkdir,
+            C::RemoveDirectory(_) => Self::Rmdir,
+            C::Who(_) => Self::Who,
+            C::Message(_) => Self::Message,
+            C::Help(_) => Self::Help,
+            C::Status => Self::Status,
+            C::Set { .. } => Self::Set,
+            C::Query { .. } => Self::Query,
+            C::Assign { .. } => Self::Assign,
+            C::Finish => Self::Finish,
+            C::Bye => Self::Bye,
+            C::Exit => Self::Exit,
+            _ => Self::Kermit,
+        }
+    }
+}
+
+/// What clients may do. By default they may read, and nothing else.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// They may change what is there.
+    pub write: bool,
+    /// They may run commands of the host, in this directory.
+    pub host: Option<PathBuf>,
+    /// These are disabled.
+    pub disabled: Vec<Action>,
+    /// They have to log in, as one of these; without, everybody may come.
+    pub users: Option<Arc<Users>>,
+    /// What happens to files of the same name, unless a client that may write says otherwise.
+    pub collision: Collision,
+    /// What happens to files that did not come whole.
+    pub incomplete: Incomplete,
+    /// A session ends when it has sent and received so many bytes of files.
+    pub most_bytes: Option<u64>,
+}
+
+/// Takes a line for each thing that was done or refused.
+pub trait Audit: Send + Sync {
+    /// `127.0.0.1:4711 user=anna get /a.bin: done, 1234 bytes`, without a date.
+    fn note(&self, line: &str);
+}
+
+/// Who is there, as REMOTE WHO shows it.
+pub(super) type Roster = dyn Fn() -> String + Send + Sync;
+
+/// What is being sent.
+enum Outgoing {
+    /// Text for the screen: what it is called, and what of it is left to be offered.
+    Screen { title: Vec<u8>, text: Vec<u8> },
+    /// Files: where they are, and what they are called.
+    Files {
+        files: std::vec::IntoIter<(Place, Vec<u8>)>,
+        delete: bool,
+        resume: bool,
+        kind: FileKind,
+    },
+}
+
+/// The file that is being sent.
+struct Current {
+    place: Place,
+    name: Vec<u8>,
+    size: u64,
+    content: Box<dyn Content>,
+    running: Running,
+    reached: u64,
+}
+
+/// The store of one client of a server.
+pub struct Session {
+    tree: Arc<dyn Tree>,
+    rules: Rules,
+    audit: Option<Arc<dyn Audit>>,
+    roster: Option<Arc<Roster>>,
+    /// The client, for people: `127.0.0.1:4711`.
+    client: String,
+    address: Option<IpAddr>,
+    user: Option<String>,
+    here: Place,
+    outgoing: Option<Outgoing>,
+    current: Option<Current>,
+    receiving: Option<Box<dyn Store + Send>>,
+    /// The name that was offered last, for the log.
+    offered: Vec<u8>,
+    took: u64,
+    options: ReceiveOptions,
+    kind: FileKind,
+    dot_files: bool,
+    variables: BTreeMap<Vec<u8>, Vec<u8>>,
+    counts: Counts,
+}
+
+/// What a session has done so far.
+#[derive(Clone, Copy, Default, Debug)]
+struct Counts {
+    files_out: u64,
+    bytes_out: u64,
+    files_in: u64,
+    bytes_in: u64,
+    refused: u64,
+}
+
+/// What a command comes to: text, a transfer that follows, or a reason against it.
+type Done = Result<Said, String>;
+
+enum Said {
+    Text(Vec<u8>),
+    Screen { title: Vec<u8>, text: Vec<u8> },
+    Files,
+}
+
+impl Session {
+    /// A session of a client that is shown as `client`.
+    pub fn new(tree: Arc<dyn Tree>, rules: Rules, client: &str, address: Option<IpAddr>) -> Self {
+        let options = ReceiveOptions {
+            collision: rules.collision,
+            incomplete: rules.incomplete,
+            resume: Resume::Existing,
+            paths: PathRule::Relative,
+            ..ReceiveOptions::default()
+        };
+        Self {
+            tree,
+            rules,
+            audit: None,
+            roster: None,
+            client: client.to_owned(),
+            address,
+            user: None,
+            here: Place::new(),
+            outgoing: None,
+            current: None,
+            receiving: None,
+            offered: Vec::new(),
+            took: 0,
+            options,
+            kind: FileKind::Binary,
+            dot_files: false,
+            variables: BTreeMap::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Writes down what is done.
+    #[must_use]
+    pub fn audited(self, audit: Arc<dyn Audit>) -> Self {
+        Self { audit: Some(audit), ..self }
+    }
+
+    /// Knows who is there.
+    #[must_use]
+    pub(super) fn knowing(self, roster: Arc<Roster>) -> Self {
+        Self { roster: Some(roster), ..self }
+    }
+
+    fn note(&self, action: &str, subject: &[u8], result: &str) {
+        let Some(audit) = &self.audit else { return };
+        let mut line = format!("{} user={} {action}", self.client, self.user_name());
+        if !subject.is_empty() {
+            // Names come from the client: nothing in them may look like another line.
+            let _ = write!(line, " {}", subject.escape_ascii());
+        }
+        let _ = write!(line, ": {result}");
+        audit.note(&line);
+    }
+
+    fn user_name(&self) -> &str {
+        self.user.as_deref().unwrap_or("-")
+    }
+
+    /// Whether something may be done now; else why not.
+    fn allowed(&self, action: Action) -> Result<(), String> {
+        use Action as A;
+        let free = matches!(action, A::Login | A::Help | A::Bye | A::Finish);
+        if self.rules.users.is_some() && self.user.is_none() && !free {
+            return Err("Login required".into());
+        }
+        if self.rules.disabled.contains(&action) {
+            return Err(format!("REMOTE {} is disabled", action.name().to_uppercase()));
+        }
+        if action.writes() && !self.rules.write {
+            return Err("The server is read-only".into());
+        }
+        if action == A::Host && self.rules.host.is_none() {
+            return Err("Host commands are disabled".into());
+        }
+        let total = self.counts.bytes_in + self.counts.bytes_out;
+        let moves = matches!(action, A::Get | A::Send | A::Type);
+        if moves && self.rules.most_bytes.is_some_and(|most| total >= most) {
+            return Err("This session has moved all it may".into());
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, kind: u8, words: &[u8], answer: &mut [u8]) -> Reply<'static> {
+        let command = match ServerCommand::parse(kind, words) {
+            Ok(command) => command,
+            Err(bad) => return Reply::Denied(put(bad.to_string().as_bytes(), answer)),
+        };
+        let action = Action::of(&command);
+        let done = self.allowed(action).and_then(|()| self.perform(&command));
+        // A password is no subject for a log.
+        let subject = if action == Action::Login { &[][..] } else { commands::subject(&command) };
+        match done {
+            Err(why) => {
+                self.counts.refused += 1;
+                self.note(action.name(), subject, &format!("refused, {why}"));
+                Reply::Denied(put(why.as_bytes(), answer))
+            }
+            Ok(said) => {
+                // Transfers are noted file by file.
+                if !matches!(action, Action::Get | Action::Send) {
+                    self.note(action.name(), subject, "done");
+                }
+                match said {
+                    Said::Text(text) if text.len() <= answer.len() => {
+                        Reply::Said(put(&text, answer))
+                    }
+                    Said::Text(text) => self.show(Vec::new(), text),
+                    Said::Screen { title, text } => self.show(title, text),
+                    Said::Files => Reply::Follow { screen: false },
+                }
+            }
+        }
+    }
+
+    fn show(&mut self, title: Vec<u8>, text: Vec<u8>) -> Reply<'static> {
+        self.outgoing = Some(Outgoing::Screen { title, text });
+        Reply::Follow { screen: true }
+    }
+
+    /// The next file to send, or text.
+    fn next(&mut self) -> Reply<'_> {
+        self.current = None;
+        match &mut self.outgoing {
+            None => Reply::NoMoreFiles,
+            Some(Outgoing::Screen { title, text }) => {
+                let (title, text) = (std::mem::take(title), std::mem::take(text));
+                self.outgoing = None;
+                self.current = Some(Current {
+                    place: Place::new(),
+                    name: title,
+                    size: text.len() as u64,
+                    content: Box::new(Text(text)),
+                    running: Running::new(Some(DigestKind::Xxh3)),
+                    reached: 0,
+                });
+                let name = self.current.as_ref().map_or(&[][..], |current| &current.name);
+                Reply::File(FileInfo { name, kind: FileKind::Text, ..FileInfo::default() })
+            }
+            Some(Outgoing::Files { .. }) => self.next_file(),
+        }
+    }
+
+    fn next_file(&mut self) -> Reply<'_> {
+        loop {
+            let Some(Outgoing::Files { files, resume, kind, .. }) = &mut self.outgoing else {
+                return Reply::NoMoreFiles;
+            };
+            let (resume, kind) = (*resume, *kind);
+            let Some((place, name)) = files.next() else { return Reply::NoMoreFiles };
+            match self.tree.open(&place) {
+                Ok((entry, content)) => {
+                    return self.begin(place, name, &entry, content, (resume, kind));
+                }
+                // It has gone since it was listed, or may not be read.
+                Err(error) => self.note("get", &shown(&place), &format!("failed, {error}")),
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        place: Place,
+        name: Vec<u8>,
+        entry: &Entry,
+        content: Box<dyn Content>,
+        (resume, kind): (bool, FileKind),
+    ) -> Reply<'_> {
+        let current = Current {
+            place,
+            name,
+            size: entry.size,
+            content,
+            running: Running::new(Some(DigestKind::Xxh3)),
+            reached: 0,
+        };
+        let current = self.current.insert(current);
+        Reply::File(FileInfo {
+            name: &current.name,
+            size: Some(entry.size),
+            modified: entry.modified,
+            mode: entry.mode,
+            kind,
+            resume,
+            ..FileInfo::default()
+        })
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Reply<'static> {
+        let Some(current) = &mut self.current else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
+        // What was announced is what is sent, though the file may grow.
+        let room = usize::try_from(current.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let want = room.min(into.len());
+        match current.content.read(offset, &mut into[..want]) {
+            Ok(len) => {
+                current.running.pass(offset, &into[..len]);
+                current.reached = current.reached.max(offset + len as u64);
+                Reply::Read(len)
+            }
+            Err(error) => Reply::Failed(store_error(&error)),
+        }
+    }
+
+    /// A file that was sent is over.
+    fn sent(&mut self, current: &Current, complete: bool) {
+        let Some(Outgoing::Files { delete, .. }) = &self.outgoing else { return };
+        let delete = *delete && complete;
+        let place = shown(&current.place);
+        if !complete {
+            return self.note("get", &place, "not sent whole");
+        }
+        self.counts.files_out += 1;
+        self.counts.bytes_out += current.size;
+        self.note("get", &place, &format!("done, {} bytes", current.size));
+        if delete {
+            let gone = self.tree.remove(&current.place);
+            let result = gone.map_or_else(|e| format!("failed, {e}"), |()| "done".into());
+            self.note("delete", &place, &result);
+        }
+    }
+
+    /// A file comes: everything about it is for the store of its directory.
+    fn take(&mut self, request: Request<'_>) -> Reply<'_> {
+        let Some(receiving) = &mut self.receiving else {
+            return match request {
+                Request::Close { .. } => Reply::Done,
+                _ => Reply::Failed(StoreError::Unsupported),
+            };
+        };
+        match &request {
+            Request::Offer { info } => {
+                self.offered = info.name.to_vec();
+                self.took = 0;
+            }
+            Request::Write { offset, bytes } => self.took = offset + bytes.len() as u64,
+            _ => {}
+        }
+        let close = match request {
+            Request::Close { complete, .. } => Some(complete),
+            _ => None,
+        };
+        let offer = matches!(request, Request::Offer { .. });
+        // What it lends does not outlive it, and nothing of that kind is lent here.
+        let reply = match receiving.answer(request) {
+            Reply::Accept { offset } => Reply::Accept { offset },
+            Reply::Refuse(why) => Reply::Refuse(why),
+            Reply::Held { from, to } => Reply::Held { from, to },
+            Reply::Digest(digest) => Reply::Digest(digest),
+            Reply::Failed(error) => Reply::Failed(error),
+            Reply::TellCheck => Reply::TellCheck,
+            _ => Reply::Done,
+        };
+        let result = match (&reply, close) {
+            (Reply::Refuse(why), _) => format!("refused, {}", why.as_str()),
+            (Reply::Failed(error), Some(_)) => format!("failed, {error}"),
+            (Reply::Failed(error), None) if offer => format!("failed, {error}"),
+            (Reply::Done, Some(true)) => {
+                self.counts.files_in += 1;
+                self.counts.bytes_in += self.took;
+                format!("done, {} bytes", self.took)
+            }
+            (Reply::Done, Some(false)) => "not received whole".to_owned(),
+            _ => return reply,
+        };
+        let name = std::mem::take(&mut self.offered);
+        if !name.is_empty() {
+            self.note("send", &name, &result);
+        }
+        reply
+    }
+}
+
+impl Store for Session {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Serve { kind, words, answer } => self.serve(kind, words, answer),
+            Request::Next => self.next(),
+            Request::Read { offset, into } => self.read(offset, into),
+            Request::Digest { kind, len } if self.current.is_some() => {
+                let value = self.current.as_ref().and_then(|open| open.running.value(kind, len));
+                value.map_or(Reply::Failed(StoreError::Unsupported), Reply::Digest)
+            }
+            Request::Close { complete, .. } if self.current.is_some() => {
+                if let Some(current) = self.current.take() {
+                    self.sent(&current, complete);
+                }
+                Reply::Done
+            }
+            other => self.take(other),
+        }
+    }
+}
+
+/// Text that is read like a file.
+struct Text(Vec<u8>);
+
+impl Content for Text {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
+        let len = into.len().min(self.0.len() - from);
+        into[..len].copy_from_slice(&self.0[from..from + len]);
+        Ok(len)
+    }
+}
+
+/// As much of a text as fits.
+fn put(text: &[u8], into: &mut [u8]) -> usize {
+    let len = text.len().min(into.len());
+    into[..len].copy_from_slice(&text[..len]);
+    len
+}
+
+fn store_error(error: &io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::NotFound => StoreError::NotFound,
+        io::ErrorKind::PermissionDenied => StoreError::Permission,
+        io::ErrorKind::StorageFull => StoreError::NoSpace,
+        _ => StoreError::Io,
+    }
+}

@@ -1,0 +1,529 @@
+//! The commands, one by one.
+
+// Short replies are results, so that each command is one expression.
+#![allow(clippy::unnecessary_wraps)]
+
+use super::super::listing;
+use super::super::tree::{Place, is_pattern, matches, names, resolve, shown};
+use super::super::users::NotLoggedIn;
+use super::{Action, Done, Outgoing, Said, Session};
+use crate::disk::{Collision, Incomplete, PathRule};
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use wetstring_proto::file::FileKind;
+use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
+
+/// Files in one transfer, or lines in one listing.
+const MOST_FILES: usize = 100_000;
+/// How deep a walk goes.
+const DEEPEST: usize = 64;
+/// Variables of a session, and bytes of each.
+const MOST_VARIABLES: usize = 64;
+const LONGEST_VALUE: usize = 1024;
+/// Bytes that are kept of what a command of the host writes, and how long it may take.
+const MOST_OUTPUT: u64 = 1 << 20;
+const HOST_SECONDS: u64 = 60;
+
+/// What a command is about, for the log.
+pub(super) fn subject<'c>(command: &C<'c>) -> &'c [u8] {
+    match command {
+        C::Get(Get { names: text, .. })
+        | C::Host(text)
+        | C::Kermit(text)
+        | C::ChangeDirectory(text)
+        | C::Directory(text)
+        | C::Space(text)
+        | C::Delete(text)
+        | C::Rename([text, _])
+        | C::Copy([text, _])
+        | C::Type(text)
+        | C::MakeDirectory(text)
+        | C::RemoveDirectory(text)
+        | C::Message(text)
+        | C::Set { value: text, .. }
+        | C::Query { name: text, .. }
+        | C::Assign { name: text, .. } => text,
+        _ => b"",
+    }
+}
+
+fn text(text: impl Into<Vec<u8>>) -> Done {
+    Ok(Said::Text(text.into()))
+}
+
+fn nothing() -> Done {
+    Ok(Said::Text(Vec::new()))
+}
+
+/// An error of the tree, for a client: without what it says of our disk.
+fn said(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "No such file or directory".into(),
+        io::ErrorKind::AlreadyExists => "A file of that name exists".into(),
+        io::ErrorKind::DirectoryNotEmpty => "The directory is not empty".into(),
+        io::ErrorKind::NotADirectory => "Not a directory".into(),
+        io::ErrorKind::IsADirectory => "Is a directory".into(),
+        io::ErrorKind::PermissionDenied => "Access denied".into(),
+        io::ErrorKind::StorageFull => "No space left".into(),
+        io::ErrorKind::InvalidInput => "Bad name".into(),
+        _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            "Access denied".into()
+        }
+        _ => "Input/output error".into(),
+    }
+}
+
+impl Session {
+    pub(super) fn perform(&mut self, command: &C<'_>) -> Done {
+        match *command {
+            C::Receive => self.receive(),
+            C::Get(get) if get.is_command => self.host(get.names),
+            C::Get(get) => self.get(&get),
+            C::Host(line) => self.host(line),
+            C::Login([name, password, _]) => self.login(name, password),
+            C::Logout => {
+                self.user = None;
+                nothing()
+            }
+            C::ChangeDirectory(name) => self.change_directory(name),
+            C::WorkingDirectory => text(shown(&self.here)),
+            C::Directory(spec) => self.directory(spec),
+            C::Space(_) => self.space(),
+            C::Delete(spec) => self.delete(spec),
+            C::Rename([from, to]) => self.move_or_copy(from, to, true),
+            C::Copy([from, to]) => self.move_or_copy(from, to, false),
+            C::Type(spec) => self.show_files(spec),
+            C::MakeDirectory(name) => {
+                let place = self.place(name)?;
+                self.tree.make_directory(&place).map_err(|e| said(&e))?;
+                text(shown(&place))
+            }
+            C::RemoveDirectory(name) => {
+                let place = self.place(name)?;
+                self.tree.remove_directory(&place).map_err(|e| said(&e))?;
+                text([shown(&place), b": removed".to_vec()].concat())
+            }
+            C::Who(_) => {
+                let list = self.roster.as_ref().map_or_else(String::new, |roster| roster());
+                screen("WHO", list)
+            }
+            C::Message(_) => nothing(),
+            C::Help(_) => screen("HELP", self.help()),
+            C::Status => screen("STATUS", self.status()),
+            C::Set { code, value } => self.set(code, value),
+            C::Query { kind, name } => self.query(kind, name),
+            C::Assign { name, value } => self.assign(name, value),
+            C::Finish | C::Bye | C::Exit => nothing(),
+            _ => Err("Kermit commands are not enabled".into()),
+        }
+    }
+
+    fn place(&self, name: &[u8]) -> Result<Place, String> {
+        resolve(&self.here, name).map_err(|_| "Access denied".into())
+    }
+
+    /// Which files a pattern means, with their names as seen from the current directory, sorted.
+    fn found(
+        &self,
+        spec: &[u8],
+        recursive: bool,
+        directories: bool,
+    ) -> Result<Vec<(Place, Vec<u8>)>, String> {
+        let place = self.place(spec)?;
+        let Some((last, above)) = place.split_last() else {
+            let mut all = Vec::new();
+            self.walk(&[], b"", b"*", recursive, directories, &mut all)?;
+            return Ok(all);
+        };
+        let spec = spec.strip_suffix(b"/").unwrap_or(spec);
+        let front = spec.iter().rposition(|b| *b == b'/').map_or(&[][..], |at| &spec[..=at]);
+        let mut all = Vec::new();
+        if is_pattern(last) {
+            self.walk(above, front, last, recursive, directories, &mut all)?;
+            return Ok(all);
+        }
+        let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
+        if entry.is_directory && (recursive || directories) {
+            let name = [spec, b"/"].concat();
+            self.walk(&place, &name, b"*", recursive, directories, &mut all)?;
+        } else if !entry.is_directory {
+            all.push((place, spec.to_vec()));
+        }
+        Ok(all)
+    }
+
+    fn walk(
+        &self,
+        at: &[Vec<u8>],
+        name: &[u8],
+        pattern: &[u8],
+        recursive: bool,
+        directories: bool,
+        all: &mut Vec<(Place, Vec<u8>)>,
+    ) -> Result<(), String> {
+        let mut entries = self.tree.list(at).map_err(|e| said(&e))?;
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        for entry in entries {
+            let place = [at, std::slice::from_ref(&entry.name)].concat();
+            let full = [name, &entry.name].concat();
+            let hit = matches(pattern, &entry.name, self.dot_files);
+            if hit && (!entry.is_directory || directories) {
+                all.push((place.clone(), full.clone()));
+            }
+            let hidden = entry.name.first() == Some(&b'.') && !self.dot_files;
+            if recursive && entry.is_directory && !hidden && place.len() < DEEPEST {
+                self.walk(&place, &[&full[..], b"/"].concat(), pattern, true, directories, all)?;
+            }
+            if all.len() > MOST_FILES {
+                return Err(format!("More than {MOST_FILES} files"));
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Done {
+        let mut options = self.options.clone();
+        if self.rules.disabled.contains(&Action::Mkdir) {
+            options.paths = PathRule::LastOnly;
+        }
+        if self.rules.disabled.contains(&Action::Delete)
+            && matches!(options.collision, Collision::Replace | Collision::Update)
+        {
+            options.collision = Collision::Rename;
+        }
+        self.current = None;
+        self.outgoing = None;
+        self.receiving = Some(self.tree.receive(&self.here, options).map_err(|e| said(&e))?);
+        nothing()
+    }
+
+    fn get(&mut self, get: &Get<'_>) -> Done {
+        if get.delete {
+            self.allowed(Action::Delete)?;
+        }
+        let mut files = Vec::new();
+        for spec in names(get.names) {
+            for (place, name) in self.found(&spec, get.recursive, false)? {
+                // Directories go with their files only where they were asked for.
+                let last = place.last().cloned().unwrap_or_default();
+                let up = name.starts_with(b"/") || name.split(|b| *b == b'/').any(|p| p == b"..");
+                let name = match get.recursive {
+                    true if up => place.join(&b'/'),
+                    true => name,
+                    false => last,
+                };
+                files.push((place, name));
+            }
+        }
+        if files.is_empty() {
+            return Err("No files match".into());
+        }
+        self.receiving = None;
+        self.current = None;
+        self.outgoing = Some(Outgoing::Files {
+            files: files.into_iter(),
+            delete: get.delete,
+            resume: get.recover,
+            kind: get.kind.unwrap_or(self.kind),
+        });
+        Ok(Said::Files)
+    }
+
+    fn login(&mut self, name: &[u8], password: &[u8]) -> Done {
+        let Some(users) = &self.rules.users else { return Err("No login is needed".into()) };
+        match users.admit(self.address, name, password) {
+            Ok(()) => {
+                self.user = Some(name.escape_ascii().to_string());
+                text("You are logged in")
+            }
+            Err(why) => {
+                self.user = None;
+                Err(match why {
+                    NotLoggedIn::Wrong => "Access denied".into(),
+                    NotLoggedIn::Locked => "Too many wrong passwords, try again later".into(),
+                })
+            }
+        }
+    }
+
+    fn change_directory(&mut self, name: &[u8]) -> Done {
+        let place = if name.is_empty() { Place::new() } else { self.place(name)? };
+        // To list it is to know that it is one, and that it may be read.
+        let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
+        if !entry.is_directory {
+            return Err("Not a directory".into());
+        }
+        self.here = place;
+        text(shown(&self.here))
+    }
+
+    fn directory(&mut self, spec: &[u8]) -> Done {
+        let specs = names(spec);
+        let specs = if specs.is_empty() { vec![b"*".to_vec()] } else { specs };
+        let mut lines = Vec::new();
+        let (mut files, mut bytes) = (0u64, 0u64);
+        for spec in &specs {
+            for (place, name) in self.found(spec, false, true)? {
+                // What has gone since it was listed is not there.
+                let Ok(entry) = self.tree.entry(&place) else { continue };
+                files += 1;
+                bytes += if entry.is_directory { 0 } else { entry.size };
+                lines.extend(listing::line(&entry, &name));
+            }
+        }
+        if files == 0 && specs.iter().any(|spec| is_pattern(spec)) && !spec.is_empty() {
+            return Err("No files match".into());
+        }
+        lines.extend(format!("{files} files, {bytes} bytes\n").into_bytes());
+        let title = [&b"DIRECTORY "[..], &shown(&self.here)].concat();
+        Ok(Said::Screen { title, text: lines })
+    }
+
+    fn space(&self) -> Done {
+        match self.tree.room().map_err(|e| said(&e))? {
+            Some(room) => {
+                let (free, total) = (room.free / 1024, room.total / 1024);
+                screen("SPACE", format!("{free} of {total} KiB free\n"))
+            }
+            None => screen("SPACE", "No limit is known\n".into()),
+        }
+    }
+
+    fn delete(&mut self, spec: &[u8]) -> Done {
+        let mut gone = 0;
+        for spec in names(spec) {
+            for (place, name) in self.found(&spec, false, false)? {
+                self.tree.remove(&place).map_err(|e| {
+                    format!("{}: {}, {gone} deleted before", name.escape_ascii(), said(&e))
+                })?;
+                gone += 1;
+            }
+        }
+        if gone == 0 {
+            return Err("No files match".into());
+        }
+        text(format!("{gone} {} deleted", if gone == 1 { "file" } else { "files" }))
+    }
+
+    fn move_or_copy(&mut self, from: &[u8], to: &[u8], moves: bool) -> Done {
+        if from.is_empty() || to.is_empty() {
+            return Err("Two names are needed".into());
+        }
+        let (from, mut to) = (self.place(from)?, self.place(to)?);
+        if from.is_empty() || to.starts_with(&from) {
+            return Err("Bad name".into());
+        }
+        // Into a directory it keeps its name.
+        if self.tree.entry(&to).is_ok_and(|entry| entry.is_directory) {
+            to.extend(from.last().cloned());
+        }
+        let done = if moves { self.tree.rename(&from, &to) } else { self.tree.copy(&from, &to) };
+        done.map_err(|e| said(&e))?;
+        let word = if moves { " renamed to " } else { " copied to " };
+        text([shown(&from), word.into(), shown(&to)].concat())
+    }
+
+    fn show_files(&mut self, spec: &[u8]) -> Done {
+        let mut out = Vec::new();
+        for spec in names(spec) {
+            for (place, _) in self.found(&spec, false, false)? {
+                let (entry, mut content) = self.tree.open(&place).map_err(|e| said(&e))?;
+                if out.len() as u64 + entry.size > MOST_OUTPUT {
+                    return Err("Too long to be shown, use GET".into());
+                }
+                let mut offset = 0;
+                let mut buffer = [0; 8192];
+                while offset < entry.size {
+                    let len = content.read(offset, &mut buffer).map_err(|e| said(&e))?;
+                    if len == 0 {
+                        break;
+                    }
+                    out.extend_from_slice(&buffer[..len]);
+                    offset += len as u64;
+                }
+            }
+        }
+        if out.is_empty() {
+            return Err("No files match, or they are empty".into());
+        }
+        Ok(Said::Screen { title: [b"TYPE ", spec].concat(), text: out })
+    }
+
+    fn help(&self) -> String {
+        let mut text = String::from("This server does:");
+        for (name, action) in Action::NAMES {
+            let host = action != Action::Host || self.rules.host.is_some();
+            let may = (!action.writes() || self.rules.write) && host;
+            if may && action != Action::Kermit && !self.rules.disabled.contains(&action) {
+                let _ = write!(text, " {name}");
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    fn status(&self) -> String {
+        let counts = self.counts;
+        format!(
+            "Client {}, user {}\nDirectory {}\nSent {} files, {} bytes\n\
+             Received {} files, {} bytes\nRefused {} commands\n",
+            self.client,
+            self.user_name(),
+            String::from_utf8_lossy(&shown(&self.here)),
+            counts.files_out,
+            counts.bytes_out,
+            counts.files_in,
+            counts.bytes_in,
+            counts.refused,
+        )
+    }
+
+    /// A setting; those of the protocol are looked after by the engine, which asks first.
+    fn set(&mut self, code: u16, value: &[u8]) -> Done {
+        let number = std::str::from_utf8(value).ok().and_then(|v| v.trim().parse::<u16>().ok());
+        let bad = || "Bad value of a setting".to_owned();
+        match code {
+            code::COLLISION => {
+                let collision = match number {
+                    Some(0) => Collision::Rename,
+                    Some(1) => Collision::Replace,
+                    Some(2) => Collision::Backup,
+                    Some(3) => Collision::Append,
+                    Some(4 | 5) => Collision::Reject,
+                    Some(6) => Collision::Update,
+                    Some(7) => Collision::Differing,
+                    _ => return Err(bad()),
+                };
+                let replaces = matches!(collision, Collision::Replace | Collision::Update);
+                if replaces && self.rules.disabled.contains(&Action::Delete) {
+                    return Err("REMOTE DELETE is disabled".into());
+                }
+                self.options.collision = collision;
+            }
+            code::INCOMPLETE => {
+                self.options.incomplete = match number {
+                    Some(0) => Incomplete::Discard,
+                    Some(1 | 2) => Incomplete::Keep,
+                    _ => return Err(bad()),
+                };
+            }
+            code::FILE_TYPE => {
+                self.kind = if number == Some(0) { FileKind::Text } else { FileKind::Binary };
+            }
+            code::DOT_FILES => self.dot_files = number == Some(1),
+            code::PIPES | code::CD_MESSAGE if number == Some(0) => {}
+            code::TRANSFER_MODE if matches!(number, Some(0 | 1)) => {}
+            // Records are not what files here are made of.
+            311..=315 => {}
+            code::FILE_NAMES
+            | code::ATTRIBUTES
+            | 232
+            | code::CHECK
+            | code::LENGTH
+            | code::TIMEOUT
+            | code::RETRIES
+            | code::SERVER_TIMEOUT
+            | code::WINDOW => {}
+            code if code::attribute(code).is_some() => {}
+            code::FILE_SET | code::TRANSFER_SET => {
+                let none = matches!(value, b"transparent" | b"TRANSPARENT" | b"");
+                if !none {
+                    return Err("Character sets are not translated here".into());
+                }
+            }
+            _ => return Err("Unknown REMOTE SET parameter".into()),
+        }
+        nothing()
+    }
+
+    fn query(&self, kind: u8, name: &[u8]) -> Done {
+        let name = name.strip_prefix(b"\\v(").and_then(|n| n.strip_suffix(b")")).unwrap_or(name);
+        let lower = name.to_ascii_lowercase();
+        match (kind.to_ascii_uppercase(), &lower[..]) {
+            (b'K', b"version" | b"cversion") => text(env!("CARGO_PKG_VERSION")),
+            (b'K', b"directory" | b"cwd") => text(shown(&self.here)),
+            (b'K', b"system") => text("UNIX"),
+            (b'K', b"userid") => text(self.user_name()),
+            (b'K', b"date" | b"ndate" | b"time") => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                let now = listing::date(now.map_or(0, |d| i64::try_from(d.as_secs()).unwrap_or(0)));
+                let (date, time) = now.split_once(' ').unwrap_or((&now, ""));
+                text(match &lower[..] {
+                    b"time" => time.to_owned(),
+                    b"ndate" => date.replace('-', ""),
+                    _ => date.to_owned(),
+                })
+            }
+            (b'K', _) => Err("No such variable".into()),
+            // What the system knows is none of a client's business.
+            (b'S', _) => Err("The system's variables are not told".into()),
+            _ => match self.variables.get(name) {
+                Some(value) => text(value.clone()),
+                None => Err("No such variable".into()),
+            },
+        }
+    }
+
+    fn assign(&mut self, name: &[u8], value: &[u8]) -> Done {
+        let full = self.variables.len() >= MOST_VARIABLES && !self.variables.contains_key(name);
+        if name.is_empty() || name.len() > 64 || value.len() > LONGEST_VALUE || full {
+            return Err("Too many variables, or too long a value".into());
+        }
+        self.variables.insert(name.to_vec(), value.to_vec());
+        nothing()
+    }
+
+    /// Runs a command of the host and shows what it writes. Only where the rules allow it.
+    fn host(&mut self, line: &[u8]) -> Done {
+        let directory = self.rules.host.as_deref().ok_or("Host commands are disabled")?;
+        let output = run(line, directory).map_err(|e| format!("The command did not run: {e}"))?;
+        Ok(Said::Screen { title: line.to_vec(), text: output })
+    }
+}
+
+fn screen(title: &str, text: String) -> Done {
+    Ok(Said::Screen { title: title.into(), text: text.into_bytes() })
+}
+
+/// What a shell command writes, to a bound of length and of time.
+fn run(line: &[u8], directory: &Path) -> io::Result<Vec<u8>> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut child = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(std::ffi::OsStr::from_bytes(&[b"exec 2>&1\n", line].concat()))
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        // Its own group, so that all of it can be ended.
+        .process_group(0)
+        .spawn()?;
+    let group = rustix::process::Pid::from_child(&child);
+    let (done, over) = std::sync::mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let patience = Duration::from_secs(HOST_SECONDS);
+        if over.recv_timeout(patience) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    });
+    let mut output = Vec::new();
+    let read = match child.stdout.take() {
+        Some(stdout) => stdout.take(MOST_OUTPUT).read_to_end(&mut output).map(drop),
+        None => Ok(()),
+    };
+    if output.len() as u64 >= MOST_OUTPUT {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let status = child.wait()?;
+    drop(done);
+    let _ = watch.join();
+    read?;
+    if output.is_empty() {
+        output = format!("({status})\n").into_bytes();
+    }
+    Ok(output)
+}

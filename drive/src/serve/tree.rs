@@ -1,0 +1,208 @@
+//! What a server needs of the files behind it, and names in it.
+
+use crate::disk::ReceiveOptions;
+use std::io;
+use wetstring_proto::file::Store;
+
+/// A name below the root of a tree, part by part. No part is empty, `.` or `..`, or has a
+/// separator or NUL in it.
+pub type Place = Vec<Vec<u8>>;
+
+/// What stands at a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Its name in its directory.
+    pub name: Vec<u8>,
+    /// It is a directory.
+    pub is_directory: bool,
+    /// Length in bytes.
+    pub size: u64,
+    /// Time of the last change, in seconds since 1970-01-01 00:00 UTC.
+    pub modified: Option<i64>,
+    /// Unix permission bits.
+    pub mode: Option<u32>,
+}
+
+/// A file that is being read.
+pub trait Content: Send {
+    /// Reads from a position on; 0 is the end.
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+}
+
+/// Room in a tree, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// What still fits.
+    pub free: u64,
+    /// All there is.
+    pub total: u64,
+}
+
+/// Files behind a server. Several sessions use it at once.
+pub trait Tree: Send + Sync {
+    /// What stands at a place; the root is a directory.
+    fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry>;
+    /// What is in a directory, in any order.
+    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>>;
+    /// Opens a file to read it.
+    fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)>;
+    /// A store that takes files into a directory.
+    fn receive(
+        &self,
+        place: &[Vec<u8>],
+        options: ReceiveOptions,
+    ) -> io::Result<Box<dyn Store + Send>>;
+    /// Deletes a file.
+    fn remove(&self, place: &[Vec<u8>]) -> io::Result<()>;
+    /// Gives a file or directory another name, where there is none of that name.
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()>;
+    /// Copies a file to a name that is free.
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()>;
+    /// Makes a directory.
+    fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()>;
+    /// How much room there is, where that means something.
+    fn room(&self) -> io::Result<Option<Room>>;
+}
+
+/// The place that a name means from a current directory. The root is `/`, and nothing is above it.
+pub fn resolve(current: &[Vec<u8>], name: &[u8]) -> io::Result<Place> {
+    if name.contains(&0) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "NUL in a name"));
+    }
+    let home = name.first() == Some(&b'~') && matches!(name.get(1), None | Some(b'/'));
+    let (mut place, name) = match name {
+        name if home => (Place::new(), &name[1..]),
+        [b'/', ..] => (Place::new(), name),
+        _ => (current.to_vec(), name),
+    };
+    for part in name.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                // As in a real root, the directory above it is itself; to say no is more honest.
+                if place.pop().is_none() {
+                    let say = "the name leads out of the server's directory";
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, say));
+                }
+            }
+            part => place.push(part.to_vec()),
+        }
+    }
+    Ok(place)
+}
+
+/// A place as a client sees it.
+pub fn shown(place: &[Vec<u8>]) -> Vec<u8> {
+    let mut text = vec![b'/'];
+    text.extend(place.join(&b'/'));
+    text
+}
+
+/// Whether a name has wildcards in it.
+pub fn is_pattern(name: &[u8]) -> bool {
+    name.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
+/// Whether a name matches a pattern: `*`, `?`, `[abc]`, `[a-z]`, `[^a-z]`. A name that begins with
+/// a dot is matched by one only, unless `dots`.
+pub fn matches(pattern: &[u8], name: &[u8], dots: bool) -> bool {
+    if !dots && name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
+        return false;
+    }
+    // The last `*` and where it began to match: to go back to, once.
+    let (mut p, mut n) = (0, 0);
+    let mut star = None;
+    while n < name.len() {
+        let step = match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p + 1, n));
+                p += 1;
+                continue;
+            }
+            Some(b'?') => Some(p + 1),
+            Some(b'[') => class(&pattern[p..], name[n])
+                .map_or((name[n] == b'[').then_some(p + 1), |(hit, len)| hit.then_some(p + len)),
+            Some(byte) => (*byte == name[n]).then_some(p + 1),
+            None => None,
+        };
+        match (step, star) {
+            (Some(next), _) => (p, n) = (next, n + 1),
+            (None, Some((after, from))) => {
+                star = Some((after, from + 1));
+                (p, n) = (after, from + 1);
+            }
+            (None, None) => return false,
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// Whether a byte is in the class at the start of the pattern, and how long that is; `None` if it
+/// does not end.
+fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
+    let inverted = matches!(pattern.get(1), Some(b'^' | b'!'));
+    let from = 1 + usize::from(inverted);
+    let end = from + 1 + pattern.get(from + 1..)?.iter().position(|b| *b == b']')?;
+    let mut members = &pattern[from..end];
+    let mut hit = false;
+    while let Some((&first, rest)) = members.split_first() {
+        members = if let [b'-', last, more @ ..] = rest {
+            hit |= (first..=*last).contains(&byte);
+            more
+        } else {
+            hit |= first == byte;
+            rest
+        };
+    }
+    Some((hit != inverted, end + 1))
+}
+
+/// The names in a list as GET has it: separated by blanks, `{a b}` is one, a backslash quotes.
+pub fn names(list: &[u8]) -> Vec<Vec<u8>> {
+    let (mut names, mut name, mut any) = (Vec::new(), Vec::new(), false);
+    let (mut depth, mut quoted) = (0u32, false);
+    for &byte in list {
+        match byte {
+            _ if std::mem::take(&mut quoted) => name.push(byte),
+            b'\\' => quoted = true,
+            b'{' => {
+                if depth > 0 {
+                    name.push(byte);
+                }
+                depth += 1;
+                any = true;
+            }
+            b'}' if depth > 0 => {
+                depth -= 1;
+                if depth > 0 {
+                    name.push(byte);
+                }
+            }
+            b' ' if depth == 0 => {
+                if any || !name.is_empty() {
+                    names.push(std::mem::take(&mut name));
+                    any = false;
+                }
+            }
+            _ => name.push(byte),
+        }
+    }
+    if any || !name.is_empty() {
+        names.push(name);
+    }
+    names
+}
+
+/// A name as it stands in such a list.
+pub fn quoted(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    for &byte in name {
+        if matches!(byte, b' ' | b'{' | b'}' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    out
+}

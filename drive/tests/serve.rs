@@ -1,0 +1,355 @@
+//! A server's store: what its commands do, and what they must not do.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use wetstring_drive::serve::tree::{matches, names, quoted, resolve, shown};
+use wetstring_drive::serve::users::hash;
+use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Users};
+use wetstring_proto::kermit::command::{Get, ServerCommand as C};
+use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
+
+#[derive(Default)]
+struct Lines(Mutex<Vec<String>>);
+
+impl Audit for Lines {
+    fn note(&self, line: &str) {
+        self.0.lock().unwrap().push(line.to_owned());
+    }
+}
+
+struct Scene {
+    dir: tempfile::TempDir,
+    log: Arc<Lines>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        fs::create_dir_all(root.join("sub/deep")).unwrap();
+        fs::write(root.join("a.txt"), b"aaa\n").unwrap();
+        fs::write(root.join("b.txt"), b"bb\n").unwrap();
+        fs::write(root.join(".hidden"), b"h").unwrap();
+        fs::write(root.join("sub/c d.txt"), b"c").unwrap();
+        fs::write(root.join("sub/deep/e.txt"), b"e").unwrap();
+        fs::write(dir.path().join("secret"), b"secret").unwrap();
+        symlink("../secret", root.join("link")).unwrap();
+        symlink("..", root.join("up")).unwrap();
+        Self { dir, log: Arc::default() }
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.dir.path().join("root")
+    }
+
+    fn session(&self, rules: Rules) -> Session {
+        let tree = Arc::new(LocalTree::open(&self.root()).unwrap());
+        let address = "10.0.0.1".parse().ok();
+        Session::new(tree, rules, "10.0.0.1:9", address).audited(self.log.clone())
+    }
+}
+
+fn all() -> Rules {
+    Rules { write: true, ..Rules::default() }
+}
+
+#[derive(Debug, PartialEq)]
+enum Said {
+    Text(String),
+    Follows,
+    No(String),
+}
+
+fn ask(session: &mut Session, command: &C<'_>) -> Said {
+    let mut words = [0; 2000];
+    let len = command.emit(&mut words).unwrap();
+    let mut answer = [0; 2048];
+    let request =
+        Request::Serve { kind: command.kind(), words: &words[..len], answer: &mut answer };
+    let (good, len) = match session.answer(request) {
+        Reply::Said(len) => (true, len),
+        Reply::Denied(len) => (false, len),
+        Reply::Follow { .. } => return Said::Follows,
+        other => panic!("{other:?}"),
+    };
+    let text = String::from_utf8_lossy(&answer[..len]).into_owned();
+    if good { Said::Text(text) } else { Said::No(text) }
+}
+
+/// Takes what follows: names and contents.
+fn fetch(session: &mut Session) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    loop {
+        let name = match session.answer(Request::Next) {
+            Reply::File(info) => String::from_utf8_lossy(info.name).into_owned(),
+            _ => return files,
+        };
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 7]);
+        while let Reply::Read(len @ 1..) =
+            session.answer(Request::Read { offset: bytes.len() as u64, into: &mut buffer })
+        {
+            bytes.extend_from_slice(&buffer[..len]);
+        }
+        session.answer(Request::Close { complete: true, verified: false });
+        files.push((name, String::from_utf8_lossy(&bytes).into_owned()));
+    }
+}
+
+fn get(names: &[u8]) -> C<'_> {
+    C::Get(Get { names, ..Get::default() })
+}
+
+#[test]
+fn files_are_found_by_names_and_wildcards() {
+    let scene = Scene::new();
+    let mut s = scene.session(Rules::default());
+    for (spec, recursive, wanted) in [
+        (&b"a.txt"[..], false, &["a.txt"][..]),
+        (b"*.txt", false, &["a.txt", "b.txt"]),
+        (b"[b-c].t?t /sub/{c d.txt}", false, &["b.txt"]),
+        (b"*.txt", true, &["a.txt", "b.txt", "sub/c d.txt", "sub/deep/e.txt"]),
+        (b"sub", true, &["sub/c d.txt", "sub/deep/e.txt"]),
+        (b"{sub/c d.txt}", false, &["c d.txt"]),
+        (b"sub/c\\ d.txt", false, &["c d.txt"]),
+    ] {
+        let command = C::Get(Get { names: spec, recursive, ..Get::default() });
+        let said = ask(&mut s, &command);
+        // A group in the middle of a word is no name that exists.
+        if spec.starts_with(b"[b") {
+            assert_eq!(said, Said::Follows, "{}", spec.escape_ascii());
+            assert_eq!(fetch(&mut s).len(), 2);
+            continue;
+        }
+        assert_eq!(said, Said::Follows, "{}", spec.escape_ascii());
+        let names: Vec<_> = fetch(&mut s).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, wanted, "{}", spec.escape_ascii());
+    }
+    assert_eq!(ask(&mut s, &get(b"none*")), Said::No("No files match".into()));
+}
+
+#[test]
+fn nothing_outside_the_root_can_be_reached() {
+    let scene = Scene::new();
+    let mut s = scene.session(all());
+    let outside: [&[u8]; 7] = [
+        b"../secret",
+        b"/../secret",
+        b"sub/../../secret",
+        b"link",
+        b"up/secret",
+        b"~/../secret",
+        b"up/root/a.txt",
+    ];
+    for name in outside {
+        let pair = [name, b"new"];
+        let back = [&b"a.txt"[..], b"up/stolen"];
+        let commands = [
+            get(name),
+            C::Get(Get { names: name, recursive: true, delete: true, ..Get::default() }),
+            C::Type(name),
+            C::Delete(b"up/secret"),
+            C::Copy(pair),
+            C::Copy(back),
+            C::Rename(back),
+            C::Directory(b"up/*"),
+            C::ChangeDirectory(b"up"),
+            C::ChangeDirectory(b".."),
+            C::MakeDirectory(b"../new"),
+            C::MakeDirectory(b"up/new"),
+            C::RemoveDirectory(b"../empty"),
+            C::RemoveDirectory(b"up"),
+        ];
+        for command in commands {
+            let said = ask(&mut s, &command);
+            let held = match &said {
+                Said::No(_) => true,
+                Said::Follows => fetch(&mut s).iter().all(|(_, text)| !text.contains("secret")),
+                Said::Text(_) => false,
+            };
+            assert!(held, "{command:?}: {said:?}");
+        }
+    }
+    assert_eq!(fs::read(scene.dir.path().join("secret")).unwrap(), b"secret");
+    assert!(!scene.dir.path().join("stolen").exists() && !scene.dir.path().join("new").exists());
+    // What is received goes where the session is, whatever the name says.
+    assert_eq!(ask(&mut s, &C::Receive), Said::Text(String::new()));
+    for (name, good) in [(&b"../x"[..], false), (b"up/x", false), (b"/etc/x", true)] {
+        let info = FileInfo { name, size: Some(1), ..FileInfo::default() };
+        let reply = s.answer(Request::Offer { info });
+        let taken = matches!(reply, Reply::Accept { .. });
+        assert!(taken == good && (good || reply == Reply::Refuse(Refusal::Name)), "{reply:?}");
+        if good {
+            s.answer(Request::Write { offset: 0, bytes: b"x" });
+            s.answer(Request::Close { complete: true, verified: false });
+        }
+    }
+    assert!(!scene.dir.path().join("x").exists());
+    assert!(scene.root().join("etc/x").exists());
+}
+
+#[test]
+fn commands_that_write_are_off_unless_allowed_and_each_can_be_disabled() {
+    let scene = Scene::new();
+    let mut s = scene.session(Rules::default());
+    for command in [
+        C::Receive,
+        C::Delete(b"a.txt"),
+        C::Rename([b"a.txt", b"z"]),
+        C::Copy([b"a.txt", b"z"]),
+        C::MakeDirectory(b"z"),
+        C::RemoveDirectory(b"sub"),
+        C::Get(Get { names: b"a.txt", delete: true, ..Get::default() }),
+    ] {
+        assert_eq!(ask(&mut s, &command), Said::No("The server is read-only".into()));
+    }
+    assert_eq!(ask(&mut s, &C::Host(b"id")), Said::No("Host commands are disabled".into()));
+    let disabled = vec![Action::Get, Action::Directory, Action::Finish];
+    let mut s = scene.session(Rules { disabled, ..all() });
+    for command in [get(b"a.txt"), C::Directory(b""), C::Finish] {
+        assert!(matches!(ask(&mut s, &command), Said::No(why) if why.ends_with("is disabled")));
+    }
+    assert_eq!(ask(&mut s, &C::Bye), Said::Text(String::new()));
+    assert!(scene.root().join("a.txt").exists());
+}
+
+#[test]
+fn files_are_moved_about() {
+    let scene = Scene::new();
+    let mut s = scene.session(all());
+    let text = |text: &str| Said::Text(text.into());
+    assert_eq!(ask(&mut s, &C::WorkingDirectory), text("/"));
+    assert_eq!(ask(&mut s, &C::ChangeDirectory(b"sub")), text("/sub"));
+    assert_eq!(ask(&mut s, &C::MakeDirectory(b"new")), text("/sub/new"));
+    assert_eq!(ask(&mut s, &C::Copy([b"/a.txt", b"new"])), text("/a.txt copied to /sub/new/a.txt"));
+    assert_eq!(
+        ask(&mut s, &C::RemoveDirectory(b"new")),
+        Said::No("The directory is not empty".into())
+    );
+    assert_eq!(
+        ask(&mut s, &C::Rename([b"new/a.txt", b"/z"])),
+        text("/sub/new/a.txt renamed to /z")
+    );
+    assert_eq!(
+        ask(&mut s, &C::Rename([b"/z", b"/a.txt"])),
+        Said::No("A file of that name exists".into())
+    );
+    assert_eq!(ask(&mut s, &C::RemoveDirectory(b"new")), text("/sub/new: removed"));
+    assert_eq!(ask(&mut s, &C::Delete(b"/*.txt")), text("2 files deleted"));
+    assert_eq!(ask(&mut s, &C::Type(b"/z")), Said::Follows);
+    assert_eq!(fetch(&mut s), [("TYPE /z".to_owned(), "aaa\n".to_owned())]);
+    assert_eq!(ask(&mut s, &C::Directory(b"/")), Said::Follows);
+    let listing = fetch(&mut s).remove(0).1;
+    assert!(listing.contains("           4 ") && listing.contains(" sub/\n"), "{listing}");
+    assert!(!listing.contains("hidden") && !listing.contains("link"), "{listing}");
+    let moved = C::Get(Get { names: b"/z", delete: true, ..Get::default() });
+    assert_eq!(ask(&mut s, &moved), Said::Follows);
+    assert_eq!(fetch(&mut s).len(), 1);
+    assert!(!scene.root().join("z").exists());
+    let log = scene.log.0.lock().unwrap();
+    assert!(log.iter().any(|l| l == "10.0.0.1:9 user=- get /z: done, 4 bytes"), "{log:?}");
+    assert!(log.iter().any(|l| l == "10.0.0.1:9 user=- delete /z: done"), "{log:?}");
+}
+
+#[test]
+fn settings_and_variables() {
+    let scene = Scene::new();
+    let mut s = scene.session(all());
+    let nothing = Said::Text(String::new());
+    for (code, value) in
+        [(300, "0"), (302, "1"), (310, "0"), (330, "1"), (400, "3"), (311, "512"), (145, "0")]
+    {
+        let command = C::Set { code, value: value.as_bytes() };
+        assert_eq!(ask(&mut s, &command), nothing, "{code}");
+    }
+    for (code, value) in [(302, "9"), (999, "1"), (320, "klingon"), (331, "1")] {
+        let command = C::Set { code, value: value.as_bytes() };
+        assert!(matches!(ask(&mut s, &command), Said::No(_)), "{code}");
+    }
+    assert_eq!(ask(&mut s, &get(b"*")), Said::Follows);
+    assert!(fetch(&mut s).iter().any(|(name, _)| name == ".hidden"), "dot files are matched now");
+    assert_eq!(ask(&mut s, &C::Assign { name: b"x", value: b"42" }), nothing);
+    assert_eq!(ask(&mut s, &C::Query { kind: b'G', name: b"x" }), Said::Text("42".into()));
+    assert_eq!(
+        ask(&mut s, &C::Query { kind: b'K', name: b"\\v(directory)" }),
+        Said::Text("/".into())
+    );
+    assert!(matches!(ask(&mut s, &C::Query { kind: b'S', name: b"HOME" }), Said::No(_)));
+    for n in 0..100u8 {
+        ask(&mut s, &C::Assign { name: &[b'v', n], value: b"1" });
+    }
+    assert!(matches!(ask(&mut s, &C::Assign { name: b"more", value: b"1" }), Said::No(_)));
+}
+
+#[test]
+fn only_users_come_in_and_guessing_is_slow_and_ends() {
+    let scene = Scene::new();
+    let file = format!("# people\nanna:{}\n", hash(b"right").unwrap());
+    let users = Users::parse(&file).unwrap().with_delay(Duration::from_millis(50));
+    let mut s = scene.session(Rules { users: Some(Arc::new(users)), ..all() });
+    let no = |text: &str| Said::No(text.into());
+    assert_eq!(ask(&mut s, &get(b"a.txt")), no("Login required"));
+    assert!(matches!(ask(&mut s, &C::Help(b"")), Said::Follows));
+    let began = std::time::Instant::now();
+    assert_eq!(ask(&mut s, &C::Login([b"anna", b"wrong", b""])), no("Access denied"));
+    assert!(began.elapsed() >= Duration::from_millis(50));
+    assert_eq!(
+        ask(&mut s, &C::Login([b"anna", b"right", b""])),
+        Said::Text("You are logged in".into())
+    );
+    assert_eq!(ask(&mut s, &get(b"a.txt")), Said::Follows);
+    assert_eq!(ask(&mut s, &C::Logout), Said::Text(String::new()));
+    assert_eq!(ask(&mut s, &C::WorkingDirectory), no("Login required"));
+    for _ in 0..5 {
+        assert_eq!(ask(&mut s, &C::Login([b"eve", b"guess", b""])), no("Access denied"));
+    }
+    let locked = no("Too many wrong passwords, try again later");
+    assert_eq!(ask(&mut s, &C::Login([b"anna", b"right", b""])), locked);
+    let log = scene.log.0.lock().unwrap().join("\n");
+    assert!(log.contains("login: refused") && !log.contains("guess") && !log.contains("right"));
+    for bad in ["anna", "anna:plain", "anna:$argon2id$x"] {
+        assert!(Users::parse(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn commands_of_the_host_are_bounded() {
+    let scene = Scene::new();
+    let mut s = scene.session(Rules { host: Some(scene.root()), ..all() });
+    assert_eq!(ask(&mut s, &C::Host(b"cat a.txt; echo err >&2")), Said::Follows);
+    assert_eq!(fetch(&mut s)[0].1, "aaa\nerr\n");
+    assert_eq!(ask(&mut s, &C::Host(b"yes | head -c 5000000")), Said::Follows);
+    assert_eq!(fetch(&mut s)[0].1.len(), 1 << 20);
+}
+
+#[test]
+fn names_and_patterns() {
+    for (pattern, name, hit) in [
+        ("*", "a", true),
+        ("*", ".a", false),
+        (".*", ".a", true),
+        ("a*b*c", "aXbYbZc", true),
+        ("a*b*c", "aXbYbZ", false),
+        ("?.t[xy]t", "a.tyt", true),
+        ("[^a-c]", "b", false),
+        ("[", "[", true),
+        ("", "", true),
+        ("a", "b", false),
+    ] {
+        assert_eq!(matches(pattern.as_bytes(), name.as_bytes(), false), hit, "{pattern} {name}");
+    }
+    // A pattern of many stars takes its time, but no more.
+    let (pattern, name) = ("*a".repeat(500), "a".repeat(5000));
+    let began = std::time::Instant::now();
+    assert!(!matches(format!("{pattern}b").as_bytes(), name.as_bytes(), false));
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(names(b" a {b c} d\\ e  {}"), [&b"a"[..], b"b c", b"d e", b""]);
+    assert_eq!(names(&quoted(b"a {b} c")), [b"a {b} c"]);
+    let here = vec![b"x".to_vec()];
+    assert_eq!(shown(&resolve(&here, b"./y//z/../w").unwrap()), b"/x/y/w");
+    assert_eq!(shown(&resolve(&here, b"~/q").unwrap()), b"/q");
+    assert!(resolve(&here, b"../..").is_err() && resolve(&here, b"a\0b").is_err());
+    assert!(LocalTree::open(Path::new("/no/such/directory")).is_err());
+}
