@@ -113,7 +113,7 @@ pub(crate) const MAX_NAME: usize = 512;
 /// Burst of the first packets, while nothing is known of the path.
 const FIRST_BURST: u16 = 16;
 /// And its interval in milliseconds.
-const FIRST_INTERVAL_MS: u16 = 15;
+const FIRST_INTERVAL_MS: u16 = 4;
 
 impl Config {
     /// The longest packet, within what the engines can do; a multiple of four.

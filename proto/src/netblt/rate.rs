@@ -29,6 +29,8 @@ const FEWEST_PACKETS: u64 = 32;
 /// Packets that a judgement likes to look at, and how long it waits for them.
 const MANY_PACKETS: u64 = 256;
 const LONG_LOOK: u64 = 250_000_000;
+/// Packets of the first burst that come within this came at once.
+const TOGETHER: u64 = 10_000;
 /// The shortest round trips are forgotten after so long.
 const FORGET_NS: u64 = 10_000_000_000;
 
@@ -44,8 +46,9 @@ struct Look {
     /// First passes of packets: how far they went, and how many of them came.
     went: u64,
     fresh: u64,
-    /// The shortest round trip.
+    /// The shortest round trip, and how many were measured.
     rtt: Option<u64>,
+    trips: u32,
 }
 
 /// The path as the receiver sees it.
@@ -79,8 +82,9 @@ pub(crate) struct Path {
     values: Values,
     /// First and last of the first burst: (index, time).
     train: Option<[(u64, u64); 2]>,
-    /// Packets of the first burst.
+    /// Packets of the first burst that may tell something, and of those behind it.
     first_burst: u64,
+    first_values: u64,
     /// An offer has been made.
     begun: bool,
     /// An offer has been judged.
@@ -129,6 +133,7 @@ impl Path {
             values: Values::new(rate_of(first), 0),
             train: None,
             first_burst: u64::from(first.0),
+            first_values: u64::from(first.0),
             begun: false,
             judged: false,
         }
@@ -146,6 +151,11 @@ impl Path {
             (self.capacity, self.offered) = (known.capacity, known.offered);
             (self.begun, self.judged, self.spread) = (true, known.judged, known.spread);
         }
+    }
+
+    /// Whether others fill the bottleneck.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.others.is_beside()
     }
 
     /// Smoothed round trip of control messages, if any came back.
@@ -166,6 +176,11 @@ impl Path {
     /// Whether anything is known of the bottleneck.
     pub(crate) fn is_known(&self) -> bool {
         self.begun || self.train_rate().is_some()
+    }
+
+    /// Whether an offer was made.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.begun
     }
 
     /// Whether the sender follows an offer of ours.
@@ -192,10 +207,12 @@ impl Path {
             self.base = [u64::MAX, self.base[0]];
             self.base_since = now;
             self.spread.next_period();
+            self.others.next_period();
         }
         self.base[0] = self.base[0].min(rtt);
         if let Some(look) = &mut self.look {
             look.rtt = Some(look.rtt.map_or(rtt, |least| least.min(rtt)));
+            look.trips += 1;
         }
     }
 
@@ -214,7 +231,7 @@ impl Path {
             look.fresh += u64::from(place.is_some());
         }
         self.last_arrival = now;
-        let burst = if self.begun { self.values.burst() } else { self.first_burst };
+        let burst = if self.begun { self.values.burst() } else { self.first_values };
         match place {
             Some(_) if went > 0 => self.spread.came(now, went == 1, burst),
             // It was held back on the way: it passed the bottleneck before.
@@ -227,6 +244,10 @@ impl Path {
         let Some(place) = place else { return };
         match &mut self.train {
             // Behind the first burst, or after a silence in it, is no spread.
+            // What comes together passed the bottleneck in one frame: the train begins at its end.
+            Some([first, last]) if place > last.0 && now - first.1 <= TOGETHER => {
+                (*first, *last) = ((place, first.1), (place, now));
+            }
             Some([first, last]) if place > last.0 && place < self.first_burst => {
                 let spacing = (last.1 - first.1) / (last.0 - first.0).max(1);
                 if last.0 - first.0 < 7 || now - last.1 <= 8 * spacing + 1_000_000 {
@@ -242,10 +263,14 @@ impl Path {
 
     /// What the spread of the first burst says, once there is enough of it.
     fn train_rate(&self) -> Option<u64> {
-        let [(first, since), (last, until)] = self.train?;
+        let Some([(first, since), (last, until)]) = self.train.filter(|[a, b]| b.0 - a.0 >= 7)
+        else {
+            // Too little of it has come: those behind it have to tell.
+            return self.spread.rate();
+        };
         // A spread below this is the clock's, not the path's.
         let spread = (until - since).max(100_000);
-        let rate = (last - first >= 7).then(|| mpps(last - first, spread))?;
+        let rate = mpps(last - first, spread);
         // Where the burst overflowed a queue, the packets that came in a row say more.
         Some(self.spread.rate().map_or(rate, |run| run.min(rate)))
     }
@@ -258,6 +283,7 @@ impl Path {
         let rate = self.train_rate()?;
         self.begun = true;
         self.capacity = Some(rate);
+        self.spread.expect(rate);
         self.offer(rate - rate / 64);
         Some(self.say())
     }

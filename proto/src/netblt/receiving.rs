@@ -156,8 +156,8 @@ struct Core {
     late: u64,
     /// A packet that came twice teaches nothing more until then.
     patient: Option<Instant>,
-    /// Number of the message that is the next to be said again for safety's sake.
-    again_from: u16,
+    /// Numbers of the messages that are the next to be said again for safety's sake, copy by copy.
+    again_from: [u16; control::COPIES],
     /// Burst values that are offered, and the message that brings them.
     burst: (u16, u16),
     bringing: Option<u16>,
@@ -205,7 +205,7 @@ impl Core {
             arrived: None,
             late: 0,
             patient: None,
-            again_from: 1,
+            again_from: [1; control::COPIES],
             burst: first,
             bringing: None,
             control_left: None,

@@ -6,12 +6,27 @@ use super::{
 
 /// A queue that is as short as this does not stand: timers are no finer.
 const SHORT_QUEUE: u64 = 3_000_000;
+/// Where more than this is lost at first, it is seen whether less is lost of less.
+const FIRST_LOSS: u64 = ONE / 12;
 /// Judgements for which a rate that lost more stays out of reach.
 const CAREFUL: u8 = 16;
 /// Judgements without a queue that fall in a row when it is that of others.
 const STUCK: u32 = 5;
-/// Judgements without a queue in a row when those others are thought to have gone.
-const GONE: u8 = 16;
+/// What a queue counts that stands though less is sent than the bottleneck carries, and from which
+/// sum on it is that of others; a judgement without one takes one off.
+const SIGN: u32 = 4;
+const SIGNS: u32 = 10;
+/// Round trips that a judgement needs for that: where there are few, a late one looks like a queue.
+const SURE: u32 = 4;
+/// Judgements without a queue in a row until it is tried whether those others have gone, and until more
+/// of that is tried.
+const GONE: u8 = 8;
+const MORE_GONE: u8 = 2;
+/// What is taken beside others, in sixteenths of the bottleneck: without a queue, and at the longest queue.
+const HALF: u64 = 8;
+const LEAST: u64 = 2;
+/// Judgements that lose all the same, until less than that is taken.
+const TOO_MANY: u8 = 8;
 /// Every so many judgements at what bursts say, a little more is tried.
 const TRY_MORE: u32 = 8;
 
@@ -43,17 +58,82 @@ pub(super) enum Loss {
 }
 
 /// Queues that others make.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Others {
     /// Judgements in a row that found the queue as long as before, though less was sent.
     stuck: u32,
     last_queue: u64,
+    /// See [`SIGNS`].
+    signs: u32,
     /// What passed when the queue began to stand.
     before: u64,
     /// They fill the queue: this end keeps to its share.
     compete: bool,
     /// Judgements in a row without a queue since then.
     calm: u8,
+    /// What is taken without a queue, in sixteenths.
+    most: u64,
+    /// How often the least was halved, and judgements in a row that lost.
+    halved: u32,
+    lost: u8,
+    /// The longest queue of this period and of the one before.
+    longest: [u64; 2],
+}
+
+impl Default for Others {
+    fn default() -> Self {
+        let (stuck, last_queue, signs, before) = (0, 0, 0, 0);
+        let (calm, halved, lost, longest) = (0, 0, 0, [0; 2]);
+        let (compete, most) = (false, HALF);
+        Self { stuck, last_queue, signs, before, compete, calm, most, halved, lost, longest }
+    }
+}
+
+impl Others {
+    /// Whether this end keeps to its share.
+    pub(super) fn is_beside(&self) -> bool {
+        self.compete
+    }
+
+    /// Another period begins: queues before the last one are forgotten.
+    pub(super) fn next_period(&mut self) {
+        self.longest = [0, self.longest[0]];
+    }
+
+    /// A judgement at a rate that the bottleneck carries found a queue, or none.
+    fn sign(&mut self, stands: bool) {
+        self.signs = if stands { self.signs + SIGN } else { self.signs.saturating_sub(1) };
+    }
+
+    /// A judgement beside them. False if they have gone.
+    fn look(&mut self, queue: u64, allowed: u64, losing: bool) -> bool {
+        self.longest[0] = self.longest[0].max(queue);
+        if queue > allowed || losing {
+            (self.calm, self.most) = (0, HALF);
+        } else {
+            self.calm += 1;
+            if self.calm >= if self.most > HALF { MORE_GONE } else { GONE } {
+                self.calm = 0;
+                self.most = 2 * self.most - HALF + 1;
+            }
+        }
+        self.lost = if losing { self.lost + 1 } else { 0 };
+        if self.lost >= TOO_MANY {
+            (self.halved, self.lost) = ((self.halved + 1).min(6), 0);
+        } else if !losing && queue <= allowed {
+            self.halved = self.halved.saturating_sub(1);
+        }
+        self.most < 2 * HALF
+    }
+
+    /// What to take of a bottleneck that carries `full`: the less, the longer the queue is. All that
+    /// see this queue take as much.
+    fn aim(&self, full: u64, queue: u64, allowed: u64) -> u64 {
+        let (most, least) = (full * self.most / 16, (full * LEAST / 16) >> self.halved);
+        let longest = self.longest[0].max(self.longest[1]).max(2 * allowed);
+        let long = share(queue.saturating_sub(allowed), longest - allowed).min(ONE);
+        most - part(most - least, long)
+    }
 }
 
 /// A judgement's numbers.
@@ -64,16 +144,20 @@ struct Found {
     passed: u64,
     lost: u64,
     packets: u64,
+    /// Round trips that were measured.
+    trips: u32,
     /// Until the next offer is judged, about.
     horizon: u64,
 }
 
 impl Path {
-    /// The queue that does not yet stand.
-    fn queue_allowed(&self) -> u64 {
+    /// The queue that does not yet stand, as so many round trips show it.
+    fn queue_allowed(&self, trips: u32) -> u64 {
         let base = self.base[0].min(self.base[1]);
         let packet = 1_000_000_000_000 / self.offered.max(1);
-        (base / 16).max(SHORT_QUEUE).max(1_500_000 * self.values.interval_ms()).max(4 * packet)
+        // An acknowledgement waits for a burst; of many one waits least.
+        let wait = 1_500_000 * self.values.interval_ms() * u64::from(SURE) / trips.max(SURE) as u64;
+        (base / 16).max(SHORT_QUEUE).max(wait).max(4 * packet)
     }
 
     /// Judges what has arrived under the last offer, if that is enough, and makes another.
@@ -97,6 +181,7 @@ impl Path {
             passed: mpps(look.went + again, time.saturating_sub(look.idle)),
             lost,
             packets: look.went,
+            trips: look.trips,
             horizon: look.last.saturating_sub(self.decided).max(time) + self.srtt,
         };
         let next = self.decide(&found);
@@ -109,16 +194,26 @@ impl Path {
     /// What to offer next.
     fn decide(&mut self, found: &Found) -> u64 {
         let sent = self.offered;
-        let allowed = self.queue_allowed();
+        let allowed = self.queue_allowed(found.trips);
         let step = share(allowed, found.horizon.max(1)).clamp(ONE / 100, ONE / 4);
         // Where packets did not wait none was lost for want of room, unless it is very many.
         let packet = 1_000_000_000_000 / sent.max(1);
         let own = (self.values.burst() + 2) * packet;
         let waited = found.queue > own || found.lost > self.loss + ONE / 4;
         let more = found.lost > self.loss + self.doubt(found.packets);
-        let losing = self.loss_known && more && waited;
+        // Of what is lost at first nobody knows whether it is by chance: others may have been here before.
+        let losing = more && if self.loss_known { waited } else { found.lost > FIRST_LOSS };
         if self.others.compete {
-            return self.share_with_others(found.queue <= allowed, losing, step);
+            return self.share_with_others(found, losing, allowed);
+        }
+        if let Some(most) = self.spread.rate().filter(|most| found.trips >= SURE && sent <= *most) {
+            // A queue that stands while all of the bottleneck is ours is ours.
+            let lost = if more { found.lost - self.loss } else { 0 };
+            let ours = part(found.passed, ONE - lost);
+            let stands = found.queue > allowed;
+            if !stands || ours < most - most / 64 {
+                self.others.sign(stands);
+            }
         }
         if found.queue <= allowed {
             self.others.stuck = 0;
@@ -161,20 +256,19 @@ impl Path {
         (from + part(from, step)).min(most - most / 256)
     }
 
-    /// Others fill the queue, whatever is sent here: half of what the bottleneck carries is taken, and
-    /// less where that is lost.
-    fn share_with_others(&mut self, calm: bool, losing: bool, step: u64) -> u64 {
+    /// Others fill the queue, whatever is sent here: half of what the bottleneck carries is taken without a
+    /// queue, and less the longer it is.
+    fn share_with_others(&mut self, found: &Found, losing: bool, allowed: u64) -> u64 {
         let sent = self.offered;
-        let most = self.spread.rate().unwrap_or(self.others.before) / 2;
-        self.others.calm = if calm { self.others.calm + 1 } else { 0 };
-        if self.others.calm >= GONE {
+        let full = self.spread.rate().unwrap_or(self.others.before);
+        if !self.others.look(found.queue, allowed, losing) {
             // They have gone.
             self.others = Others::default();
+            return sent;
         }
-        if losing {
-            return part(sent, ONE * 7 / 10).max(most / 16);
-        }
-        (sent + part(sent, step.min(ONE / 50))).min(most)
+        let queue = if losing { u64::MAX } else { found.queue };
+        let aim = self.others.aim(full, queue, allowed);
+        if aim < sent { sent - (sent - aim) / 8 } else { sent + (aim - sent) / 8 }
     }
 
     /// A queue stands: it is drained within a round trip, unless it is that of others.
@@ -196,10 +290,10 @@ impl Path {
         others.last_queue = queue;
         self.rooms = 0;
         self.handling = Loss::Usual;
-        if self.others.stuck >= STUCK {
-            self.others.compete = true;
-            self.others.calm = 0;
-            return self.spread.rate().unwrap_or(self.others.before) / 2;
+        if self.others.stuck >= STUCK || self.others.signs >= SIGNS {
+            let before = self.others.before;
+            self.others = Others { compete: true, before, ..Others::default() };
+            return self.spread.rate().unwrap_or(before) / 2;
         }
         let first = self.others.stuck == 1;
         let carried = self.capacity.filter(|_| !first).unwrap_or(passed);
@@ -230,11 +324,11 @@ impl Path {
                 }
                 // Less arrives of less: it is not for want of room.
                 self.loss_varies = self.loss_varies.max(self.loss.abs_diff(lost) / 4);
-                self.loss = lost.min(then);
+                (self.loss, self.loss_known) = (lost.min(then), true);
                 return Some(before);
             }
             Loss::Again { less } if losing => {
-                self.handling = Loss::Careful(CAREFUL);
+                self.handling = Loss::Careful(if self.loss_known { CAREFUL } else { CAREFUL / 4 });
                 self.capacity = Some(less);
                 self.spread.forget();
                 return Some(less);

@@ -29,11 +29,15 @@ pub(super) struct Spread {
     count: u64,
     /// The last of it.
     last: u64,
+    /// Packets that make a train.
+    wanted: u64,
     /// The quickest three of the trains of late, and how many there were.
     quick: [u64; 3],
     trains: u8,
     /// The best of this period and of the one before.
     best: [u64; 2],
+    /// Time of a packet at the best that was known last, or in the first burst.
+    packet_ns: u64,
 }
 
 impl Spread {
@@ -42,19 +46,40 @@ impl Spread {
     pub(super) fn came(&mut self, now: u64, follows: bool, burst: u64) {
         // Zero stands for no time at all.
         let now = now.max(1);
-        let wanted = burst.saturating_sub(1).min(TRAIN);
         let average = (self.last - self.since) / self.count.max(1);
         let pause = self.count >= 2 && now - self.last > 2 * average.max(1);
-        if self.since == 0 || wanted < 3 || pause || !follows {
-            (self.since, self.last, self.count) = (now, now, 0);
+        if self.since == 0 || pause || !follows {
+            self.interrupted();
+            self.wanted = burst.saturating_sub(1).min(TRAIN);
+            (self.since, self.last) = (now, now);
             return;
         }
-        (self.last, self.count) = (now, self.count + 1);
-        // A short time is measured over more packets, if they come.
-        if self.count >= wanted && now - self.since >= FINEST {
-            self.note(mpps(self.count, now - self.since));
-            (self.since, self.count) = (now, 0);
+        // Where the bottleneck sends in frames, all of a frame come at once: a train goes from the
+        // end of one frame to the end of another.
+        let together = 4 * (now - self.last) < self.packet_ns;
+        if together && self.count == 0 {
+            (self.since, self.last) = (now, now);
+            return;
         }
+        if !together {
+            self.finish();
+        }
+        (self.last, self.count) = (now, self.count + 1);
+    }
+
+    /// The packet before was the last of a train, if that is long enough: a short time is measured over
+    /// more packets.
+    fn finish(&mut self) {
+        let time = self.last - self.since;
+        if self.wanted >= 3 && self.count >= self.wanted && time >= FINEST {
+            self.note(mpps(self.count, time));
+            (self.since, self.count) = (self.last, 0);
+        }
+    }
+
+    /// The first burst was so quick.
+    pub(super) fn expect(&mut self, rate: u64) {
+        self.packet_ns = 1_000_000_000_000 / rate.max(1);
     }
 
     /// A train was so quick.
@@ -70,6 +95,7 @@ impl Spread {
         self.trains += 1;
         if self.trains == TRAINS {
             self.best[0] = self.best[0].max(self.quick[2]);
+            self.packet_ns = 1_000_000_000_000 / self.best[0].max(1);
             (self.quick, self.trains) = ([0; 3], 0);
         }
     }
@@ -77,7 +103,8 @@ impl Spread {
     /// A packet came that was sent again: what is around it is no train, as nobody knows when it
     /// passed the bottleneck.
     pub(super) fn interrupted(&mut self) {
-        (self.since, self.count) = (0, 0);
+        self.finish();
+        (self.since, self.last, self.count) = (0, 0, 0);
     }
 
     /// Another period begins: what came before the last one is forgotten.
@@ -89,7 +116,7 @@ impl Spread {
 
     /// What was measured is of no use any more.
     pub(super) fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self { packet_ns: self.packet_ns, ..Self::default() };
     }
 
     /// What the bottleneck carries at most, in thousandths of packets per second, once known.

@@ -13,20 +13,23 @@ const LEAST_TURN: u64 = 4;
 /// What is made up for at most: 64 packets.
 const MOST_OVER: i64 = 64_000_000_000_000;
 
+/// A pair of burst values: (packets, milliseconds).
+type Pair = (u64, u64);
+
 /// Burst values that come close to a rate, by one pair or by two that take turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Values {
-    burst: u64,
-    interval_ms: u64,
-    /// A burst of one more takes turns with it.
-    turns: bool,
+    /// The slower pair.
+    less: Pair,
+    /// The one that takes turns with it; or the same.
+    more: Pair,
     /// What was sent more than the rate (or less) up to this time: packets, in parts of 10^12.
     over: i64,
     since: u64,
     now_more: bool,
 }
 
-fn mpps(burst: u64, interval_ms: u64) -> u64 {
+fn mpps((burst, interval_ms): Pair) -> u64 {
     burst * 1_000_000 / interval_ms.max(1)
 }
 
@@ -39,56 +42,81 @@ impl Values {
     /// Those that follow: what was sent too much or too little is still made up for.
     #[must_use]
     pub(crate) fn then(self, rate: u64, ceiling: u64) -> Self {
-        let close = |(burst, interval): (u64, u64)| mpps(burst, interval) + rate / 128 >= rate;
+        // Shorter bursts measure nothing.
+        let shortest = 1;
+        let close = |pair: Pair| mpps(pair) + rate / 128 >= rate;
         let alone = (1..=LONGEST_MS)
             .map(|interval| ((rate * interval / 1_000_000).min(0xFFFF), interval))
             .take_while(|(burst, interval)| *burst <= LONGEST_BURST || *interval == 1)
-            .find(|values| values.0 > 0 && close(*values));
-        let (burst, interval_ms, turns) = match alone {
-            Some((burst, interval)) => (burst, interval, false),
+            .find(|pair| pair.0 >= shortest && close(*pair));
+        let (less, more) = match alone {
+            Some(pair) => (pair, pair),
             None if rate * LONGEST_MS < 1_000_000 => {
-                (1, 1_000_000_u64.div_ceil(rate.max(1)).min(0xFFFF), false)
+                let pair = (1, 1_000_000_u64.div_ceil(rate.max(1)).min(0xFFFF));
+                (pair, pair)
             }
             None => {
-                let interval = (LEAST_TURN * 1_000_000).div_ceil(rate).clamp(1, LONGEST_MS);
-                let burst = (rate * interval / 1_000_000).clamp(1, 0xFFFE);
-                (burst, interval, mpps(burst + 1, interval) <= ceiling)
+                let (less, more) = neighbours(rate);
+                (less, if mpps(more) <= ceiling { more } else { less })
             }
         };
-        Self { burst, interval_ms, turns, now_more: self.now_more && turns, ..self }
+        Self { less, more, now_more: self.now_more && less != more, ..self }
     }
 
     /// The pair to say at `now`, in nanoseconds, for this rate.
     pub(crate) fn say(&mut self, now: u64, rate: u64) -> (u16, u16) {
         let time = if self.since == 0 { 0 } else { now.saturating_sub(self.since) };
-        let said = mpps(self.burst + u64::from(self.now_more), self.interval_ms);
+        let pair = |more: bool| if more { self.more } else { self.less };
+        let said = mpps(pair(self.now_more));
         let over = (said as i64 - rate as i64).saturating_mul(time.min(1 << 32) as i64);
         self.over = self.over.saturating_add(over).clamp(-MOST_OVER, MOST_OVER);
         self.since = now;
-        self.now_more = self.turns && self.over < 0;
-        ((self.burst + u64::from(self.now_more)) as u16, self.interval_ms as u16)
+        self.now_more = self.less != self.more && self.over < 0;
+        let (burst, interval_ms) = pair(self.now_more);
+        (burst as u16, interval_ms as u16)
     }
 
-    /// Milliseconds from burst to burst.
+    /// Milliseconds from burst to burst, of the longer one.
     pub(crate) fn interval_ms(&self) -> u64 {
-        self.interval_ms
+        self.less.1.max(self.more.1)
     }
 
     /// Packets of the shorter burst.
     pub(crate) fn burst(&self) -> u64 {
-        self.burst
+        self.less.0.min(self.more.0)
     }
 
     /// The mean rate that these values can have for a wish of `rate`.
     pub(crate) fn reached(&self, rate: u64) -> u64 {
-        let least = mpps(self.burst, self.interval_ms);
-        if self.turns { rate.clamp(least, mpps(self.burst + 1, self.interval_ms)) } else { least }
+        rate.clamp(mpps(self.less), mpps(self.more))
     }
+}
+
+/// The pairs next to a rate, below and above it, whose bursts are neither short nor long. The nearer they
+/// are to each other, the less does it matter when an OK is lost that should have brought the other.
+fn neighbours(rate: u64) -> (Pair, Pair) {
+    let first = (LEAST_TURN * 1_000_000).div_ceil(rate).clamp(1, LONGEST_MS);
+    let below = |interval: u64| ((rate * interval / 1_000_000).clamp(1, 0xFFFE), interval);
+    let (mut less, mut more) = (below(first), below(first));
+    more.0 += 1;
+    for interval in first + 1..=(2 * first).min(LONGEST_MS) {
+        let (burst, interval) = below(interval);
+        if burst >= LONGEST_BURST {
+            break;
+        }
+        if mpps((burst, interval)) > mpps(less) {
+            less = (burst, interval);
+        }
+        if mpps((burst + 1, interval)) < mpps(more) {
+            more = (burst + 1, interval);
+        }
+    }
+    (less, more)
 }
 
 /// The rate of burst values, in thousandths of packets per second.
 pub(crate) fn rate_of((burst, interval_ms): (u16, u16)) -> u64 {
-    mpps(u64::from(burst), u64::from(interval_ms))
+    mpps((u64::from(burst), u64::from(interval_ms)))
 }
 
 #[cfg(test)]

@@ -18,6 +18,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const GATHER: Duration = Duration::from_millis(4);
 /// After so long at most a message is said again, for safety's sake.
 const LATER: Duration = Duration::from_millis(128);
+/// Control timers that run out in a row before they become longer. Losses in a row are of packets: what is
+/// said seldom is lost for long.
+const STEADY: u32 = 6;
+/// So many unacknowledged messages are a part of the 16-bit numbers that matters: one that is missing
+/// must not hold up all of them. Then there are more copies of each, and of the oldest above all.
+const MANY: usize = 4096;
+/// Copies for safety's sake, where there are many.
+pub(super) const COPIES: usize = 4;
+/// Of the oldest, so many are in every packet once they are overdue, where there are many.
+const OLDEST: usize = 16;
 
 impl Core {
     /// How long a CONTROL packet may wait for its acknowledgement.
@@ -42,8 +52,24 @@ impl Core {
         // More than half a packet of them does not wait for company.
         let full = self.messages.unsent * OK_LEN > usize::from(self.link.agreed.packet) / 2;
         let gather = if full { gather / 4 } else { gather };
+        let gather = if self.are_many() { gather / 2 } else { gather };
         let soonest = self.control_left.map_or(Instant::ZERO, |left| left + gather);
         Some(self.control_again.map_or(soonest, |again| again.min(soonest)))
+    }
+
+    /// Whether so many messages wait that their numbers may run out.
+    fn are_many(&self) -> bool {
+        self.messages.len() >= MANY
+    }
+
+    /// When CONTROL leaves again though nothing is new: at `timer`, or where numbers may run out as soon as
+    /// the oldest is overdue.
+    fn again_at(&self, mem: &Mem<'_>, now: Instant, timer: Instant) -> Instant {
+        let oldest = self.messages.entry(mem.messages, 0).filter(|oldest| oldest.sent);
+        match oldest.filter(|_| self.are_many()) {
+            Some(oldest) => timer.min((oldest.first + self.control_timer()).max(now + GATHER)),
+            None => timer.max(now),
+        }
     }
 
     /// Builds a CONTROL packet, if one is due.
@@ -62,11 +88,14 @@ impl Core {
         let mut position = 0;
         // What should have been acknowledged by now goes first, in up to half of the packet.
         let half = mem.out.len() / 2;
+        // Where they are many, one that is missing makes all behind it look overdue.
+        let overdue = if self.are_many() { half / 2 } else { half };
         while position < first_unsent {
             let Some(entry) = self.messages.entry(mem.messages, position) else { break };
             let whole = again && first_unsent < 64;
-            if !(whole || cx.now >= entry.last + timer)
-                || !self.put_message(mem, &entry, &mut at, half)
+            let oldest = position < OLDEST && self.are_many() && cx.now >= entry.first + timer;
+            if !(whole || oldest || cx.now >= entry.last + timer)
+                || !self.put_message(mem, &entry, &mut at, overdue)
             {
                 break;
             }
@@ -107,12 +136,16 @@ impl Core {
         // However long nothing comes back, many copies fit into the other end's patience: losses in
         // a row are of packets, not of time.
         let patience = Duration::from_millis(u64::from(self.link.config.death_s) * 1000 / 16);
-        let wait = (timer * (1 << (self.backoff / 2))).min(patience.max(timer));
-        self.control_again = Some(cx.now + wait);
+        let steady = self.link.config.is_automatic();
+        let doubled = if steady { self.backoff.saturating_sub(STEADY) } else { self.backoff / 2 };
+        let wait = timer * (1 << doubled.min(3));
+        let wait = wait.min(patience.max(timer));
+        self.control_again = Some(self.again_at(mem, cx.now, cx.now + wait));
     }
 
-    /// Says again what was said a while ago, each message once. Those that follow one another are
-    /// lost together; a copy that goes later is lost for a reason of its own.
+    /// Says again what was said a while ago, each message once, and up to four times where they are
+    /// many. Those that follow one another are lost together; a copy that goes later is lost for a
+    /// reason of its own.
     fn say_again(
         &mut self,
         cx: &Cx<'_>,
@@ -123,17 +156,23 @@ impl Core {
     ) {
         let Some(rtt) = self.path.round_trip() else { return };
         let wait = (rtt / 4).min(LATER);
-        let end = mem.out.len() / 2;
-        let mut position = self.messages.position_of(self.again_from).max(low);
-        while position < first_unsent {
-            let Some(entry) = self.messages.entry(mem.messages, position) else { break };
-            if cx.now < entry.first + wait || !self.put_message(mem, &entry, at, end) {
-                break;
+        let (copies, end) =
+            if self.are_many() { (COPIES, mem.out.len() * 3 / 4) } else { (1, mem.out.len() / 2) };
+        for copy in 0..COPIES {
+            let wait = wait * (copy as u32 + 1);
+            let mut position = self.messages.position_of(self.again_from[copy]).max(low);
+            while copy < copies && position < first_unsent {
+                let Some(entry) = self.messages.entry(mem.messages, position) else { break };
+                if cx.now < entry.first + wait || !self.put_message(mem, &entry, at, end) {
+                    break;
+                }
+                if copy == 0 {
+                    self.messages.mark_sent(mem.messages, position, cx.now);
+                }
+                position += 1;
             }
-            self.messages.mark_sent(mem.messages, position, cx.now);
-            position += 1;
+            self.again_from[copy] = self.messages.sequence_at(position);
         }
-        self.again_from = self.messages.sequence_at(position);
     }
 
     /// The position of the first message to repeat before the new ones.
@@ -245,9 +284,9 @@ impl Core {
             if !repeated || self.path.round_trip().is_none() {
                 self.path.answered(cx.now, cx.now.since(first));
             }
-            let left = self.control_left.unwrap_or(cx.now);
+            let timer = self.control_left.unwrap_or(cx.now) + self.control_timer();
             self.control_again =
-                (self.messages.len() > 0).then(|| (left + self.control_timer()).max(cx.now));
+                (self.messages.len() > 0).then(|| self.again_at(mem, cx.now, timer));
         }
         if self.stage == Stage::Leaving && self.messages.len() == 0 {
             self.leave(cx);
@@ -258,9 +297,13 @@ impl Core {
     pub(super) fn control_timed_out(&mut self, cx: &mut Cx<'_>) {
         if self.messages.len() == 0 {
             self.control_again = None;
+        } else if self.are_many()
+            && self.control_left.is_some_and(|left| cx.now < left + self.control_timer())
+        {
+            // The oldest is overdue, and nothing else.
         } else if self.messages.unsent < self.messages.len() && self.link.lent == 0 {
             self.timeout(cx, "acknowledgement", u64::from(self.messages.next_sequence()));
-            self.backoff = (self.backoff + 1).min(6);
+            self.backoff = (self.backoff + 1).min(STEADY + 3);
             self.timed_out = Some(cx.now);
         }
     }

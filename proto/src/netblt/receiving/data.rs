@@ -360,6 +360,7 @@ impl Core {
             Link::value(cx, "passed_mpps", judgement.passed);
             Link::value(cx, "queue_us", judgement.queue_ns / 1000);
             Link::value(cx, "lost_of_65536", judgement.lost);
+            Link::value(cx, "shared", u64::from(self.path.is_shared()));
             offer = Some(judgement.offer);
         }
         if let Some(burst) = offer {
@@ -407,7 +408,14 @@ impl Core {
         let time = rtt * 3 / 2 + self.path.variance() * 2 + Duration::from_millis(40);
         let flying = u128::from(self.path.expected()) * time.as_nanos() / 1_000_000_000_000;
         let flying = u64::try_from(flying).unwrap_or(u64::MAX) / packets;
-        // Until a measured rate is in force the sender goes by the first burst values.
-        if self.path.is_offered() { flying + 3 } else { (flying / 2).max(1) }
+        // Until a measured rate is in force the sender goes by the first burst values: what it gets before
+        // the offer is what passes until that comes, and a part of what a queue may hold.
+        if self.path.is_offered() {
+            flying + 3
+        } else if self.path.is_begun() {
+            (flying / 2).max(1)
+        } else {
+            1 + flying / 8
+        }
     }
 }

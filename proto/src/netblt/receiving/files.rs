@@ -204,7 +204,7 @@ impl Core {
         (self.overdue, self.front, self.arrived) = (None, None, None);
         (self.control_left, self.control_again, self.backoff) = (None, None, 0);
         self.messages.begin();
-        self.again_from = 1;
+        self.again_from = [1; super::control::COPIES];
         self.begin_rate();
         let size = self.file.size;
         let missing = self.have.missing(size).unwrap_or(Ranges::whole(size));

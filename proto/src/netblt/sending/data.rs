@@ -166,9 +166,13 @@ impl Core {
         if burst != self.burst {
             Link::value(cx, "burst", u64::from(burst.0));
             Link::value(cx, "interval", u64::from(burst.1));
-            // A burst under way is not made longer; a shorter interval begins at once.
+            // A burst under way is not made longer, and keeps its interval: where two pairs take turns,
+            // each turn would gain a part of one. A much shorter interval begins at once.
+            let interval = Duration::from_millis(u64::from(burst.1));
             self.burst_left = self.burst_left.min(burst.0);
-            self.burst_at = self.burst_at.min(cx.now + Duration::from_millis(u64::from(burst.1)));
+            if self.burst_at > cx.now + interval * 2 {
+                self.burst_at = cx.now + interval;
+            }
             self.burst = burst;
         }
     }
