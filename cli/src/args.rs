@@ -92,6 +92,8 @@ pub(crate) enum Verb {
     Line(Line),
     /// IP over a serial line: SLIP with VJ compression, and what is typed goes first
     Slip(Slip),
+    /// A host of the ARPANET at an emulated IMP: up, echo, serve
+    Ncp(crate::ncp::Ncp),
     /// The laboratory: transfers in virtual time, and the published tables run again
     Lab(Lab),
     /// Say where the time of a transfer went, and which setting would help most

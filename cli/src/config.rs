@@ -9,13 +9,14 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 use wetstring_drive::disk::{Collision, Incomplete, Resume};
+pub(crate) use wetstring_proto::arpanet::config::TABLE as NCP_TABLE;
 pub(crate) use wetstring_proto::kermit::config::TABLE as KERMIT_TABLE;
 pub(crate) use wetstring_proto::netblt::config::TABLE as NETBLT_TABLE;
 use wetstring_proto::settings::{BadSetting, Range, Setting, Settings};
 pub(crate) use wetstring_proto::uucp::config::TABLE as UUCP_TABLE;
 pub(crate) use wetstring_proto::xymodem::config::TABLE as XYMODEM_TABLE;
 pub(crate) use wetstring_proto::zmodem::config::TABLE as ZMODEM_TABLE;
-use wetstring_proto::{kermit, netblt, uucp, xymodem, zmodem};
+use wetstring_proto::{arpanet, kermit, netblt, uucp, xymodem, zmodem};
 
 /// Rows of the store of received files.
 pub(crate) const STORE_TABLE: &[Setting] = &[
@@ -72,6 +73,8 @@ pub(crate) struct Everything {
     pub(crate) netblt: netblt::Config,
     /// The UUCP engines.
     pub(crate) uucp: uucp::Config,
+    /// The ARPANET engines.
+    pub(crate) ncp: arpanet::Config,
     /// A command that ZMODEM sends instead of files, and whether it is answered at once.
     pub(crate) command: Option<(Vec<u8>, bool)>,
     /// What to do when a file of the name exists.
@@ -95,9 +98,17 @@ fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'stat
 impl Everything {
     /// Every row there is.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
-        [KERMIT_TABLE, XYMODEM_TABLE, ZMODEM_TABLE, NETBLT_TABLE, UUCP_TABLE, STORE_TABLE]
-            .into_iter()
-            .flatten()
+        [
+            KERMIT_TABLE,
+            XYMODEM_TABLE,
+            ZMODEM_TABLE,
+            NETBLT_TABLE,
+            UUCP_TABLE,
+            NCP_TABLE,
+            STORE_TABLE,
+        ]
+        .into_iter()
+        .flatten()
     }
 
     /// The protocol that a name belongs to, or Kermit, whose error it then is.
@@ -107,6 +118,7 @@ impl Everything {
             Some(("zmodem", _)) => &self.zmodem,
             Some(("netblt", _)) => &self.netblt,
             Some(("uucp", _)) => &self.uucp,
+            Some(("ncp", _)) => &self.ncp,
             _ => &self.kermit,
         }
     }
@@ -117,6 +129,7 @@ impl Everything {
             Some(("zmodem", _)) => &mut self.zmodem,
             Some(("netblt", _)) => &mut self.netblt,
             Some(("uucp", _)) => &mut self.uucp,
+            Some(("ncp", _)) => &mut self.ncp,
             _ => &mut self.kermit,
         }
     }

@@ -68,6 +68,7 @@ pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
         }
         Speaks::KermitOrZmodem => &[],
         Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => &[Protocol::Zmodem],
+        Speaks::Ncp => &[],
     };
     for protocol in protocols {
         let title = protocol.title();

@@ -20,6 +20,7 @@ mod lab;
 mod limits;
 mod line;
 mod links;
+mod ncp;
 mod netblt;
 mod paper;
 mod personality;
@@ -88,6 +89,7 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
         Verb::Slip(verb) => either(slip::run(&voice, common, verb)),
+        Verb::Ncp(verb) => either(ncp::run(&voice, verb)),
         Verb::Lab(verb) => lab::run(&voice, common, verb),
         Verb::Key(verb) => either(keychain::run(&voice, verb)),
         Verb::Explain(verb) => either(explain::run(&voice, verb)),

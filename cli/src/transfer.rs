@@ -14,7 +14,9 @@ use wetstring_drive::port::{OpenError, PATIENCE};
 use wetstring_drive::{LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, open, run};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
-use wetstring_proto::{Engine, Failure, FailureKind, FileKind, Outcome, Store, TraceEvent};
+use wetstring_proto::{
+    Engine, Failure, FailureKind, FileKind, Outcome, Store, TraceEvent, arpanet,
+};
 
 use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
@@ -25,6 +27,7 @@ use crate::facts;
 use crate::filter::Filter;
 use crate::hint;
 use crate::limits::Limits;
+use crate::ncp;
 use crate::netblt::{self, Ours};
 use crate::protocol::Protocol;
 use crate::record::Recorder;
@@ -169,8 +172,9 @@ pub(crate) fn send(
         let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
         return netblt::send(ours, keeper, kind);
     }
+    let is_ncp = matches!(spec, LineSpec::Ncp(_));
     let protocol = verb.transfer.protocol().unwrap_or_default();
-    if protocol.is_nameless() {
+    if protocol.is_nameless() && !is_ncp {
         if sources.len() > 1 {
             return Err(usage("expected one file with XMODEM, got several".to_owned()));
         }
@@ -178,7 +182,7 @@ pub(crate) fn send(
     }
     hint::say(voice, Way::Send, Some(protocol), &all, &spec);
     let keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
-    let speaks = Speaks::One(protocol);
+    let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
     let filter = Filter {
         expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
         ..Filter::default()
@@ -257,7 +261,10 @@ pub(crate) fn receive(
     }
     let keeper = keeper(common, verb, &all, &spec)?;
     hint::say(voice, Way::Receive, protocol, &all, &spec);
-    let speaks = protocol.map_or(Speaks::KermitOrZmodem, Speaks::One);
+    let speaks = match spec {
+        LineSpec::Ncp(_) => Speaks::Ncp,
+        _ => protocol.map_or(Speaks::KermitOrZmodem, Speaks::One),
+    };
     let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
     all.zmodem.receive_binary |= verb.binary;
     // Kermit's engines convert text themselves.
@@ -318,6 +325,8 @@ pub(crate) enum Speaks {
     ZmodemOrYmodem,
     /// A receiver: ZMODEM, and YMODEM if nobody answers.
     ZmodemThenYmodem,
+    /// FTP on the ARPANET, by the line's own word.
+    Ncp,
 }
 
 /// How many time-outs (10 s, `rz -t`) a receiver offers ZMODEM before it tries YMODEM: as many as
@@ -460,9 +469,26 @@ impl Job<'_> {
         Ok(port)
     }
 
+    /// An engine for a host of the ARPANET.
+    fn ncp(&self) -> Result<Box<dyn Engine>, String> {
+        let LineSpec::Ncp(spec) = &self.spec else { return Err("expected ncp:".to_owned()) };
+        let config = ncp::config(&self.all.ncp, spec)?;
+        let memory = vec![0; config.sender_memory()];
+        if self.way == Way::Send {
+            let sender = arpanet::Sender::new(config, memory).map_err(|e| e.to_string())?;
+            return Ok(Box::new(sender));
+        }
+        let mut receiver = arpanet::Receiver::new(config, memory).map_err(|e| e.to_string())?;
+        if !receiver.want(spec.path.as_bytes()) {
+            return Err("expected the file to receive in the line, as in ncp://6/NAME".to_owned());
+        }
+        Ok(Box::new(receiver))
+    }
+
     fn engine(&self) -> Result<Box<dyn Engine>, String> {
         let (all, ymodem) = (&self.all, Protocol::Xymodem(Variant::Ymodem));
         Ok(match self.speaks {
+            Speaks::Ncp => self.ncp()?,
             Speaks::One(protocol) if self.way == Way::Send => protocol.sender(all)?,
             Speaks::One(protocol) => protocol.receiver(all)?,
             Speaks::KermitOrZmodem => {

@@ -12,6 +12,7 @@
 //! * [`mod@line`] reads the LINE argument (`/dev/ttyUSB0`, `tcp://host:port`, `exec:...`);
 //! * [`mod@port`] opens it: non-blocking reads and writes, and what is known of the line;
 //! * [`datagram`] is the same for protocols of datagrams: sockets, sessions, many partners;
+//! * [`imp`] is the interface of an ARPANET host, as emulated IMPs have it;
 //! * [`live`] runs the laboratory's line in real time between two ports;
 //! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
@@ -25,6 +26,7 @@
 pub mod clock;
 pub mod datagram;
 pub mod disk;
+pub mod imp;
 pub mod line;
 pub mod live;
 pub mod port;

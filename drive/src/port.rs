@@ -149,6 +149,7 @@ pub fn open(
         LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command)?),
         LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
         LineSpec::Stdio => Box::new(stdio::StdioLine::open()?),
+        LineSpec::Ncp(spec) => Box::new(crate::imp::ImpPort::open(spec)?),
         LineSpec::Udp(_)
         | LineSpec::UdpListen(_)
         | LineSpec::Ip(_)

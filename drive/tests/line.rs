@@ -62,7 +62,6 @@ fn planned_forms_say_so() {
         "tls://host:1",
         "rfc2217://host:1",
         "lab:wet?seed=1",
-        "ncp://host",
     ] {
         assert!(error(text).starts_with("not built yet: "), "{text}: {}", error(text));
         assert!(LineSpec::looks_like(text));

@@ -33,13 +33,14 @@ fn page(tables: &[&[Setting]]) -> String {
 
 /// Every table of the house.
 fn tables() -> Vec<&'static [Setting]> {
-    use wetstring_proto::{kermit, netblt, uucp, xymodem, zmodem};
+    use wetstring_proto::{arpanet, kermit, netblt, uucp, xymodem, zmodem};
     vec![
         kermit::config::TABLE,
         xymodem::config::TABLE,
         zmodem::config::TABLE,
         netblt::config::TABLE,
         uucp::config::TABLE,
+        arpanet::config::TABLE,
     ]
 }
 

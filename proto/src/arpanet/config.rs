@@ -1,7 +1,7 @@
 //! The configuration of the engines, and its rows in the table of settings.
 
 use super::ftp::{Form, Mode, Options, Structure, Text, Type};
-use super::leader::{self, Address};
+use super::leader::Address;
 use super::ncp::{self, Buffers};
 use crate::settings::{BadSetting, Range, Setting, Settings};
 use core::fmt;
@@ -36,14 +36,6 @@ impl Config {
 
 /// The rows of the table of settings.
 pub const TABLE: &[Setting] = &[
-    Setting {
-        name: "ncp.leader",
-        range: Range::Word(&["old", "new"]),
-        default: "old",
-        unit: "",
-        doc: "Leaders between host and IMP: of 32 bits, or of 96",
-        source: "RFC 533, 802",
-    },
     Setting {
         name: "ncp.buffers",
         range: Range::Word(&["both", "small", "large"]),
@@ -176,9 +168,6 @@ impl Settings for Config {
         let Form { kind, byte, mode, structure } = &mut self.ftp.form;
         // Each arm gives `None` for a value outside the row's range.
         let done = match name {
-            "ncp.leader" => {
-                word().map(|v| self.ncp.form = [leader::Form::Old, leader::Form::New][v])
-            }
             "ncp.buffers" => word()
                 .map(|v| self.ncp.buffers = [Buffers::Both, Buffers::Small, Buffers::Large][v]),
             "ncp.small" => number().map(|v| self.ncp.small_bits = v as u16),
@@ -204,10 +193,6 @@ impl Settings for Config {
     fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         let Form { kind, byte, mode, structure } = self.ftp.form;
         match name {
-            "ncp.leader" => out.write_str(match self.ncp.form {
-                leader::Form::Old => "old",
-                leader::Form::New => "new",
-            }),
             "ncp.buffers" => out.write_str(match self.ncp.buffers {
                 Buffers::Both => "both",
                 Buffers::Small => "small",

@@ -6,6 +6,18 @@ use crate::arpanet::ncp::{Host, Id};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Lines {
     len: usize,
+    telnet: Telnet,
+}
+
+/// How far a command of the TELNET of 1973 has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Telnet {
+    #[default]
+    Nothing,
+    /// IAC.
+    Iac,
+    /// WILL, WONT, DO or DONT: its option follows.
+    Option,
 }
 
 impl Lines {
@@ -13,7 +25,12 @@ impl Lines {
     /// before it is no part of it.
     pub(crate) fn take(&mut self, line: &mut [u8], octets: &[u8]) -> (usize, Option<usize>) {
         for (at, octet) in octets.iter().enumerate() {
+            let telnet = core::mem::take(&mut self.telnet);
             match *octet {
+                _ if telnet == Telnet::Option => {}
+                251..=254 if telnet == Telnet::Iac => self.telnet = Telnet::Option,
+                _ if telnet == Telnet::Iac => {}
+                255 => self.telnet = Telnet::Iac,
                 b'\n' => {
                     let len = core::mem::take(&mut self.len);
                     return (at + 1, Some(len));

@@ -1,0 +1,249 @@
+//! `wst ncp`: a host of the ARPANET, and what `wst send` and `wst receive` need for one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use wetstring_drive::imp::{Guard, ImpPort, Live, News, Plan, Stop, serve};
+use wetstring_drive::line::NcpSpec;
+use wetstring_drive::{LineSpec, Signals};
+use wetstring_proto::arpanet::ftp::{Options, Text};
+use wetstring_proto::arpanet::ncp::{Config, Echo};
+use wetstring_proto::{NoTrace, arpanet};
+
+use crate::exit::Exit;
+use crate::transfer::{Ending, usage};
+use crate::voice::{Level, Voice};
+
+/// The password, as it must not stand on a command line.
+const PASSWORD: &str = "WETSTRING_PASSWORD";
+/// From one echo to the next.
+const ECHO_EVERY: Duration = Duration::from_secs(1);
+
+/// `wst ncp`.
+#[derive(Args, Debug)]
+pub(crate) struct Ncp {
+    /// What to do
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Bring a host up: it answers echoes and refuses connections, until interrupted
+    Up {
+        /// The interface: ncp://HOST?imp=HOST:PORT&port=N, or host=HOST:PORT to play the IMP of that host
+        #[arg(value_name = "LINE")]
+        line: OsString,
+        /// End after so many seconds
+        #[arg(long, value_name = "SECONDS")]
+        seconds: Option<u64>,
+    },
+    /// Send echoes (ECO) to a host, and say how long the replies (ERP) take
+    Echo {
+        /// The host: ncp://HOST?imp=HOST:PORT&port=N
+        #[arg(value_name = "LINE")]
+        line: OsString,
+        /// How many
+        #[arg(long, value_name = "N", default_value_t = 4,
+              value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        count: u32,
+    },
+    /// Serve the files of a directory by FTP (RFC 542), on socket 3
+    Serve {
+        /// The interface: ncp://HOST?imp=HOST:PORT&port=N
+        #[arg(value_name = "LINE")]
+        line: OsString,
+        /// The directory; nothing outside of it is seen
+        #[arg(long, value_name = "DIR")]
+        root: PathBuf,
+        /// Let users store files too
+        #[arg(long)]
+        write: bool,
+        /// Let in only this user, with the password in WETSTRING_PASSWORD; anybody unless given
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        /// Users at a time
+        #[arg(long, value_name = "N", default_value_t = 4,
+              value_parser = clap::value_parser!(u8).range(1..=8))]
+        most: u8,
+        /// End after so many users
+        #[arg(long, value_name = "N")]
+        users: Option<usize>,
+    },
+}
+
+/// The place that a line names.
+fn place(line: &OsString) -> Result<NcpSpec, Ending> {
+    match LineSpec::from_os(line).map_err(|bad| usage(bad.to_string()))? {
+        LineSpec::Ncp(spec) => Ok(spec),
+        other => Err(usage(format!("expected ncp://HOST?imp=HOST:PORT, got {other}"))),
+    }
+}
+
+fn signals() -> Result<Signals, Ending> {
+    Signals::install()
+        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))
+}
+
+fn broke(error: &std::io::Error) -> Ending {
+    Ending::early(Exit::Line, format!("the interface broke: {error}"))
+}
+
+/// Does what `wst ncp` was asked for.
+pub(crate) fn run(voice: &Voice, verb: &Ncp) -> Result<Ending, Ending> {
+    let (What::Up { line, .. } | What::Echo { line, .. } | What::Serve { line, .. }) = &verb.what;
+    let spec = place(line)?;
+    let signals = signals()?;
+    let port = ImpPort::open(&spec).map_err(|e| Ending::early(Exit::Line, e.to_string()))?;
+    let at = format!("host up at UDP port {}, {spec}", port.local_port());
+    voice.say(Level::Note, &at);
+    voice.event("opened", json!({"line": spec.to_string(), "port": port.local_port()}));
+    let config = Config { form: spec.form, connections: 32, ..Config::default() };
+    let mut trace = NoTrace;
+    let mut live = Live::new(port, config, &mut trace, Some(&signals));
+    let ending = match &verb.what {
+        What::Up { seconds, .. } => up(voice, &mut live, *seconds),
+        What::Echo { count, .. } => echo(voice, &mut live, &spec, *count),
+        What::Serve { root, write, user, most, users, .. } => {
+            let guard = match user {
+                None => Guard::Anybody,
+                Some(user) => Guard::User(user.clone(), password()?),
+            };
+            let plan = Plan {
+                root,
+                write: *write,
+                guard,
+                most: usize::from(*most),
+                options: Options::default(),
+                end: None,
+                users: *users,
+            };
+            serving(voice, &mut live, &plan)
+        }
+    };
+    live.finish();
+    ending
+}
+
+fn password() -> Result<String, Ending> {
+    std::env::var(PASSWORD)
+        .map_err(|_| usage(format!("expected the password in {PASSWORD}, there is none")))
+}
+
+fn stopped(stop: Stop) -> Ending {
+    match stop {
+        Stop::Signal(_) => Ending::early(Exit::Interrupted, "interrupted"),
+        Stop::Done | Stop::Time => Ending::early(Exit::Done, ""),
+    }
+}
+
+fn up(voice: &Voice, live: &mut Live<'_>, seconds: Option<u64>) -> Result<Ending, Ending> {
+    let end = seconds.map(|seconds| live.now() + Duration::from_secs(seconds));
+    let stop = live.until(end, |_| Ok((false, None))).map_err(|e| broke(&e))?;
+    let counts = *live.ncp.counts();
+    let say = format!(
+        "{} messages out, {} in, {} RFNMs, {} that made no sense",
+        counts.messages_out, counts.messages_in, counts.rfnms, counts.damaged
+    );
+    voice.say(Level::Note, &say);
+    Ok(stopped(stop))
+}
+
+fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<Ending, Ending> {
+    let (mut times, mut lost) = (Vec::new(), 0_u32);
+    for turn in 0..count {
+        let (to, data) = (spec.to, turn as u8);
+        let next = live.now() + ECHO_EVERY;
+        live.call(|host, cx| host.echo(cx, to, data))
+            .map_err(|full| Ending::early(Exit::Line, full.to_string()))?;
+        let mut came = None;
+        let stop = live
+            .until(None, |live| {
+                came = live.ncp.host().echoed(to).filter(|echo| *echo != Echo::Waiting);
+                Ok((came.is_some(), None))
+            })
+            .map_err(|e| broke(&e))?;
+        if matches!(stop, Stop::Signal(_)) {
+            break;
+        }
+        let say = match came {
+            Some(Echo::Back { data: back, ns }) if back == data => {
+                times.push(ns);
+                format!("echo {turn} from {to}: {:.3} ms", ns as f64 / 1e6)
+            }
+            Some(Echo::Back { data: back, .. }) => {
+                lost += 1;
+                format!("echo {turn} from {to}: expected {data}, got {back}")
+            }
+            Some(Echo::Dead(dead)) => {
+                lost += 1;
+                format!("echo {turn} to {to}: {}", dead.as_str())
+            }
+            Some(Echo::Silence | Echo::Waiting) | None => {
+                lost += 1;
+                format!("echo {turn} to {to}: expected a reply, none came")
+            }
+        };
+        voice.say(Level::Note, &say);
+        voice.event("echo", json!({"turn": turn, "ns": times.last(), "lost": lost, "text": say}));
+        if turn + 1 < count {
+            let stop = live.until(Some(next), |_| Ok((false, None))).map_err(|e| broke(&e))?;
+            if matches!(stop, Stop::Signal(_)) {
+                break;
+            }
+        }
+    }
+    let ms = |ns: Option<&u64>| ns.map_or(0.0, |ns| *ns as f64 / 1e6);
+    let mean = times.iter().sum::<u64>() as f64 / 1e6 / times.len().max(1) as f64;
+    let say = format!(
+        "{} of {} echoes came back, shortest {:.3} ms, mean {mean:.3} ms, longest {:.3} ms",
+        times.len(),
+        times.len() as u32 + lost,
+        ms(times.iter().min()),
+        ms(times.iter().max()),
+    );
+    let exit = match (times.is_empty(), lost) {
+        (true, _) => Exit::Timeout,
+        (false, 0) => Exit::Done,
+        (false, _) => Exit::Skipped,
+    };
+    Ok(Ending::early(exit, say))
+}
+
+fn serving(voice: &Voice, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, Ending> {
+    let stop = serve(live, plan, &mut |news| {
+        let (say, event) = match &news {
+            News::Came(with) => (format!("a user from {with}"), "user"),
+            News::Gone(with) => (format!("the user from {with} has gone"), "gone"),
+            News::File(name, true) => (format!("{} is stored", name.escape_debug()), "file"),
+            News::File(name, false) => (format!("{} is retrieved", name.escape_debug()), "file"),
+            News::Done(size) => (format!("done, {size} octets"), "done"),
+            News::Not => ("not done".to_owned(), "not"),
+        };
+        voice.say(Level::Note, &say);
+        voice.event(event, json!({"text": say}));
+    });
+    stop.map(stopped).map_err(|e| Ending::early(Exit::Store, format!("could not serve: {e}")))
+}
+
+/// The configuration of an engine that sends to, or retrieves from, this place.
+pub(crate) fn config(all: &arpanet::Config, spec: &NcpSpec) -> Result<arpanet::Config, String> {
+    let mut config = all.clone();
+    config.to = spec.to;
+    config.ncp.form = spec.form;
+    let long = || format!("expected a path of at most 128 characters, got {}", spec.path);
+    config.ftp.path = Text::new(spec.path.as_bytes()).ok_or_else(long)?;
+    if let Ok(password) = std::env::var(PASSWORD) {
+        let bad = || format!("expected at most 64 characters of ASCII in {PASSWORD}");
+        config.ftp.password = Text::new(password.as_bytes()).ok_or_else(bad)?;
+    }
+    if !config.ftp.form.is_possible() {
+        return Err("expected ncp.byte=8 for lines or records, got another size".to_owned());
+    }
+    // A process that follows another at once must not be taken for it.
+    config.ftp.socket = 0x100 + (std::process::id() % 0x1000) * 8;
+    Ok(config)
+}

@@ -1,0 +1,142 @@
+//! An NCP turned on an interface.
+
+use super::ImpPort;
+use crate::clock::Clock;
+use crate::port::Port;
+use crate::signals::Signals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::time::Duration;
+use wetstring_proto::arpanet::ncp::{Config, Host, Ncp};
+use wetstring_proto::{Cx, Instant, Trace};
+
+/// A host, up.
+pub struct Live<'a> {
+    /// Its interface.
+    pub port: ImpPort,
+    /// Its NCP.
+    pub ncp: Ncp<Vec<u8>>,
+    clock: Clock,
+    trace: &'a mut dyn Trace,
+    signals: Option<&'a Signals>,
+}
+
+impl std::fmt::Debug for Live<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+/// Why turning has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// What was waited for has come.
+    Done,
+    /// The time is over.
+    Time,
+    /// A signal came.
+    Signal(i32),
+}
+
+/// The longest sleep: the clock of a process that waits for something else may be looked at so often.
+const NAP: Duration = Duration::from_millis(500);
+
+impl<'a> Live<'a> {
+    /// A host of this configuration at this interface.
+    pub fn new(
+        port: ImpPort,
+        config: Config,
+        trace: &'a mut dyn Trace,
+        signals: Option<&'a Signals>,
+    ) -> Self {
+        let memory = vec![0; config.memory()];
+        let ncp =
+            Ncp::new(config, memory).expect("the memory is as long as the configuration says");
+        Self { port, ncp, clock: Clock::start(), trace, signals }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// A call of a process.
+    pub fn call<T>(&mut self, run: impl FnOnce(&mut Host<'_>, &mut Cx<'_>) -> T) -> T {
+        let mut cx = Cx { now: self.clock.now(), trace: &mut *self.trace };
+        run(&mut self.ncp.host(), &mut cx)
+    }
+
+    /// Moves what there is in both directions: whether anything moved.
+    pub fn step(&mut self) -> io::Result<bool> {
+        let mut moved = false;
+        let mut message = [0; 2048];
+        while let Some(len) = self.port.read(&mut message)? {
+            let mut cx = Cx { now: self.clock.now(), trace: &mut *self.trace };
+            self.ncp.receive(&mut cx, &message[..len]);
+            moved = true;
+        }
+        let mut cx = Cx { now: self.clock.now(), trace: &mut *self.trace };
+        self.ncp.tick(&mut cx);
+        loop {
+            let lent = self.ncp.transmit(&mut cx);
+            let len = lent.len();
+            if len == 0 {
+                return Ok(moved);
+            }
+            if self.port.write(lent)?.is_none() {
+                return Ok(moved);
+            }
+            self.ncp.transmitted(&mut cx, len);
+            moved = true;
+        }
+    }
+
+    /// Turns until `done` says so, the time is over, or a signal comes. `done` is called after everything that moved, and says
+    /// whether it is over, and when it wants to be called at the latest.
+    pub fn until(
+        &mut self,
+        end: Option<Instant>,
+        mut done: impl FnMut(&mut Self) -> io::Result<(bool, Option<Instant>)>,
+    ) -> io::Result<Stop> {
+        loop {
+            self.step()?;
+            let (over, due) = done(self)?;
+            if over {
+                self.step()?;
+                return Ok(Stop::Done);
+            }
+            // What was just said goes before anything is waited for.
+            let moved = self.step()?;
+            if let Some(signal) = self.signals.and_then(Signals::last) {
+                return Ok(Stop::Signal(signal));
+            }
+            let now = self.clock.now();
+            if end.is_some_and(|end| end <= now) {
+                return Ok(Stop::Time);
+            }
+            if !moved {
+                let due = [due, end, self.ncp.deadline()].into_iter().flatten().min();
+                let nap = due.map_or(NAP, |due| due.since(now).min(NAP));
+                self.wait(nap.max(Duration::from_millis(1)))?;
+            }
+        }
+    }
+
+    fn wait(&self, nap: Duration) -> io::Result<()> {
+        let mut fds = vec![PollFd::from_borrowed_fd(self.port.read_fd(), PollFlags::IN)];
+        if let Some(signals) = self.signals {
+            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+        }
+        let time =
+            Timespec { tv_sec: nap.as_secs() as i64, tv_nsec: i64::from(nap.subsec_nanos()) };
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The host is ready no more.
+    pub fn finish(mut self) {
+        let _ = self.port.finish(Duration::ZERO);
+    }
+}

@@ -1,0 +1,280 @@
+//! Files of a directory, served by the FTP of 1973 to users of other hosts.
+
+use super::{Live, Stop};
+use crate::disk::{DiskStore, PathRule, ReceiveOptions};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use wetstring_proto::arpanet::ftp::{Asked, Denial, Granted, Options, Service};
+use wetstring_proto::arpanet::icp::SOCKETS;
+use wetstring_proto::arpanet::leader::Address;
+use wetstring_proto::arpanet::ncp::Host;
+use wetstring_proto::{Cx, Event, Instant, Refusal, Reply, Request, Store, StoreError};
+
+/// Who may come in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// Everybody.
+    Anybody,
+    /// Who knows this name and this password.
+    User(String, String),
+}
+
+/// What is served, and to whom.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The directory; nothing outside of it is seen.
+    pub root: &'a Path,
+    /// Files may be stored there.
+    pub write: bool,
+    /// Who may come in.
+    pub guard: Guard,
+    /// Users at a time.
+    pub most: usize,
+    /// How the processes are.
+    pub options: Options,
+    /// Until when, if not for ever.
+    pub end: Option<Instant>,
+    /// End after so many users.
+    pub users: Option<usize>,
+}
+
+/// What happens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum News {
+    /// A user has come.
+    Came(Address),
+    /// A user has gone.
+    Gone(Address),
+    /// A file begins: its name, and whether it is stored here.
+    File(String, bool),
+    /// A file is done: its length in octets.
+    Done(u64),
+    /// A file was not carried to its end, or not at all.
+    Not,
+}
+
+/// The most that a directory's list may hold.
+const LIST: usize = 1 << 20;
+
+/// What a user of ours reads.
+enum Reading {
+    Nothing,
+    File(File),
+    Text(Vec<u8>),
+}
+
+struct User {
+    service: Service<Vec<u8>>,
+    store: Option<DiskStore>,
+    reading: Reading,
+    with: Option<Address>,
+}
+
+/// Serves until the plan ends or a signal comes.
+pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -> io::Result<Stop> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::open(plan.root, flags, Mode::empty())?;
+    let server = plan.options.server;
+    live.call(|host, _| host.listen(server, server)).map_err(io::Error::other)?;
+    let (mut users, mut next, mut gone) = (Vec::new(), 0x200_u32, 0);
+    live.until(plan.end, |live| {
+        live.call(|host, cx| {
+            if users.len() < plan.most {
+                let memory = |len| vec![0; len];
+                let service = Service::answer(plan.options.clone(), cx, host, next, memory);
+                if let Some(service) = service {
+                    next = next.wrapping_add(SOCKETS);
+                    let (store, reading) = (None, Reading::Nothing);
+                    users.push(User { service, store, reading, with: None });
+                }
+            }
+            for user in &mut users {
+                user.turn(cx, host, plan, &root, news);
+            }
+        });
+        let before = users.len();
+        for user in users.iter().filter(|user| user.service.is_over()) {
+            user.with.into_iter().for_each(|with| news(News::Gone(with)));
+        }
+        users.retain(|user| !user.service.is_over());
+        gone += before - users.len();
+        let over = plan.users.is_some_and(|count| gone >= count)
+            && users.is_empty()
+            && live.ncp.host().is_quiet();
+        Ok((over, users.iter().filter_map(|user| user.service.deadline()).min()))
+    })
+}
+
+impl User {
+    fn turn(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host<'_>,
+        plan: &Plan<'_>,
+        root: &OwnedFd,
+        news: &mut dyn FnMut(News),
+    ) {
+        self.service.tick(cx, host);
+        self.service.pump(cx, host);
+        if self.with.is_none() {
+            self.with = self.service.with();
+            self.with.into_iter().for_each(|with| news(News::Came(with)));
+        }
+        while let Some(asked) = self.service.asked() {
+            let granted = match asked {
+                Asked::User(_) if plan.guard == Guard::Anybody => Granted::Yes,
+                Asked::User(_) => Granted::Password,
+                Asked::Password { user, password } => check(&plan.guard, user, password),
+                Asked::Retrieve(name) => match open_file(root, name) {
+                    Ok((file, len)) => {
+                        self.reading = Reading::File(file);
+                        Granted::File(Some(len))
+                    }
+                    Err(denial) => Granted::No(denial),
+                },
+                Asked::List { name, short } => match list(root, name, short) {
+                    Ok(text) => {
+                        self.reading = Reading::Text(text);
+                        Granted::File(None)
+                    }
+                    Err(denial) => Granted::No(denial),
+                },
+            };
+            self.service.grant(cx, host, granted);
+        }
+        while let Some(request) = self.service.request() {
+            let reply = answer(&mut self.store, &mut self.reading, plan, request);
+            self.service.reply(cx, host, reply);
+        }
+        while let Some(event) = self.service.event() {
+            news(match event {
+                Event::FileStarted { info, .. } => {
+                    let name = String::from_utf8_lossy(info.name).into_owned();
+                    News::File(name, matches!(self.reading, Reading::Nothing))
+                }
+                Event::FileDone { size, .. } => News::Done(size),
+                _ => News::Not,
+            });
+        }
+    }
+}
+
+fn check(guard: &Guard, user: &[u8], password: &[u8]) -> Granted {
+    let Guard::User(name, secret) = guard else { return Granted::Yes };
+    // As long for a wrong beginning as for a wrong end.
+    let same = |a: &[u8], b: &[u8]| {
+        a.len() == b.len() && a.iter().zip(b).fold(0, |all, (x, y)| all | (x ^ y)) == 0
+    };
+    let right = same(name.as_bytes(), user) & same(secret.as_bytes(), password);
+    if right { Granted::Yes } else { Granted::No(Denial::Login) }
+}
+
+/// Answers a request of a user's process.
+fn answer<'s>(
+    store: &'s mut Option<DiskStore>,
+    reading: &mut Reading,
+    plan: &Plan<'_>,
+    request: Request<'_>,
+) -> Reply<'s> {
+    match request {
+        Request::Read { offset, into } => match reading {
+            Reading::File(file) => match file.read_at(into, offset) {
+                Ok(len) => Reply::Read(len),
+                Err(_) => Reply::Failed(StoreError::Io),
+            },
+            Reading::Text(text) => {
+                let rest =
+                    usize::try_from(offset).ok().and_then(|at| text.get(at..)).unwrap_or_default();
+                let len = rest.len().min(into.len());
+                into[..len].copy_from_slice(&rest[..len]);
+                Reply::Read(len)
+            }
+            Reading::Nothing => Reply::Failed(StoreError::NotFound),
+        },
+        Request::Close { .. } if !matches!(reading, Reading::Nothing) => {
+            *reading = Reading::Nothing;
+            Reply::Done
+        }
+        Request::Offer { .. } if !plan.write => Reply::Refuse(Refusal::Declined),
+        request => {
+            if store.is_none() {
+                let options =
+                    ReceiveOptions { paths: PathRule::Relative, ..ReceiveOptions::default() };
+                *store = DiskStore::receiving(plan.root, options).ok();
+            }
+            match store {
+                Some(store) => store.answer(request),
+                None => Reply::Failed(StoreError::Io),
+            }
+        }
+    }
+}
+
+/// Opens what a name says below the root: no link is followed, and nothing leads out.
+fn walk(root: &OwnedFd, name: &[u8], last: OFlags) -> Result<OwnedFd, Denial> {
+    let parts: Vec<&[u8]> =
+        name.split(|octet| *octet == b'/').filter(|part| !part.is_empty()).collect();
+    if parts.iter().any(|part| *part == b".." || *part == b"." || part.contains(&0)) {
+        return Err(Denial::Name);
+    }
+    let denial = |error: rustix::io::Errno| match error {
+        rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => Denial::NotFound,
+        rustix::io::Errno::NAMETOOLONG => Denial::Name,
+        _ => Denial::Access,
+    };
+    let safe = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY | OFlags::NONBLOCK;
+    let mut here = rustix::io::fcntl_dupfd_cloexec(root.as_fd(), 0).map_err(denial)?;
+    for (index, part) in parts.iter().enumerate() {
+        let flags = if index + 1 == parts.len() { last } else { OFlags::DIRECTORY };
+        here = openat(&here, *part, safe | flags, Mode::empty()).map_err(denial)?;
+    }
+    Ok(here)
+}
+
+fn open_file(root: &OwnedFd, name: &[u8]) -> Result<(File, u64), Denial> {
+    let file = walk(root, name, OFlags::empty())?;
+    let stat = fstat(&file).map_err(|_| Denial::System)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Denial::Access);
+    }
+    Ok((File::from(file), u64::try_from(stat.st_size).unwrap_or(0)))
+}
+
+/// The names of a directory in their order, with lengths unless short; those that cannot be said are left out.
+fn list(root: &OwnedFd, name: &[u8], short: bool) -> Result<Vec<u8>, Denial> {
+    let directory = walk(root, name, OFlags::DIRECTORY)?;
+    let entries = rustix::fs::Dir::read_from(&directory).map_err(|_| Denial::Access)?;
+    let mut lines = Vec::new();
+    let mut total = 0;
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_bytes();
+        if name.starts_with(b".") || !name.iter().all(|octet| matches!(octet, 32..=126)) {
+            continue;
+        }
+        let Ok(stat) = statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => "",
+            FileType::Directory => "/",
+            _ => continue,
+        };
+        let name = String::from_utf8_lossy(name);
+        let line = if short {
+            format!("{name}\n")
+        } else {
+            format!("{:>12} {name}{kind}\n", stat.st_size)
+        };
+        total += line.len();
+        if total > LIST {
+            break;
+        }
+        lines.push((name.into_owned(), line));
+    }
+    lines.sort();
+    Ok(lines.into_iter().flat_map(|(_, line)| line.into_bytes()).collect())
+}
