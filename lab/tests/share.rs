@@ -44,7 +44,7 @@ const PATHS: [(&str, u64); 3] = [
 
 /// Every one of them gets a third of an equal share at least.
 fn all_get_their_part(path: &str, least_used: u64, names: &[&str]) {
-    let (shares, used) = shares(path, names, 60);
+    let (shares, used) = shares(path, names, 120);
     println!("{path} {names:?}: {shares:?} of {used}");
     let least = 1000 / names.len() as u64 / 3;
     assert!(shares.iter().all(|share| *share >= least), "{path} {names:?}: {shares:?}");
