@@ -8,7 +8,7 @@
 //! The rooms: [`element`] is the contract of everything that lies between two engines, [`serial`]
 //! is the first element, [`chain`] puts elements in a row, [`pair`] runs two engines over an
 //! element, [`net`], [`host`], [`tcp`] and [`quic`] are networks,
-//! computers, and TCP and QUIC between them, [`share`] lets several of them share one path, [`slip`] carries packets over a serial line, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
+//! computers, and TCP and QUIC between them, [`imp`] is the ARPANET's subnet, [`share`] lets several of them share one path, [`slip`] carries packets over a serial line, [`store`] has the files in memory, [`trace`] records what happened, [`swarm`] looks for
 //! faults by seed, [`agenda`] orders time and [`random`] is the only source of chance.
 //!
 //! Time is whole nanoseconds and rates are whole bits per second; remainders are carried, and no
@@ -21,6 +21,7 @@ pub mod corpus;
 pub mod element;
 pub mod explain;
 pub mod host;
+pub mod imp;
 pub mod modem;
 pub mod net;
 pub mod pair;

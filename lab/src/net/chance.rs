@@ -21,27 +21,27 @@ fn of_2_to_32(probability: Probability) -> u64 {
 
 /// Something that happens to a packet with a fixed chance.
 #[derive(Clone, Debug)]
-pub(super) struct Coin {
+pub(crate) struct Coin {
     random: Random,
     chance: u128,
 }
 
 impl Coin {
-    pub(super) fn new(probability: Probability, random: Random) -> Self {
+    pub(crate) fn new(probability: Probability, random: Random) -> Self {
         Self { random, chance: of_2_to_64(probability) }
     }
 
     /// Whether it happens this time. Draws nothing if it never can.
-    pub(super) fn toss(&mut self) -> bool {
+    pub(crate) fn toss(&mut self) -> bool {
         self.chance != 0 && u128::from(self.random.bits()) < self.chance
     }
 
     /// A number from 0 to `limit`, from the same stream.
-    pub(super) fn upto(&mut self, limit: u64) -> u64 {
+    pub(crate) fn upto(&mut self, limit: u64) -> u64 {
         self.random.below(limit.saturating_add(1))
     }
 
-    pub(super) fn never(&mut self) {
+    pub(crate) fn never(&mut self) {
         self.chance = 0;
     }
 }

@@ -20,7 +20,7 @@
 //! ```
 
 pub mod chain;
-mod chance;
+pub(crate) mod chance;
 pub mod ethernet;
 pub(crate) mod flight;
 pub mod headers;

@@ -13,6 +13,7 @@
 //! | `tcp:mss=1460 over ethernet:10M,load=30%` | TCP over a network, see [`crate::net::Network`] |
 //! | `tcp:mss=256 over slip:vj,mtu=296 over pep:dte=19200` | TCP over a SLIP line over any of the serial ones above, see [`crate::slip`] |
 //! | `udp over path:10M,rtt=69ms` | a network of packets, for engines of datagrams |
+//! | `imp:hops=1` | the ARPANET's subnet, for the protocol `ncp`, see [`crate::imp`] |
 //!
 //! A new kind of element is one more arm of [`part`]. The machines at both ends are put around what
 //! all elements make together; TCP has them inside, because its packets cost them time.
@@ -21,10 +22,11 @@ use super::flip::Flipped;
 use crate::chain::Chain;
 use crate::element::{Element, End, Unit};
 use crate::host::{HostModel, Hosted};
+use crate::imp::{Subnet, SubnetModel};
 use crate::modem::pep::{PepModel, PepPair};
 use crate::modem::{BadWord, ModemModel, ModemPair};
 use crate::net::ethernet::GAP_BITS;
-use crate::net::{BadNetwork, EthernetModel, Link, Network};
+use crate::net::{BadNet, BadNetwork, EthernetModel, Link, Network};
 use crate::serial::flow::{FlowLine, FlowModel};
 use crate::serial::interference::{Interference, InterferenceModel};
 use crate::serial::{BadLine, LineModel, Probability, Serial};
@@ -163,6 +165,10 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
             let element = Box::new(Ibm7171::new(&model));
             Ok(Part::quiet(element, [model.rate_bps; 2], model.rate_bps))
         }
+        Some("imp") => {
+            let model: SubnetModel = text.parse().map_err(|e: BadNet| bad(e.to_string()))?;
+            Ok(subnet(text, &model, seed))
+        }
         Some("telnet") => {
             let model: TelnetModel = text.parse().map_err(|e: BadWord| bad(e.to_string()))?;
             Ok(Part::quiet(Box::new(TelnetPath::new(&model)), [0; 2], 0))
@@ -185,7 +191,7 @@ pub fn part(spec: &str, name: &str, seed: u64, hosts: &mut Hosts) -> Result<Part
         // `foo:1`, but not `foo:1 over path:10M`: of that the network's parser says more.
         Some(kind) if !NETWORK.contains(&kind) && !kind.contains(' ') => Err(bad(format!(
             "expected a line such as 9600, an element ({}) or a network ({}), got `{text}`",
-            "modem:, pep:, 7171:, telnet:, interference:",
+            "modem:, pep:, 7171:, telnet:, interference:, imp:",
             NETWORK.map(|kind| format!("{kind}:")).join(", "),
         ))),
         Some(_) => {
@@ -284,6 +290,18 @@ fn pep(spec: &str, model: &PepModel, name: &str, seed: u64) -> Part {
     let noisy = model.bit_errors != Probability::NEVER;
     let part = Part::quiet(Box::new(PepPair::named(&model, name)), model.dte_bps, 0);
     Part { limit_millicps: Some(model.limit_millicps()), has_chance: noisy && !own, ..part }
+}
+
+fn subnet(spec: &str, model: &SubnetModel, seed: u64) -> Part {
+    let own = spec.contains("seed=");
+    let model = SubnetModel { seed: if own { model.seed } else { seed }, ..model.clone() };
+    let part = Part::quiet(Box::new(Subnet::new(&model)), [0; 2], 0);
+    Part {
+        limit_millicps: model.limit_millicps(),
+        carrier: Carrier::Network,
+        has_chance: model.damage != Probability::NEVER && !own,
+        ..part
+    }
 }
 
 fn interference(spec: &str, model: InterferenceModel, name: &str, seed: u64) -> Part {

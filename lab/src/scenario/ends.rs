@@ -1,6 +1,7 @@
 //! The two engines of a scenario, and their configurations by the names of the settings.
 
 use crate::element::End;
+use crate::imp::Processes;
 use wetstring_proto::settings::{BadSetting, Settings};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::{Engine, LineFacts, kermit, netblt, uucp, xymodem, zmodem};
@@ -77,10 +78,13 @@ enum Config {
     Zmodem(Box<zmodem::Config>),
     Uucp(Box<uucp::Config>),
     Netblt(Box<netblt::Config>),
+    Ncp(Box<Processes>),
 }
 
 /// The name of the protocol of datagrams.
 pub(super) const NETBLT: &str = "netblt";
+/// The name of that between hosts of the ARPANET.
+pub(super) const NCP: &str = "ncp";
 
 /// The sender opens for WRITE, and the receiver waits at the port that it calls. Ports and identity
 /// are the usual ones: in the laboratory nobody has to guess them.
@@ -120,6 +124,20 @@ impl Ends {
         Self { prefix: NETBLT, configs: End::BOTH.map(config), idle: None }
     }
 
+    /// The defaults of hosts of the ARPANET.
+    pub(crate) fn ncp() -> Self {
+        let config = |_| Config::Ncp(Box::default());
+        Self { prefix: NCP, configs: End::BOTH.map(config), idle: None }
+    }
+
+    /// The hosts of the ARPANET, if that is what the ends are.
+    pub(super) fn processes(&self) -> Option<[Processes; 2]> {
+        match &self.configs {
+            [Config::Ncp(a), Config::Ncp(b)] => Some([(**a).clone(), (**b).clone()]),
+            _ => None,
+        }
+    }
+
     /// Ends that nothing can be set of, for a comparator of this name.
     pub(crate) fn idle(name: &'static str, ports: [LineFacts; 2]) -> Self {
         Self { idle: Some(name), ..Self::new(Protocol::Kermit, ports) }
@@ -137,6 +155,7 @@ impl Ends {
             Config::Zmodem(config) => &mut **config,
             Config::Uucp(config) => &mut **config,
             Config::Netblt(config) => &mut **config,
+            Config::Ncp(config) => &mut **config,
         };
         config.set_by_name(&name, value).map_err(|bad| match bad {
             BadSetting::Unknown => {
@@ -173,6 +192,7 @@ impl Ends {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(netblt::Sender::new(*config, memory).expect("memory as asked for"))
             }
+            Config::Ncp(_) => unreachable!("hosts of the ARPANET are run by their NCPs"),
         }
     }
 
@@ -199,6 +219,7 @@ impl Ends {
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(netblt::Receiver::new(*config, memory).expect("memory as asked for"))
             }
+            Config::Ncp(_) => unreachable!("hosts of the ARPANET are run by their NCPs"),
         }
     }
 }

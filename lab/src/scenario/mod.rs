@@ -17,7 +17,7 @@
 //!
 //! | key | meaning | unless given |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`; `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |
@@ -28,7 +28,7 @@
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
 //! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most | the whole transfer |
-//! | `typing.every`, `typing.from` | somebody types at this end (`sender`, `receiver`) while the file moves, a character so often, and each is echoed: of `ftp` over `slip:`, see [`crate::slip::typing`] | nobody types; `1s`, `sender` |
+//! | `typing.every`, `typing.from` | somebody types at this end (`sender`, `receiver`) while the file moves, a character so often, and each is echoed: of `ftp` over `slip:` and of `ncp`, see [`crate::slip::typing`] | nobody types; `1s`, `sender` |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
 //! What a file says can be overridden piece by piece: a [`Layer`] is any part of the above, and a
@@ -44,6 +44,7 @@ mod error;
 mod flip;
 mod ftp;
 mod layer;
+mod ncp;
 mod row;
 mod run;
 mod session;
@@ -63,7 +64,7 @@ use crate::net::Network;
 use crate::slip::TypingModel;
 use crate::store::{Content, MemoryFile};
 use crate::window::Window;
-use ends::{Ends, NETBLT};
+use ends::{Ends, NCP, NETBLT};
 use std::sync::Arc;
 use wetstring_proto::Duration;
 use wetstring_proto::file::FileKind;
@@ -111,6 +112,8 @@ pub struct Scenario {
 enum Other {
     /// NETBLT, over a network of packets.
     Netblt,
+    /// Hosts of the ARPANET, over its subnet.
+    Ncp,
     /// The data connection of FTP, over a line that carries bytes, without an engine.
     Ftp,
     /// A transport over a network of packets, without an engine.
@@ -122,6 +125,7 @@ impl Other {
         match name {
             FTP => Some(Self::Ftp),
             NETBLT => Some(Self::Netblt),
+            NCP => Some(Self::Ncp),
             _ => Comparator::of(name).map(Self::Transport),
         }
     }
@@ -130,18 +134,19 @@ impl Other {
         match self {
             Self::Ftp => FTP,
             Self::Netblt => NETBLT,
+            Self::Ncp => NCP,
             Self::Transport(comparator) => comparator.name(),
         }
     }
 
     /// Whether bytes go without an engine, see [`crate::tcp::Bulk`].
     fn is_bare(self) -> bool {
-        self != Self::Netblt
+        !matches!(self, Self::Netblt | Self::Ncp)
     }
 
     /// What has to lie between the two ends.
     fn unit(self) -> Unit {
-        if self == Self::Netblt { Unit::Datagrams } else { Unit::Bytes }
+        if self.is_bare() { Unit::Bytes } else { Unit::Datagrams }
     }
 }
 
@@ -189,6 +194,11 @@ impl Scenario {
         if let Some((spec, say)) = row::misfit(&specs) {
             return Err(bad_line(format!("`{spec}`: {say}")));
         }
+        let has_imps = specs.iter().any(|spec| spec.trim().starts_with("imp:"));
+        if has_imps != (other == Some(Other::Ncp)) {
+            let say = "expected a subnet such as imp:1 for the protocol ncp, and for no other";
+            return Err(bad_line(say.to_owned()));
+        }
         let network = network_of(&specs);
         if let (Some(Other::Transport(comparator)), [spec]) = (other, &mut specs[..]) {
             *spec = comparator.over(spec).map_err(bad_line)?;
@@ -202,6 +212,7 @@ impl Scenario {
             .map_err(|bad| bad_line(bad.to_string()))?;
         let mut ends = match other {
             Some(Other::Netblt) => Ends::netblt(),
+            Some(Other::Ncp) => Ends::ncp(),
             Some(bare) => Ends::idle(bare.name(), stretch.ports),
             None => Ends::new(protocol, stretch.ports),
         };
@@ -215,7 +226,7 @@ impl Scenario {
         let (file, pattern) = find.file(load, other.is_some_and(Other::is_bare))?;
         let slip = network.as_ref().filter(|network| other == Some(Other::Ftp) && is_slip(network));
         let slip = slip.map(|network| Box::new(network.clone()));
-        let typing = find.typing(slip.is_some())?;
+        let typing = find.typing(slip.is_some() || other == Some(Other::Ncp))?;
         let packets = matches!(other, Some(Other::Transport(_) | Other::Netblt));
         let network = network.filter(|_| packets);
         Ok(Self {
@@ -339,7 +350,7 @@ impl<'a> Finder<'a> {
             layer.bad(
                 value,
                 "protocol",
-                format!("expected one of {names}, {NETBLT}, {FTP}, {others}"),
+                format!("expected one of {names}, {NETBLT}, {NCP}, {FTP}, {others}"),
             )
         })?;
         Ok((protocol, None))
@@ -376,12 +387,12 @@ impl<'a> Finder<'a> {
     }
 
     /// Who types, on a line where that can be.
-    fn typing(&self, on_slip: bool) -> Result<Option<TypingModel>, BadScenario> {
+    fn typing(&self, possible: bool) -> Result<Option<TypingModel>, BadScenario> {
         let Some((layer, value)) = self.last(|part| part.typing.as_ref()) else { return Ok(None) };
         let bad = |say: String| layer.bad(value, "typing", say);
-        if !on_slip {
+        if !possible {
             let say = "expected protocol = \"ftp\" over a line such as \
-                       \"tcp:mss=256 over slip:vj over 9600\" for somebody to type on";
+                       \"tcp:mss=256 over slip:vj over 9600\", or \"ncp\" over imp:, for somebody to type on";
             return Err(bad(say.to_owned()));
         }
         let word = |pick: fn(&layer::Typing) -> Option<&String>, usual: &'static str| {

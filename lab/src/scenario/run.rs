@@ -121,6 +121,9 @@ impl Scenario {
         if self.other.is_some_and(Other::is_bare) {
             return self.run_bare(element.as_mut(), recorder);
         }
+        if let Some(ends) = self.ends.processes() {
+            return self.run_ncp(ends, element.as_mut(), recorder);
+        }
         let mut pair = Pair::new(element.as_mut())
             .port_buffer(self.port_bytes)
             .time_limit(self.time_limit)

@@ -37,6 +37,7 @@ mod wire;
 
 pub use ledger::Ledger;
 pub use model::{Headers, SlipModel};
+pub(crate) use typing::gap;
 pub use typing::{EchoTimes, TypingModel};
 pub use wire::Wire;
 

@@ -136,23 +136,25 @@ impl Typist {
 
     /// What came of it.
     pub(super) fn times(&self) -> EchoTimes {
-        let mut sorted = self.times.clone();
-        sorted.sort_unstable();
-        let at = |percent: usize| {
-            let last = sorted.len().saturating_sub(1);
-            sorted.get(last * percent / 100).copied().unwrap_or(0)
-        };
-        EchoTimes {
-            keys: self.keys,
-            echoed: sorted.len() as u64,
-            median_ns: at(50),
-            p90_ns: at(90),
-            longest_ns: at(100),
-        }
+        EchoTimes::of(self.keys, self.times.clone())
     }
 }
 
-fn gap(every: Duration, random: &mut Random) -> Duration {
+impl EchoTimes {
+    /// Of so many keys, of which the echoes that came took so many nanoseconds.
+    pub(crate) fn of(keys: u64, mut times: Vec<u64>) -> Self {
+        times.sort_unstable();
+        let at = |percent: usize| {
+            let last = times.len().saturating_sub(1);
+            times.get(last * percent / 100).copied().unwrap_or(0)
+        };
+        let (median_ns, p90_ns, longest_ns) = (at(50), at(90), at(100));
+        Self { keys, echoed: times.len() as u64, median_ns, p90_ns, longest_ns }
+    }
+}
+
+/// From one key to the next.
+pub(crate) fn gap(every: Duration, random: &mut Random) -> Duration {
     let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX / 4);
     Duration::from_nanos(every / 2 + random.below(every))
 }

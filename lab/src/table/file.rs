@@ -139,6 +139,7 @@ pub(super) struct CellFile {
     line_bps: Option<Spanned<Number>>,
     line_eff: Option<Spanned<Number>>,
     mbps: Option<Spanned<Number>>,
+    bps: Option<Spanned<Number>>,
     lost: Option<Spanned<Number>>,
     rexmit: Option<Spanned<Number>>,
     timeouts: Option<Spanned<Number>>,
@@ -185,6 +186,7 @@ impl CellFile {
             line_bps: None,
             line_eff: None,
             mbps: None,
+            bps: None,
             lost: None,
             rexmit: None,
             timeouts: None,
@@ -224,6 +226,8 @@ pub(super) enum Measure {
     LineEff,
     /// File bits per second, in millions.
     Mbps,
+    /// File bits per second.
+    Bps,
     /// Packets from the sender that were lost.
     Lost,
     /// Packets that the sender sent again.
@@ -245,6 +249,7 @@ impl Measure {
             Self::LineBps => "line-bps",
             Self::LineEff => "line-eff",
             Self::Mbps => "Mb/s",
+            Self::Bps => "bps",
             Self::Lost => "lost",
             Self::Rexmit => "rexmit",
             Self::Timeouts => "timeouts",
@@ -258,7 +263,7 @@ impl Measure {
             Self::Secs => "s",
             Self::Cps => "cps",
             Self::Eff | Self::LineEff => "%",
-            Self::LineBps => "bit/s",
+            Self::LineBps | Self::Bps => "bit/s",
             Self::Mbps => "Mb/s",
             Self::Lost | Self::Rexmit => "packets",
             Self::Timeouts => "",
@@ -338,6 +343,7 @@ impl Published {
             (Measure::LineBps, &cell.line_bps),
             (Measure::LineEff, &cell.line_eff),
             (Measure::Mbps, &cell.mbps),
+            (Measure::Bps, &cell.bps),
             (Measure::Lost, &cell.lost),
             (Measure::Rexmit, &cell.rexmit),
             (Measure::Timeouts, &cell.timeouts),

@@ -441,6 +441,7 @@ impl Judge<'_> {
                 (millicps * 100_000).checked_div(self.limit(run)?)?
             }
             Measure::Mbps => run.millicps() * 8 / 1_000_000,
+            Measure::Bps => run.millicps() * 8,
             Measure::Lost => {
                 let side = &run.report.sides[0];
                 let (dropped, all) = (side.usage.dropped_bytes, side.usage.bytes_in);

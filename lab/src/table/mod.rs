@@ -39,7 +39,7 @@
 //! ```
 //!
 //! A cell has any of `secs`, `cps`, `eff`, `line-bps` (bits per second on the line), `line-eff` (the
-//! same as a percentage), `mbps` (millions of file bits per second) and the counts `lost`, `rexmit`
+//! same as a percentage), `mbps` and `bps` (millions of file bits per second, and file bits per second) and the counts `lost`, `rexmit`
 //! and `timeouts` (of a transfer of so many `kbytes`), or an `outcome` of `fail` or `impossible`. Further keys are
 //! `scenario`, `class`, `reason` (for all of its values that differ) and `reasons` (for one of
 //! them); `defaults-reason` says why our defaults take more than a hundredth longer than the
@@ -93,6 +93,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("rfc1030-ethernet", include_str!("../../tables/rfc1030-ethernet.toml")),
     ("rfc1030-wideband", include_str!("../../tables/rfc1030-wideband.toml")),
     ("telebit", include_str!("../../tables/telebit.toml")),
+    ("rfc662", include_str!("../../tables/rfc662.toml")),
     ("compare", include_str!("../../tables/compare.toml")),
 ];
 
