@@ -16,9 +16,13 @@
 //! | [`talk::session`] | a script: what a path does to two engines in a session, and what is forged | no panic, nothing whole or verified that is not, both end |
 //! | [`script::lines`] | lines of a script | logical lines in order, nothing held at the end |
 //! | [`script::run`] | a script in the Kermit language | no panic, every bound holds, the next script runs |
+//! | [`arpanet::leader`] | a message | what is read can be written and read again |
+//! | [`arpanet::ncp`] | a script: messages, right and wrong ones, RFNMs, time, a process | no panic, messages fit, no endless talk, all timers end |
+//! | [`arpanet::reply`] | a server's lines | numbers are numbers, texts stand in their lines |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 
+pub mod arpanet;
 pub mod netblt;
 pub mod script;
 pub mod session;

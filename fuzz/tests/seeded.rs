@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{netblt, script, session, slip, talk};
+use wetstring_fuzz::{arpanet, netblt, script, session, slip, talk};
 use wetstring_proto::stats::Stats;
 
 fn number(name: &str) -> Option<u64> {
@@ -133,4 +133,24 @@ fn script_run() {
     let some = said.iter().filter(|said| **said > 5).count();
     println!("{} scripts, {some} said something", said.len());
     assert!(!is_whole() || some > 100, "{some}");
+}
+
+#[test]
+fn arpanet_leader() {
+    body("arpanet-leader", 20_000, arpanet::leader);
+}
+
+#[test]
+fn arpanet_ncp() {
+    let reached = body("arpanet-ncp", 20_000, arpanet::ncp);
+    let data = reached.iter().filter(|count| **count > 0).count();
+    println!("{} scripts: {data} took data", reached.len());
+    if is_whole() {
+        assert!(data > 20, "the scripts get far enough: {data}");
+    }
+}
+
+#[test]
+fn arpanet_reply() {
+    body("arpanet-reply", 20_000, arpanet::reply);
 }

@@ -1,0 +1,4 @@
+//! `wetstring_fuzz::arpanet::leader` under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| wetstring_fuzz::arpanet::leader(bytes));
