@@ -194,8 +194,7 @@ impl Scenario {
         if let Some((spec, say)) = row::misfit(&specs) {
             return Err(bad_line(format!("`{spec}`: {say}")));
         }
-        let has_imps = specs.iter().any(|spec| spec.trim().starts_with("imp:"));
-        if has_imps != (other == Some(Other::Ncp)) {
+        if has_imps(&specs) != (other == Some(Other::Ncp)) {
             let say = "expected a subnet such as imp:1 for the protocol ncp, and for no other";
             return Err(bad_line(say.to_owned()));
         }
@@ -471,6 +470,11 @@ impl<'a> Finder<'a> {
         let kind = if text { FileKind::Text } else { FileKind::Binary };
         Ok(MemoryFile { kind, ..MemoryFile::new(&name, content) })
     }
+}
+
+/// Whether the line is the ARPANET's subnet.
+fn has_imps(specs: &[String]) -> bool {
+    specs.iter().any(|spec| spec.trim().starts_with("imp:"))
 }
 
 /// The line as a network of packets, if it is one.
