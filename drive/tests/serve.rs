@@ -28,7 +28,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().join("root");
+        let root = dir.path().join("tree");
         fs::create_dir_all(root.join("sub/deep")).unwrap();
         fs::write(root.join("a.txt"), b"aaa\n").unwrap();
         fs::write(root.join("b.txt"), b"bb\n").unwrap();
@@ -42,7 +42,7 @@ impl Scene {
     }
 
     fn root(&self) -> std::path::PathBuf {
-        self.dir.path().join("root")
+        self.dir.path().join("tree")
     }
 
     fn session(&self, rules: Rules) -> Session {
@@ -141,7 +141,7 @@ fn nothing_outside_the_root_can_be_reached() {
         b"link",
         b"up/secret",
         b"~/../secret",
-        b"up/root/a.txt",
+        b"up/tree/a.txt",
     ];
     for name in outside {
         let pair = [name, b"new"];

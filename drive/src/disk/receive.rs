@@ -20,7 +20,6 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Refusal, Wish};
 
 /// Files larger than this get their blocks before their data: the disk is full at once or not
@@ -119,7 +118,7 @@ impl Receiving {
             directory,
             path: path.to_owned(),
             options,
-            umask: umask(),
+            umask: place::umask(),
             current: None,
             kept: None,
             gathered: Vec::with_capacity(GATHER_LEN),
@@ -785,20 +784,4 @@ fn copy(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<()> {
             }
         }
     }
-}
-
-/// The permissions that new files shall not have. Linux tells; elsewhere the mask can only be
-/// read by setting it, one thread at a time, and for that moment nothing is opened wider.
-fn umask() -> u32 {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let told = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
-        let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
-        u32::from_str_radix(mask.trim(), 8).ok()
-    });
-    told.unwrap_or_else(|| {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
-        rustix::process::umask(mask);
-        mask.as_raw_mode()
-    })
 }
