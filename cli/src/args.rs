@@ -13,6 +13,7 @@ use wetstring_proto::xymodem::Variant;
 use crate::config::{Everything, STORE_TABLE};
 use crate::exit;
 use crate::explain::Explain;
+use crate::kermit::Kermit;
 use crate::keys;
 use crate::lab::Lab;
 use crate::protocol::{self, Protocol};
@@ -94,6 +95,8 @@ pub(crate) enum Verb {
     Slip(Slip),
     /// A host of the ARPANET at an emulated IMP: up, echo, serve
     Ncp(crate::ncp::Ncp),
+    /// The Kermit command language: a script, or a prompt
+    Kermit(Kermit),
     /// The laboratory: transfers in virtual time, and the published tables run again
     Lab(Lab),
     /// Say where the time of a transfer went, and which setting would help most

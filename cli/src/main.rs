@@ -14,6 +14,7 @@ mod explain;
 mod facts;
 mod filter;
 mod hint;
+mod kermit;
 mod keychain;
 mod keys;
 mod lab;
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         return personality.run(&args);
     }
     match args::parse(&args) {
-        Ok(parsed) => go(&parsed).into(),
+        Ok(parsed) => go(&parsed),
         Err(error) if error.use_stderr() => {
             let (sentence, text) = args::explain(&error);
             eprint!("{text}");
@@ -68,14 +69,14 @@ fn main() -> ExitCode {
 }
 
 /// Does what was asked, and says how it ended.
-fn go(parsed: &Parsed) -> Exit {
+fn go(parsed: &Parsed) -> ExitCode {
     let common = &parsed.cli.common;
     let voice = match Voice::new(common) {
         Ok(voice) => voice,
         Err(message) => {
             eprintln!("wst: {message}");
             Voice::bare(common.json).end(Exit::Store, &message, Value::Null);
-            return Exit::Store;
+            return Exit::Store.into();
         }
     };
     let plain = |result: Result<Exit, String>| match result {
@@ -90,6 +91,10 @@ fn go(parsed: &Parsed) -> Exit {
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
         Verb::Slip(verb) => either(slip::run(&voice, common, verb)),
         Verb::Ncp(verb) => either(ncp::run(&voice, verb)),
+        Verb::Kermit(verb) => match kermit::run(&voice, common, verb) {
+            Ok(code) => return ExitCode::from(code),
+            Err(ending) => ending,
+        },
         Verb::Lab(verb) => lab::run(&voice, common, verb),
         Verb::Key(verb) => either(keychain::run(&voice, verb)),
         Verb::Explain(verb) => either(explain::run(&voice, verb)),
@@ -107,7 +112,7 @@ fn go(parsed: &Parsed) -> Exit {
         voice.say(level, &format!("wst: {}", ending.message));
     }
     voice.end(ending.exit, &ending.message, ending.fields);
-    ending.exit
+    ending.exit.into()
 }
 
 /// An end is an end, however it was reached.

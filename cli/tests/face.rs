@@ -22,6 +22,7 @@ fn the_help_is_as_it_was() {
         ("help-send", &["send", "--help"]),
         ("help-receive", &["receive", "--help"]),
         ("help-line", &["line", "--help"]),
+        ("help-kermit", &["kermit", "--help"]),
         ("help-demo", &["demo", "--help"]),
         ("help-lab-run", &["lab", "run", "--help"]),
         ("help-lab-table", &["lab", "table", "--help"]),

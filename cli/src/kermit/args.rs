@@ -1,0 +1,29 @@
+//! The command line of `wst kermit`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `wst kermit`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Without FILE and -C commands are read from stdin: at a terminal with a prompt, history, \
+    completion by Tab, and ? for what may follow."
+)]
+pub(crate) struct Kermit {
+    /// A file of commands
+    pub(crate) file: Option<PathBuf>,
+    /// What the file finds in \%1, \%2 and so on
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
+    pub(crate) arguments: Vec<OsString>,
+    /// Run these commands, with commas between them, before the file
+    #[arg(short = 'C', long = "command", value_name = "COMMANDS", allow_hyphen_values = true)]
+    pub(crate) commands: Option<String>,
+    /// The line to begin with, as for `wst send`; SET LINE and SET HOST choose another
+    #[arg(short = 'l', long, value_name = "LINE")]
+    pub(crate) line: Option<String>,
+    /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) sets: Vec<String>,
+}

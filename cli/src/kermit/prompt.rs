@@ -1,0 +1,110 @@
+//! The person at the prompt: history, completion by Tab, and `?` for what may follow.
+
+use std::path::PathBuf;
+
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::Validator;
+use rustyline::{Cmd, CompletionType, Config, Context, Editor, EventHandler, Helper, KeyEvent};
+
+/// Lines of history that are kept.
+const HISTORY: usize = 1000;
+
+/// Completes words of commands.
+struct Words;
+
+impl Completer for Words {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        let before = line.get(..at).unwrap_or(line);
+        let begin = before.rfind(' ').map_or(0, |blank| blank + 1);
+        Ok((begin, wetstring_script::completions(&before[..begin], &before[begin..])))
+    }
+}
+
+impl Hinter for Words {
+    type Hint = String;
+}
+impl Highlighter for Words {}
+impl Validator for Words {}
+impl Helper for Words {}
+
+/// What a person typed.
+pub(super) enum Typed {
+    /// A line.
+    Line(String),
+    /// Ctrl-C: the line is forgotten.
+    Forgotten,
+    /// Ctrl-D.
+    End,
+}
+
+/// An editor of lines.
+pub(super) struct Prompt {
+    editor: Editor<Words, FileHistory>,
+    history: Option<PathBuf>,
+}
+
+impl Prompt {
+    pub(super) fn new() -> Result<Self, String> {
+        let say = |e: ReadlineError| format!("could not use the terminal: {e}");
+        let config = Config::builder()
+            .completion_type(CompletionType::List)
+            .max_history_size(HISTORY)
+            .map_err(say)?
+            .build();
+        let mut editor = Editor::with_config(config).map_err(say)?;
+        editor.set_helper(Some(Words));
+        editor.bind_sequence(KeyEvent::from('?'), EventHandler::Simple(Cmd::Complete));
+        let history = state_folder().map(|folder| folder.join("kermit-history"));
+        if let Some(path) = &history {
+            // There is none at first.
+            drop(editor.load_history(path));
+        }
+        Ok(Self { editor, history })
+    }
+
+    /// The next line. `waiting` is inside a block.
+    pub(super) fn line(&mut self, waiting: bool) -> Result<Typed, String> {
+        let shown = if waiting { "  ... " } else { "wst kermit> " };
+        match self.editor.readline(shown) {
+            Ok(line) => {
+                if !line.trim().is_empty() {
+                    // A line that is the same as the one before is not kept twice.
+                    drop(self.editor.add_history_entry(line.as_str()));
+                }
+                Ok(Typed::Line(line))
+            }
+            Err(ReadlineError::Interrupted) => Ok(Typed::Forgotten),
+            Err(ReadlineError::Eof) => Ok(Typed::End),
+            Err(e) => Err(format!("could not read from the terminal: {e}")),
+        }
+    }
+
+    /// Keeps the history; where it cannot be written it ends with the program.
+    pub(super) fn close(mut self) {
+        if let Some(path) = &self.history
+            && let Some(folder) = path.parent()
+            && std::fs::create_dir_all(folder).is_ok()
+        {
+            drop(self.editor.save_history(path));
+        }
+    }
+}
+
+/// `$XDG_STATE_HOME/wetstring`
+fn state_folder() -> Option<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let state = from("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let state = state.or_else(|| from("HOME").map(|home| home.join(".local").join("state")));
+    state.map(|state| state.join("wetstring"))
+}
