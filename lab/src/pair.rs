@@ -127,6 +127,8 @@ pub struct PairReport {
     pub events: u64,
     /// Bytes that both stores were given in the window, if it was over before the run was.
     pub window_bytes: Option<u64>,
+    /// When end A had sent the first of its files' bytes, and when the last for the first time.
+    pub sending: Option<(Instant, Instant)>,
 }
 
 impl PairReport {
@@ -139,6 +141,22 @@ impl PairReport {
     pub fn idle_ns(&self, end: End) -> u64 {
         let elapsed = u64::try_from(self.elapsed.as_nanos()).unwrap_or(u64::MAX);
         elapsed.saturating_sub(self.sides[end.index()].usage.busy_ns)
+    }
+}
+
+/// From when to when a sender sent what it had not sent before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    bytes: u64,
+    times: Option<(Instant, Instant)>,
+}
+
+impl Sending {
+    fn look(&mut self, now: Instant, stats: &Stats) {
+        if stats.file_bytes > self.bytes {
+            self.bytes = stats.file_bytes;
+            self.times = Some((self.times.map_or(now, |(first, _)| first), now));
+        }
     }
 }
 
@@ -219,6 +237,7 @@ impl<'a> Pair<'a> {
         let mut now = Instant::ZERO;
         let mut events = 0;
         let mut stuck = 0;
+        let mut sending = Sending::default();
         let stop = loop {
             events += 1;
             while let Some((_, act)) = self.agenda.take(now) {
@@ -227,6 +246,7 @@ impl<'a> Pair<'a> {
             if !self.settle(&mut sides, now, recorder) {
                 break Stop::Storm;
             }
+            sending.look(now, sides[0].engine.stats());
             if sides.iter().all(|side| matches!(side.engine.status(), Status::Over(_))) {
                 break Stop::Over;
             }
@@ -264,7 +284,8 @@ impl<'a> Pair<'a> {
         let settled = sides.iter().map(|side| side.settled_at).reduce(|a, b| Some(a?.max(b?)));
         let elapsed = settled.flatten().unwrap_or(now).since(Instant::ZERO);
         let window_bytes = self.meter.and_then(|meter| meter.bytes());
-        PairReport { stop, sides, elapsed, ended_at: now, events, window_bytes }
+        let sending = sending.times;
+        PairReport { stop, sides, elapsed, ended_at: now, events, window_bytes, sending }
     }
 
     fn act(&mut self, sides: &mut [Side<'_>; 2], now: Instant, act: Act, recorder: &mut Recorder) {

@@ -17,6 +17,8 @@ fn times(came: &[Came]) -> Vec<u64> {
 
 #[test]
 fn the_frame_of_the_satellite_is_derived_as_the_source_derives_it() {
+    let control = wideband::STATIONS * (wideband::CONTROL_SYMBOLS.0 + wideband::CONTROL_SYMBOLS.1);
+    assert_eq!((control, wideband::SIZE_LIMIT_SYMBOLS), (14_630, 16_384));
     assert_eq!(wideband::data_symbols(), 18_138);
     assert_eq!(wideband::usable_symbols(), 16_036);
     assert_eq!(wideband::frame_bits(), 24_054);

@@ -114,6 +114,34 @@ fn marks_and_blocks_cut_calls() {
 }
 
 #[test]
+fn a_processor_loads_its_card_and_reads_it() {
+    let run = |text: &str, offers: &[net_run::Offer]| {
+        let came = carry(&mut *network(text).build(), offers, None, &mut NoTrace);
+        came.iter().map(|(at, end, ..)| (*at, *end)).collect::<Vec<_>>()
+    };
+    // Of 6 ms the last two are the card's, which sends when they are over: not 8 ms in all.
+    let card = "nic:send=2ms,receive=2ms,shared,wire=0";
+    let text = format!("{card} with host-a:send=6ms,load=2ms");
+    let two = row(End::A, 100, [0, 0]);
+    assert_eq!(run(&text, &two), [(6 * MS, End::B), (12 * MS, End::B)]);
+    assert_eq!(run(&format!("{card} with host-a:send=6ms"), &two[..1]), [(8 * MS, End::B)]);
+    // A processor that reads the card itself takes 6 ms for each packet; the card holds one
+    // meanwhile, and a third that comes before the second has been read is lost.
+    let text = "nic:receive=2ms,shared,held,wire=0 with host-a:receive=6ms,unload";
+    let at = |times: &[u64]| row(End::B, 100, times.iter().map(|time| time * MS));
+    let came =
+        |times: &[u64]| run(text, &at(times)).iter().map(|(at, _)| *at / MS).collect::<Vec<_>>();
+    assert_eq!(came(&[1, 4]), [7, 13]);
+    assert_eq!(came(&[1, 4, 8]), [7, 13], "read from 7 to 9");
+    assert_eq!(came(&[1, 4, 10]), [7, 13, 19]);
+    // One that waits is overwritten by one that is sent.
+    let mut offers = at(&[1, 4]);
+    offers.push((5 * MS, End::A, 100));
+    let ends: Vec<End> = run(text, &offers).iter().map(|(_, end)| *end).collect();
+    assert_eq!(ends, [End::B, End::A]);
+}
+
+#[test]
 fn datagrams_pay_for_every_step() {
     let run = |text: &str, times: &[u64]| {
         let offers = row(End::A, 1000, times.iter().copied());

@@ -29,6 +29,7 @@ fn texts_are_read_and_written() {
         "nic:send=0s+4049ns,receive=0s+4116ns,rearm=100us,shared",
         "nic:send=1ms,receive=1ms+1500ps,wire=3M,flip",
         "nic:send=1ms,receive=1ms,rearm=1ms,deaf=8ms,shared",
+        "nic:send=1ms,receive=1ms,shared,held with host-a:send=3ms,load=1ms with host-b:unload,receive=1ms",
         "nic:send=1ms,receive=0s + ethernet:10M + nic:send=1ms,receive=0s,flip",
         "tcp:mss=1460,window=64K/8K,sendbuf=16K,nodelay,delack=200ms over ethernet:10M,load=30%",
         "tcp:mss=536,delack=off/50ms,cc=none,handshake,queue=9,seed=5 over path:rate=0 with \

@@ -142,6 +142,31 @@ fn words_hold_if_ours_is_better_by_enough() {
 }
 
 #[test]
+fn a_count_is_within_chance_if_a_run_of_ours_could_have_it() {
+    let verdict = |cell: &str| {
+        let text = format!(
+            "title = 'small'\nclass = 'physics'\nseeds = 7\n[common]\nprotocol = 'netblt'\n\
+             line = 'udp over path:10M,rtt=10ms,loss=2%'\nfile = {{ made = 'pattern', bytes = 300000 }}\n\
+             [[column]]\nname = 'X'\n[[row]]\nname = 'r'\ncells = [{{ column = 'X', {cell} }}]\n"
+        );
+        let table = Table::parse("small", "small.toml", &text, &no_files);
+        let report = judged(&table.unwrap_or_else(|bad| panic!("{bad}")));
+        let cell = &report.cells[0];
+        let ends = cell.range.split_once(" to ").map(|(least, most)| (least.parse(), most.parse()));
+        let Some((Ok(least), Ok(most))) = ends else { panic!("{}", report.text()) };
+        let (least, most): (u64, u64) = (least, most);
+        (cell.verdict, cell.ours.parse::<u64>().expect("a count"), least, most)
+    };
+    let (_, median, least, most) = verdict("lost = 1000, reason = 'x'");
+    assert!(least < median && median < most, "{least} {median} {most}");
+    assert_eq!(verdict(&format!("lost = {median}")).0, Verdict::Reproduced);
+    assert_eq!(verdict(&format!("lost = {most}")).0, Verdict::Chance);
+    assert_eq!(verdict(&format!("lost = {least}")).0, Verdict::Chance);
+    assert_eq!(verdict(&format!("lost = {}", most + 2)).0, Verdict::Unexplained);
+    assert_eq!(verdict(&format!("lost = {most}, reason = 'noise'")).0, Verdict::Needless);
+}
+
+#[test]
 fn a_reason_for_one_value_does_not_cover_the_others() {
     let cell = "column = 'X', secs = 10, eff = 50, reasons = { eff = 'misprinted' }";
     let report = judged(&table(cell).unwrap());

@@ -94,6 +94,7 @@ fn fields(cell: &Cell) -> Value {
         "col": cell.col,
         "published": value(&cell.published),
         "ours": value(&cell.ours),
+        "range": value(&cell.range),
         "unit": cell.unit,
         "ratio": thousandths(cell.ratio_per_mille),
         "verdict": cell.verdict.to_string(),

@@ -100,6 +100,7 @@ impl Hosted {
             }
             Unit::Datagrams => {
                 let comes = comes.filter(|_| side.below.len() < SOCKET_DATAGRAMS);
+                let comes = comes.map(|at| at.max(side.unloads()));
                 let goes = if side.refused { room } else { side.down.next() };
                 let reads = side.below.next().filter(|_| side.up.len() == 0);
                 let reads = reads.map(|at| side.wakes(at));
@@ -195,7 +196,7 @@ impl Hosted {
             side.down.pop();
             moved = true;
         }
-        while side.below.len() < SOCKET_DATAGRAMS {
+        while side.below.len() < SOCKET_DATAGRAMS && side.unloads() <= now {
             let len = self.element.emit(cx, end, &mut self.buffer);
             if len == 0 {
                 break;
@@ -222,6 +223,11 @@ impl Hosted {
 }
 
 impl Side {
+    /// When the processor can take a packet off the card.
+    fn unloads(&self) -> u64 {
+        if self.host.model.unload { self.host.processor.0 } else { 0 }
+    }
+
     /// When a process that sleeps begins to read what came at `at`.
     fn wakes(&self, at: u64) -> u64 {
         if self.host.process_free > at {
@@ -258,8 +264,10 @@ impl Element for Hosted {
                     return 0;
                 }
                 let written = side.host.call(now, Work::Write, bytes.len());
-                let at = side.host.work(written, Work::Send, bytes.len());
-                side.down.put(at, bytes);
+                let sent = side.host.work(written, Work::Send, bytes.len());
+                // The card takes as long over it as the processor over loading it.
+                let load = side.host.model.load.of_ns(bytes.len());
+                side.down.put(sent.saturating_sub(load).max(written), bytes);
                 // A host that takes no time passes it on at once.
                 self.settle(cx);
                 bytes.len()

@@ -13,7 +13,9 @@
 //! | word | meaning | unless given |
 //! |---|---|---|
 //! | `send=300us+50ns` | processor time per packet to the network, and per byte | 0 |
+//! | `load=0s+2us` | of `send`, the last part: the processor loads the card, which has the packet from the begin of that on (`nic`) | 0 |
 //! | `receive=300us+50ns` | the same per packet from the network | 0 |
+//! | `unload` | the processor takes each packet off its card itself, and not while it is at something else (`held` of `nic`) | packets come up at once |
 //! | `write=COST` | processor time per call that hands bytes down, and per byte | 0 |
 //! | `read=COST` | the same per call that takes bytes | 0 |
 //! | `disk=500K` | bytes/s of the disk, through which goes what is written and read; the processor is free meanwhile | no time |

@@ -10,8 +10,12 @@ use wetstring_proto::Duration;
 pub struct HostModel {
     /// Processor time per packet to the network.
     pub send: Cost,
+    /// The last part of `send`: loading the card, which has the packet from its begin on.
+    pub load: Cost,
     /// Processor time per packet from the network.
     pub receive: Cost,
+    /// The processor takes a packet off its card itself: not while it is at something else.
+    pub unload: bool,
     /// Processor time per write call.
     pub write: Cost,
     /// Processor time per read call.
@@ -35,7 +39,9 @@ impl Default for HostModel {
     fn default() -> Self {
         Self {
             send: Cost::NONE,
+            load: Cost::NONE,
             receive: Cost::NONE,
+            unload: false,
             write: Cost::NONE,
             read: Cost::NONE,
             disk_bytes_per_s: 0,
@@ -49,7 +55,8 @@ impl Default for HostModel {
 }
 
 const NAME: &str = "host";
-const KEYS: &str = "one of send, receive, write, read, disk, block, mark, wake, tick, gather";
+const KEYS: &str =
+    "one of send, load, receive, unload, write, read, disk, block, mark, wake, tick, gather";
 
 impl FromStr for HostModel {
     type Err = BadNet;
@@ -67,7 +74,9 @@ impl HostModel {
     fn set(&mut self, word: &Word<'_>) -> Result<(), BadNet> {
         match word.key {
             "send" => self.send = word.cost()?,
+            "load" => self.load = word.cost()?,
             "receive" => self.receive = word.cost()?,
+            "unload" => self.unload = word.flag()?,
             "write" => self.write = word.cost()?,
             "read" => self.read = word.cost()?,
             "disk" => self.disk_bytes_per_s = word.size(1, 1 << 30)?,
@@ -102,6 +111,10 @@ impl fmt::Display for HostModel {
         let usual = Self::default();
         f.write_str("host:")?;
         let mut gap = "";
+        if self.unload {
+            f.write_str("unload")?;
+            gap = ",";
+        }
         let mut word = |key: &str, value: &dyn fmt::Display| {
             write!(f, "{gap}{key}={value}")?;
             gap = ",";
@@ -109,6 +122,7 @@ impl fmt::Display for HostModel {
         };
         let costs = [
             ("send", self.send),
+            ("load", self.load),
             ("receive", self.receive),
             ("write", self.write),
             ("read", self.read),

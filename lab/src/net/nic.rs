@@ -26,6 +26,7 @@
 //! | `rearm=0s` | from then until the card is armed again | 0 | 100 us | 100 us |
 //! | `deaf=0s` | from the end of sending until the host has armed it again | 0 | 0 | 0 |
 //! | `shared` | one buffer for both directions | no | yes | no |
+//! | `held` | a packet stays on the card until the host comes for it, see `unload` of [`crate::host`]; loading overwrites it | no | no | no |
 //! | `wire=10M` | rate of the cable: for this long a packet that arrives has been coming in | 10M | 10M | 10M |
 //! | `flip` | the host is at end B | no | no | no |
 
@@ -49,6 +50,8 @@ pub struct NicModel {
     pub deaf: Duration,
     /// One buffer for both directions.
     pub shared: bool,
+    /// A packet stays on the card until the host comes for it; `receive` counts from then.
+    pub held: bool,
     /// Bit/s of the cable.
     pub wire_bps: u64,
     /// The host is at end B.
@@ -63,6 +66,7 @@ impl Default for NicModel {
             rearm: Duration::ZERO,
             deaf: Duration::ZERO,
             shared: false,
+            held: false,
             wire_bps: 10_000_000,
             flip: false,
         }
@@ -70,7 +74,8 @@ impl Default for NicModel {
 }
 
 const NAME: &str = "nic";
-const KEYS: &str = "3c500 or p1300 first, or one of send, receive, rearm, deaf, shared, wire, flip";
+const KEYS: &str = "3c500 or p1300 first, or one of send, receive, rearm, deaf, shared, held, \
+                    wire, flip";
 
 impl FromStr for NicModel {
     type Err = BadNet;
@@ -115,6 +120,7 @@ impl NicModel {
             "rearm" => self.rearm = word.time()?,
             "deaf" => self.deaf = word.time()?,
             "shared" => self.shared = word.flag()?,
+            "held" => self.held = word.flag()?,
             "wire" => self.wire_bps = word.rate()?,
             "flip" => self.flip = word.flag()?,
             _ => return Err(word.unknown(KEYS)),
@@ -135,6 +141,9 @@ impl fmt::Display for NicModel {
         }
         if self.shared {
             f.write_str(",shared")?;
+        }
+        if self.held {
+            f.write_str(",held")?;
         }
         if self.wire_bps != usual.wire_bps {
             write!(f, ",wire={}", ShownRate(self.wire_bps))?;
@@ -186,11 +195,17 @@ impl Nic {
     /// The host offers a packet.
     fn load(&mut self, now: u64, bytes: &[u8]) -> usize {
         let free = self.free_at();
-        self.refused = now < free;
+        self.refused = now < free && free != u64::MAX;
         if self.refused {
             return 0;
         }
         let ends = now.saturating_add(self.model.send.of_ns(bytes.len()));
+        if self.model.held && self.model.shared && self.into.len() > 0 {
+            // What nobody has come for is overwritten.
+            let lost = self.into.cut(0);
+            self.usage[self.host().other().index()].dropped_bytes += lost;
+            self.receiving.1 = now;
+        }
         self.sending = (now, ends);
         // The cable takes over at the end of the loading: it has the time of the frame itself.
         let frame = self.wire.time_of(super::EthernetModel::frame_bits(bytes.len() as u64));
@@ -225,6 +240,11 @@ impl Nic {
             }
             return bytes.len();
         }
+        if self.model.held {
+            self.receiving = (now, u64::MAX);
+            self.into.put(now, bytes);
+            return bytes.len();
+        }
         let read = now.saturating_add(self.model.receive.of_ns(bytes.len()));
         let rearm = u64::try_from(self.model.rearm.as_nanos()).unwrap_or(u64::MAX);
         self.receiving = (now, read.saturating_add(rearm));
@@ -252,9 +272,16 @@ impl Element for Nic {
     }
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
-        let flight = if end == self.host() { &mut self.into } else { &mut self.out };
-        let usage = &mut self.usage[end.other().index()];
-        flight.emit(cx.now.as_nanos(), usage, into)
+        let now = cx.now.as_nanos();
+        let to_host = end == self.host();
+        let flight = if to_host { &mut self.into } else { &mut self.out };
+        let len = flight.emit(now, &mut self.usage[end.other().index()], into);
+        if to_host && self.model.held && len > 0 {
+            let read = now.saturating_add(self.model.receive.of_ns(len));
+            let rearm = u64::try_from(self.model.rearm.as_nanos()).unwrap_or(u64::MAX);
+            self.receiving.1 = read.saturating_add(rearm);
+        }
+        len
     }
 
     fn room(&self, end: End) -> Option<Instant> {

@@ -98,12 +98,14 @@ impl Report<'_> {
                 p {
                     "Each value that was published is made again by a transfer with the settings \
                      that the source gives. It is " b { "reproduced" } " if ours is within the \
-                     tolerance of its table; if it " b { "differs" } ", the table says why. A value that differs for no known reason is open."
+                     tolerance of its table, and " b { "within chance" } " if it is a count of what chance \
+                     does and lies between the least and the most of our runs; if it "
+                    b { "differs" } ", the table says why. A value that differs for no known reason is open."
                 }
                 div.wide { table.plain {
                     thead { tr {
-                        th { "table" } th.n { "values" } th.n { "reproduced" } th.n { "differ" }
-                        th.n { "open" }
+                        th { "table" } th.n { "values" } th.n { "reproduced" }
+                        th.n { "within chance" } th.n { "differ" } th.n { "open" }
                     } }
                     tbody {
                         @for report in &published { (tables::summary(report)) }

@@ -79,7 +79,7 @@ pub(super) fn pair_legend() -> Markup {
 
 /// What the colours of [`ratios`] mean.
 pub(super) fn ratio_legend() -> Markup {
-    let entries = [("reproduced", OURS), ("differs, with a reason", DIFFERS)];
+    let entries = [("reproduced, or within chance", OURS), ("differs, with a reason", DIFFERS)];
     legend(&entries.map(|(name, colour)| (name.to_owned(), colour)))
 }
 
@@ -345,7 +345,7 @@ pub(super) fn pairs(label: &str, pairs: &[PairOfBars]) -> Markup {
 }
 
 /// A table's name, and ours divided by published for each of its values, with whether it is
-/// reproduced.
+/// reproduced or within chance.
 pub(super) type Ratios = (String, Vec<(f64, bool)>);
 
 /// One strip of points for each table: how near ours is to what was published.

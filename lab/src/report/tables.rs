@@ -15,6 +15,7 @@ pub(super) fn summary(report: &Report) -> Markup {
             td { a href={ "#" (report.table) } { (report.table) } }
             td.n { (report.cells.len()) }
             td.n { (report.count(Verdict::Reproduced)) }
+            td.n { (report.count(Verdict::Chance)) }
             td.n { (report.count(Verdict::Differs)) }
             td.n { (bad) }
         }
@@ -25,7 +26,7 @@ pub(super) fn summary(report: &Report) -> Markup {
 pub(super) fn ratios(report: &Report) -> Vec<(f64, bool)> {
     let of = |cell: &Cell| {
         let ratio = cell.ratio_per_mille? as f64 / 1000.0;
-        Some((ratio, cell.verdict == Verdict::Reproduced))
+        Some((ratio, matches!(cell.verdict, Verdict::Reproduced | Verdict::Chance)))
     };
     report.cells.iter().filter_map(of).collect()
 }
@@ -41,7 +42,11 @@ pub(super) fn section(report: &Report) -> Markup {
                 @else { "Published in " (report.source) ". " }
                 @if !report.own {
                     (report.count(Verdict::Reproduced)) " of " (report.cells.len())
-                    " values are reproduced."
+                    " values are reproduced"
+                    @if report.count(Verdict::Chance) > 0 {
+                        ", " (report.count(Verdict::Chance)) " counts are within chance"
+                    }
+                    "."
                 }
             }
             (command(&again(report)))
@@ -131,7 +136,10 @@ fn line(report: &Report, cell: &Cell, reasons: &[&str]) -> Markup {
         tr {
             td.name { (cell.col) }
             td.n.long[is_long] data-label="published" { (with_unit(&cell.published, cell.unit)) }
-            td.n.long[is_long] data-label="ours" { (with_unit(&cell.ours, cell.unit)) }
+            td.n.long[is_long] data-label="ours" {
+                (with_unit(&cell.ours, cell.unit))
+                @if !cell.range.is_empty() { " (" (cell.range) ")" }
+            }
             td.n data-label="ratio" { (cell.ratio()) }
             td.verdict {
                 span class=(class(cell.verdict)) { (cell.verdict) }
@@ -153,6 +161,7 @@ fn line(report: &Report, cell: &Cell, reasons: &[&str]) -> Markup {
 const fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
+        Verdict::Chance => "chance",
         Verdict::Differs => "differs",
         Verdict::Unexplained | Verdict::Needless | Verdict::Slower => "unexplained",
         Verdict::Own => "own",
@@ -199,8 +208,12 @@ fn matrix(report: &Report) -> Markup {
 
 /// Published beside ours as bars: of the measures that the source prints, the one that says most.
 fn figure(report: &Report) -> Markup {
-    let measures =
-        [("cps", "characters per second"), ("eff", "percent of the line"), ("secs", "seconds")];
+    let measures = [
+        ("cps", "characters per second"),
+        ("eff", "percent of the line"),
+        ("secs", "seconds"),
+        ("Mb/s", "megabits per second"),
+    ];
     let of = |measure: &str| -> Vec<plot::PairOfBars> {
         report.cells.iter().filter_map(|cell| pair(cell, measure)).collect()
     };

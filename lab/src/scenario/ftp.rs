@@ -51,6 +51,7 @@ impl Scenario {
             ended_at,
             events: report.events,
             window_bytes: report.window_bytes,
+            sending: None,
         };
         let whole = (self.arrived_bytes(ending, &report), report.elapsed);
         let (bytes, elapsed) = self.measured(&report).unwrap_or(whole);

@@ -71,7 +71,7 @@ pub(crate) struct Typing {
 }
 
 /// When throughput is measured, see [`crate::window`].
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Measure {
     pub(crate) from_ms: u64,
@@ -80,6 +80,8 @@ pub(crate) struct Measure {
     pub(crate) rtts: u32,
     /// As long as the path takes for so many bytes.
     pub(crate) bytes: u64,
+    /// While the sender sends what it has not sent before.
+    pub(crate) sending: bool,
 }
 
 /// The key of an end that is no setting of its protocol.

@@ -27,7 +27,7 @@
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
-//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most | the whole transfer |
+//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before, and the run goes on to its end | the whole transfer |
 //! | `typing.every`, `typing.from` | somebody types at this end (`sender`, `receiver`) while the file moves, a character so often, and each is echoed: of `ftp` over `slip:` and of `ncp`, see [`crate::slip::typing`] | nobody types; `1s`, `sender` |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
@@ -54,6 +54,7 @@ pub use comparator::Comparator;
 pub use elements::{BadElement, Carrier, Stretch};
 pub use ends::Protocol;
 pub use error::BadScenario;
+use layer::Measure;
 pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 
@@ -89,6 +90,8 @@ pub struct Scenario {
     slip: Option<Box<Network>>,
     /// Who types meanwhile.
     typing: Option<TypingModel>,
+    /// Throughput is that of the sender, while it sends what it has not sent before.
+    sending: bool,
     file: MemoryFile,
     /// The file is this long, and its content follows from the place: it is kept nowhere.
     pattern: Option<u64>,
@@ -234,6 +237,7 @@ impl Scenario {
             window: find.window(network.as_ref())?,
             slip,
             typing,
+            sending: find.last(|part| part.measure.as_ref()).is_some_and(|m| m.1.get_ref().sending),
             file,
             pattern,
             line: specs,
@@ -361,6 +365,15 @@ impl<'a> Finder<'a> {
             return Ok(None);
         };
         let measure = value.get_ref();
+        if measure.sending {
+            let alone = Measure { sending: true, ..Measure::default() };
+            let say = "expected nothing beside sending".to_owned();
+            return if *measure == alone {
+                Ok(None)
+            } else {
+                Err(layer.bad(value, "measure", say))
+            };
+        }
         let round_trip = network.map(comparator::round_trip);
         if measure.from_rtts + measure.rtts > 0 && round_trip.is_none() {
             let say = "expected from-ms and ms: this line has no round trip that is known";

@@ -51,6 +51,7 @@ impl Scenario {
             ended_at,
             events: ran.events,
             window_bytes: None,
+            sending: None,
         };
         Outcome {
             ending,

@@ -183,8 +183,12 @@ impl Scenario {
         self.other.map_or(Unit::Bytes, Other::unit)
     }
 
-    /// Bytes and time of the window, if there is one and the run went through it.
+    /// Bytes and time of the window, if there is one and the run went through it; or of the sending.
     pub(super) fn measured(&self, report: &PairReport) -> Option<(u64, Duration)> {
+        if self.sending {
+            let (first, last) = report.sending?;
+            return Some((self.counted_bytes(), last.since(first)));
+        }
         Some((report.window_bytes?, self.window?.len()))
     }
 

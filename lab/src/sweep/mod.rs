@@ -65,11 +65,12 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("slip-echo", include_str!("../../sweeps/slip-echo.toml")),
     ("paths", include_str!("../../sweeps/paths.toml")),
     ("paths-file", include_str!("../../sweeps/paths-file.toml")),
+    ("paths-file-few", include_str!("../../sweeps/paths-file-few.toml")),
     ("paths-few", include_str!("../../sweeps/paths-few.toml")),
 ];
 
-/// Those that take long: 1400 points each, some of them gigabytes.
-const LONG: [&str; 2] = ["paths", "paths-file"];
+/// Those that take long: 1400 points, or half a gigabyte for each.
+const LONG: [&str; 3] = ["paths", "paths-file", "paths-file-few"];
 
 /// The most points that a sweep may have.
 const MOST_POINTS: usize = 10_000_000;

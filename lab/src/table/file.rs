@@ -228,7 +228,7 @@ pub(super) enum Measure {
     Mbps,
     /// File bits per second.
     Bps,
-    /// Packets from the sender that were lost.
+    /// Packets of data that were lost.
     Lost,
     /// Packets that the sender sent again.
     Rexmit,
@@ -241,6 +241,11 @@ pub(super) enum Measure {
 }
 
 impl Measure {
+    /// Whether it counts what chance does.
+    pub(super) const fn is_count(self) -> bool {
+        matches!(self, Self::Lost | Self::Rexmit | Self::Timeouts)
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Secs => "secs",

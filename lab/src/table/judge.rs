@@ -12,6 +12,9 @@ use std::ops::Range;
 pub enum Verdict {
     /// Ours is as published, within the tolerance.
     Reproduced,
+    /// A count of what chance does is not, but lies between the least and the most of our runs: two
+    /// runs of one setting differ as much.
+    Chance,
     /// It is not, and the table says why.
     Differs,
     /// It is not, and nobody says why.
@@ -27,7 +30,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether a table with such a cell is in order.
     pub const fn is_good(self) -> bool {
-        matches!(self, Self::Reproduced | Self::Differs | Self::Own)
+        matches!(self, Self::Reproduced | Self::Chance | Self::Differs | Self::Own)
     }
 }
 
@@ -35,6 +38,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Reproduced => "reproduced",
+            Self::Chance => "within chance",
             Self::Differs => "differs",
             Self::Unexplained => "unexplained",
             Self::Needless => "reason without a difference",
@@ -57,6 +61,8 @@ pub struct Cell {
     pub published: String,
     /// Ours, in the same notation.
     pub ours: String,
+    /// The least and the most of our runs, where chance decides: `2 to 11`; else empty.
+    pub range: String,
     /// Unit of both.
     pub unit: &'static str,
     /// Ours divided by published, in thousandths.
@@ -236,15 +242,13 @@ impl Judge<'_> {
         }
         // A reason for all of the values is needless only if none of them differs.
         let new = &mut cells[first..];
-        if published.reason.is_some()
-            && !new.is_empty()
-            && new.iter().all(|cell| cell.verdict == Verdict::Reproduced)
-        {
+        let fine = |cell: &Cell| matches!(cell.verdict, Verdict::Reproduced | Verdict::Chance);
+        if published.reason.is_some() && !new.is_empty() && new.iter().all(fine) {
             new[0].verdict = Verdict::Needless;
         }
         for (measure, cell) in published.values.iter().map(|value| value.0).zip(new) {
             let reason = published.reasons.contains_key(&measure);
-            if reason && cell.verdict == Verdict::Reproduced {
+            if reason && fine(cell) {
                 cell.verdict = Verdict::Needless;
             }
         }
@@ -327,6 +331,7 @@ impl Judge<'_> {
             col: format!("{} {what}", self.transfer.column).trim_end().to_owned(),
             published: String::new(),
             ours: String::new(),
+            range: String::new(),
             unit,
             ratio_per_mille: None,
             verdict: Verdict::Own,
@@ -400,6 +405,7 @@ impl Judge<'_> {
             })
         };
         verdict(&mut cell, near(ours), self.transfer.published.reason(measure));
+        self.chance(&mut cell, measure, published);
         if let Some((run, _)) = median(self.outcomes, &self.transfer.shown)
             && cell.verdict == Verdict::Differs
             && !self.transfer.published.reasons.contains_key(&measure)
@@ -411,6 +417,23 @@ impl Judge<'_> {
             }
         }
         cell
+    }
+
+    /// A count is one of a run in which chance decided: it may be any of ours.
+    fn chance(&self, cell: &mut Cell, measure: Measure, published: u64) {
+        let runs = self.outcomes.get(self.transfer.ours.clone()).unwrap_or_default();
+        if !measure.is_count() || runs.len() < 2 || !runs.iter().all(Outcome::is_done) {
+            return;
+        }
+        let counts = || runs.iter().filter_map(|run| self.exact(measure, run));
+        let (Some(least), Some(most)) = (counts().min(), counts().max()) else { return };
+        let whole = |count: u64| (count + 500) / 1000;
+        cell.range = format!("{} to {}", whole(least), whole(most));
+        let among = whole(least)..=whole(most);
+        if cell.verdict != Verdict::Reproduced && among.contains(&whole(published)) {
+            cell.verdict = Verdict::Chance;
+            cell.reason.clear();
+        }
     }
 
     /// What half a second of the published time is worth in this measure, in thousandths.
@@ -443,14 +466,11 @@ impl Judge<'_> {
             Measure::Mbps => run.millicps() * 8 / 1_000_000,
             Measure::Bps => run.millicps() * 8,
             Measure::Lost => {
-                let side = &run.report.sides[0];
-                let (dropped, all) = (side.usage.dropped_bytes, side.usage.bytes_in);
-                let packets = (dropped * side.stats.packets_out * 1000).checked_div(all)?;
-                self.scaled(run, packets)?
+                // Each packet of data comes once in the end: what else went again came twice or never.
+                let twice = run.report.sides[1].stats.duplicates;
+                self.scaled(run, again(run).saturating_sub(twice) * 1000)?
             }
-            Measure::Rexmit => {
-                self.scaled(run, run.report.sides[0].stats.retransmissions * 1000)?
-            }
+            Measure::Rexmit => self.scaled(run, again(run) * 1000)?,
             Measure::Timeouts => self.scaled(run, run.report.sides[1].stats.naks_out * 1000)?,
             Measure::Echo => run.echoes.filter(|of| of.echoed > 0)?.median_ns / 1000,
             Measure::Ack => run.ledgers?[1].ack_millibytes()?,
@@ -487,6 +507,13 @@ impl Judge<'_> {
             _ => self.exact(measure, run).map_or_else(String::new, |value| shown(value, decimal)),
         }
     }
+}
+
+/// Packets of data that went again: not an OPEN.
+fn again(run: &Outcome) -> u64 {
+    let stats = &run.report.sides[0].stats;
+    let longest = stats.longest_packet_bytes.max(1);
+    (stats.repeated_bytes + longest / 2) / longest
 }
 
 fn verdict(cell: &mut Cell, near: bool, reason: &str) {
@@ -538,6 +565,7 @@ fn order(
         col: "order".to_owned(),
         published,
         ours,
+        range: String::new(),
         unit: "",
         ratio_per_mille: None,
         verdict: Verdict::Own,

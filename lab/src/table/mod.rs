@@ -45,7 +45,9 @@
 //! them); `defaults-reason` says why our defaults take more than a hundredth longer than the
 //! settings of the source, and has to stand where they do and nowhere else (as a top key, it is for
 //! all cells in which they do). `shown-by` shows a reason: values that differ must be as published in one
-//! more run with these settings on top, or the `reason` counts for nothing. `saved = [30, 40]` is
+//! more run with these settings on top, or the `reason` counts for nothing. A count that is not near the
+//! run in the middle is `within chance` if it lies between the least and the most of the runs with all
+//! seeds; it needs no reason then. `saved = [30, 40]` is
 //! the percentage of the time that the transfer saves against one with `without` on top; with
 //! `corpora`, the mean over these files. `better = "WORDS"` with `of` is what a source says in words: the
 //! transfer is better in that value than one with `without` on top, and that holds if it is by more than

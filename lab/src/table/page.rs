@@ -31,6 +31,7 @@ impl Report {
         let mut parts = Vec::new();
         for verdict in [
             Verdict::Reproduced,
+            Verdict::Chance,
             Verdict::Differs,
             Verdict::Unexplained,
             Verdict::Needless,
@@ -105,7 +106,7 @@ impl Report {
                 cell.row.clone(),
                 cell.col.clone(),
                 with_unit(&cell.published, cell.unit),
-                with_unit(&cell.ours, cell.unit),
+                among(with_unit(&cell.ours, cell.unit), &cell.range),
                 cell.ratio(),
                 format!("{}{}", cell.verdict, mark(&cell.reason)),
                 format!("{}{slower}{}", with_unit(&cell.defaults, cell.unit), mark(&cell.slower)),
@@ -139,6 +140,11 @@ impl Cell {
             format!("{}.{:02}", hundredths / 100, hundredths % 100)
         })
     }
+}
+
+/// A value, and from where to where those of our runs go.
+fn among(ours: String, range: &str) -> String {
+    if range.is_empty() { ours } else { format!("{ours} ({range})") }
 }
 
 fn with_unit(value: &str, unit: &str) -> String {

@@ -82,6 +82,7 @@ impl Page<'_> {
             col: what.to_owned(),
             published: String::new(),
             ours: String::new(),
+            range: String::new(),
             unit,
             ratio_per_mille: None,
             verdict: Verdict::Own,
