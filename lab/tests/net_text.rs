@@ -104,7 +104,7 @@ const ERRORS: &[(&str, &str)] = &[
     ("slotted:miss=100%", "slotted: miss: expected a chance below 100%, got `100%`"),
     (
         "nic:3c501",
-        "nic: 3c501: expected 3c500 or p1300 first, or one of send, receive, rearm, deaf, shared, wire, flip, got `3c501`",
+        "nic: 3c501: expected 3c500 or p1300 first, or one of send, receive, rearm, deaf, shared, held, wire, flip, got `3c501`",
     ),
     (
         "nic:send=5",

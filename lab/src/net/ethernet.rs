@@ -27,11 +27,11 @@
 //! | `seed=7` | where all chance comes from | 1 |
 
 use super::chance::{Load, Traffic};
-use super::flight::{Flight, Wire};
+use super::flight::Wire;
+use super::station::Station;
 use super::words::{BadNet, Shown, ShownRate, Word, words};
 use crate::element::{Element, End, Unit, Usage};
 use crate::random::Random;
-use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
@@ -154,28 +154,20 @@ struct Wish {
     bits: u64,
 }
 
-/// One of our two stations.
+/// One of our two stations, and the frame that it wants to send next.
 #[derive(Clone, Debug)]
-struct Station {
-    /// Packets that wait; the first is the subject of the wish.
-    queue: VecDeque<Vec<u8>>,
+struct Sender {
+    station: Station,
     wish: Option<Wish>,
     backoff: Random,
-    /// To the other one.
-    flight: Flight,
-    spare: Vec<Vec<u8>>,
-    refused: bool,
-    count: u64,
-    usage: Usage,
 }
 
 /// A shared Ethernet between two stations.
 #[derive(Clone, Debug)]
 pub struct Ethernet {
-    model: EthernetModel,
     cable: Wire,
     span: u64,
-    stations: [Station; 2],
+    senders: [Sender; 2],
     others: Vec<Wish>,
     others_backoff: Random,
     traffic: Traffic,
@@ -198,21 +190,15 @@ impl Ethernet {
     pub fn named(model: &EthernetModel, name: &str) -> Self {
         let wire = |len: u64| EthernetModel::frame_bits(len) / 8 + GAP_BITS / 8;
         let stream = |what: &str| Random::stream(model.seed, name, what);
-        let station = |way: &str| Station {
-            queue: VecDeque::new(),
+        let sender = |way: &str| Sender {
+            station: Station::new(model.queue, model.mtu_bytes),
             wish: None,
             backoff: stream(&format!("backoff {way}")),
-            flight: Flight::new(),
-            spare: Vec::new(),
-            refused: false,
-            count: 0,
-            usage: Usage::default(),
         };
         Self {
-            model: model.clone(),
             cable: Wire::new(model.rate_bps),
             span: u64::try_from(model.span.as_nanos()).unwrap_or(u64::MAX),
-            stations: [station("fwd"), station("rev")],
+            senders: [sender("fwd"), sender("rev")],
             others: Vec::new(),
             others_backoff: stream("backoff load"),
             traffic: Traffic::new(model.load, model.rate_bps, wire, (model.seed, name, "load")),
@@ -227,7 +213,7 @@ impl Ethernet {
 
     /// When it is known what becomes of the frame that begins next.
     fn decision(&self) -> Option<u64> {
-        let own = self.stations.iter().filter_map(|station| station.wish);
+        let own = self.senders.iter().filter_map(|sender| sender.wish);
         let ready = own.chain(self.others.iter().copied()).map(|wish| wish.ready).min();
         let ready = ready.unwrap_or(u64::MAX).min(self.traffic.next());
         let begins = (ready != u64::MAX).then(|| ready.max(self.cable.free_at()))?;
@@ -254,7 +240,7 @@ impl Ethernet {
             }
         }
         let within = |wish: &Wish| within(wish, idle, begins, decided);
-        let own = End::BOTH.map(|end| self.stations[end.index()].wish.as_ref().is_some_and(within));
+        let own = End::BOTH.map(|end| self.senders[end.index()].wish.as_ref().is_some_and(within));
         let others = self.others.iter().filter(|wish| within(wish)).count();
         let senders = others + own.iter().filter(|sends| **sends).count();
         if senders > 1 {
@@ -277,16 +263,11 @@ impl Ethernet {
 
     /// Station `end` has the cable.
     fn send(&mut self, end: End, begins: u64) {
-        let station = &mut self.stations[end.index()];
-        let Some((wish, packet)) = station.wish.take().zip(station.queue.pop_front()) else {
-            return;
-        };
+        let sender = &mut self.senders[end.index()];
+        let Some(wish) = sender.wish.take() else { return };
         let sent = self.cable.carry(begins, wish.bits);
-        station.usage.bits += wish.bits;
-        station.usage.busy_ns = self.cable.time_of(station.usage.bits);
-        station.flight.put(sent.saturating_add(self.span), &packet);
-        station.recycle(packet);
-        station.wish_next(sent);
+        sender.station.sent(&self.cable, wish.bits, sent.saturating_add(self.span));
+        sender.wish_next(sent);
         self.cable.carry(begins, GAP_BITS);
     }
 
@@ -305,9 +286,9 @@ impl Ethernet {
             wish.attempts < ATTEMPTS
         };
         for end in End::BOTH.into_iter().filter(|end| own[end.index()]) {
-            let station = &mut self.stations[end.index()];
-            let Some(wish) = &mut station.wish else { continue };
-            let value = station.count - station.queue.len() as u64;
+            let sender = &mut self.senders[end.index()];
+            let Some(wish) = &mut sender.wish else { continue };
+            let value = sender.station.first_index();
             let mut note = |names: [&'static str; 2]| {
                 if cx.trace.enabled() {
                     let name = names[end.index()];
@@ -315,14 +296,11 @@ impl Ethernet {
                 }
             };
             note(["collision_fwd", "collision_rev"]);
-            if !again(wish, &mut station.backoff) {
+            if !again(wish, &mut sender.backoff) {
                 note(["excessive_collisions_fwd", "excessive_collisions_rev"]);
                 // Excessive collisions: the frame is given up.
-                if let Some(packet) = station.queue.pop_front() {
-                    station.usage.dropped_bytes += packet.len() as u64;
-                    station.recycle(packet);
-                }
-                station.wish_next(ends);
+                sender.station.give_up();
+                sender.wish_next(ends);
             }
         }
         let random = &mut self.others_backoff;
@@ -330,18 +308,13 @@ impl Ethernet {
     }
 }
 
-impl Station {
-    fn recycle(&mut self, mut packet: Vec<u8>) {
-        packet.clear();
-        self.spare.push(packet);
-    }
-
+impl Sender {
     /// The next frame wants the cable, from `ready` on.
     fn wish_next(&mut self, ready: u64) {
-        self.wish = self.queue.front().map(|packet| Wish {
+        self.wish = self.station.first().map(|(_, len)| Wish {
             ready,
             attempts: 0,
-            bits: EthernetModel::frame_bits(packet.len() as u64),
+            bits: EthernetModel::frame_bits(len as u64),
         });
     }
 }
@@ -349,47 +322,28 @@ impl Station {
 impl Element for Ethernet {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
         self.advance(cx);
-        let station = &mut self.stations[end.index()];
-        station.refused = station.queue.len() >= self.model.queue;
-        if station.refused {
-            return 0;
+        let sender = &mut self.senders[end.index()];
+        let too_long = ["too_long_fwd", "too_long_rev"][end.index()];
+        let taken = sender.station.offer(cx, bytes, too_long);
+        if sender.wish.is_none() {
+            sender.wish_next(cx.now.as_nanos());
         }
-        station.count += 1;
-        station.usage.bytes_in += bytes.len() as u64;
-        if bytes.len() as u64 > self.model.mtu_bytes {
-            station.usage.dropped_bytes += bytes.len() as u64;
-            return bytes.len();
-        }
-        let mut packet = station.spare.pop().unwrap_or_default();
-        packet.extend_from_slice(bytes);
-        station.queue.push_back(packet);
-        if station.wish.is_none() {
-            station.wish_next(cx.now.as_nanos());
-        }
-        bytes.len()
+        taken
     }
 
     fn next(&self, end: End) -> Option<Instant> {
-        let from = &self.stations[end.other().index()];
+        let from = &self.senders[end.other().index()];
         let decides = self.decision().filter(|_| from.wish.is_some());
-        from.flight.next().into_iter().chain(decides).min().map(Instant)
+        from.station.arrives().into_iter().chain(decides).min().map(Instant)
     }
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
         self.advance(cx);
-        let from = &mut self.stations[end.other().index()];
-        from.flight.emit(cx.now.as_nanos(), &mut from.usage, into)
+        self.senders[end.other().index()].station.emit(cx.now.as_nanos(), into)
     }
 
     fn room(&self, end: End) -> Option<Instant> {
-        let station = &self.stations[end.index()];
-        if !station.refused {
-            return None;
-        }
-        if station.queue.len() < self.model.queue {
-            return Some(Instant::ZERO);
-        }
-        self.decision().map(Instant)
+        self.senders[end.index()].station.room(self.decision())
     }
 
     fn unit(&self) -> Unit {
@@ -397,6 +351,6 @@ impl Element for Ethernet {
     }
 
     fn usage(&self, end: End) -> Usage {
-        self.stations[end.index()].usage
+        self.senders[end.index()].station.usage
     }
 }

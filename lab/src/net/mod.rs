@@ -30,6 +30,7 @@ pub mod ring;
 pub mod shared;
 pub mod slotted;
 mod spec;
+mod station;
 pub mod wideband;
 pub(crate) mod words;
 

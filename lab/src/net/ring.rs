@@ -26,13 +26,13 @@
 //!
 //! The cards and hosts, which are what limits a transfer here, are `nic:p1300`.
 
-use super::flight::{Flight, Wire};
+use super::flight::Wire;
+use super::station::Station;
 use super::words::{BadNet, Shown, ShownRate, Word, words};
 use crate::element::{Element, End, Unit, Usage};
-use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
-use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
+use wetstring_proto::{Cx, Duration, Instant};
 
 /// A token ring, described. See the [module](self).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,30 +131,13 @@ pub struct Ring {
     stations: [Station; 2],
 }
 
-#[derive(Clone, Debug)]
-struct Station {
-    /// Frames that wait for the token, and since when.
-    queue: VecDeque<(u64, Vec<u8>)>,
-    refused: bool,
-    flight: Flight,
-    count: u64,
-    usage: Usage,
-}
-
 impl Ring {
     /// A ring of this model.
     pub fn new(model: &RingModel) -> Self {
         let wire = Wire::new(model.rate_bps);
         let hop = u64::try_from(model.station.as_nanos()).unwrap_or(u64::MAX / 512);
         let round = hop.saturating_mul(u64::from(model.hosts)) + wire.time_of(TOKEN_BITS);
-        let station = || Station {
-            queue: VecDeque::new(),
-            refused: false,
-            flight: Flight::new(),
-            count: 0,
-            usage: Usage::default(),
-        };
-        let stations = [station(), station()];
+        let stations = [(); 2].map(|()| Station::new(QUEUE, model.mtu_bytes));
         Self { model: model.clone(), wire, round: round.max(1), token: (0, End::B), stations }
     }
 
@@ -172,8 +155,8 @@ impl Ring {
     /// Who sends next, and when.
     fn next_frame(&self) -> Option<(u64, End)> {
         let waits = |end: End| {
-            let (since, _) = self.stations[end.index()].queue.front()?;
-            Some((self.takes(end, *since), end))
+            let (since, _) = self.stations[end.index()].first()?;
+            Some((self.takes(end, since), end))
         };
         End::BOTH.into_iter().filter_map(waits).min_by_key(|(at, end)| (*at, end.index()))
     }
@@ -182,12 +165,10 @@ impl Ring {
     fn advance(&mut self, now: u64) {
         while let Some((at, end)) = self.next_frame().filter(|(at, _)| *at <= now) {
             let station = &mut self.stations[end.index()];
-            let Some((_, packet)) = station.queue.pop_front() else { return };
-            let bits = (packet.len() as u64 + self.model.overhead_bytes) * 8;
+            let Some((_, len)) = station.first() else { return };
+            let bits = (len as u64 + self.model.overhead_bytes) * 8;
             let sent = self.wire.carry(at, bits);
-            station.usage.bits += bits;
-            station.usage.busy_ns = self.wire.time_of(station.usage.bits);
-            station.flight.put(sent.saturating_add(self.round / 2), &packet);
+            station.sent(&self.wire, bits, sent.saturating_add(self.round / 2));
             // The frame comes round before the token goes on.
             self.token = (sent.saturating_add(self.round), end);
         }
@@ -196,51 +177,25 @@ impl Ring {
 
 impl Element for Ring {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
-        let now = cx.now.as_nanos();
-        self.advance(now);
-        let station = &mut self.stations[end.index()];
-        station.refused = station.queue.len() >= QUEUE;
-        if station.refused {
-            return 0;
-        }
-        let index = station.count;
-        station.count += 1;
-        station.usage.bytes_in += bytes.len() as u64;
-        if bytes.len() as u64 > self.model.mtu_bytes {
-            station.usage.dropped_bytes += bytes.len() as u64;
-            if cx.trace.enabled() {
-                let name = ["too_long_fwd", "too_long_rev"][end.index()];
-                cx.trace.record(cx.now, &TraceEvent::Value { name, value: index });
-            }
-            return bytes.len();
-        }
-        station.queue.push_back((now, bytes.to_vec()));
-        bytes.len()
+        self.advance(cx.now.as_nanos());
+        let too_long = ["too_long_fwd", "too_long_rev"][end.index()];
+        self.stations[end.index()].offer(cx, bytes, too_long)
     }
 
     fn next(&self, end: End) -> Option<Instant> {
-        let from = end.other();
-        let sends = self.next_frame().filter(|_| !self.stations[from.index()].queue.is_empty());
-        let comes = self.stations[from.index()].flight.next();
-        comes.into_iter().chain(sends.map(|(at, _)| at)).min().map(Instant)
+        let from = &self.stations[end.other().index()];
+        let sends = self.next_frame().filter(|_| from.first().is_some());
+        from.arrives().into_iter().chain(sends.map(|(at, _)| at)).min().map(Instant)
     }
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
         let now = cx.now.as_nanos();
         self.advance(now);
-        let from = &mut self.stations[end.other().index()];
-        from.flight.emit(now, &mut from.usage, into)
+        self.stations[end.other().index()].emit(now, into)
     }
 
     fn room(&self, end: End) -> Option<Instant> {
-        let station = &self.stations[end.index()];
-        if !station.refused {
-            return None;
-        }
-        if station.queue.len() < QUEUE {
-            return Some(Instant::ZERO);
-        }
-        self.next_frame().map(|(at, _)| Instant(at))
+        self.stations[end.index()].room(self.next_frame().map(|(at, _)| at))
     }
 
     fn unit(&self) -> Unit {
