@@ -206,9 +206,7 @@ impl Scenario {
             *spec = comparator.over(spec).map_err(bad_line)?;
         }
         let mut hosts = [None; 2];
-        for layer in layers {
-            layer.find_hosts(&mut hosts)?;
-        }
+        layers.iter().try_for_each(|layer| layer.find_hosts(&mut hosts))?;
         let unit = other.map_or(Unit::Bytes, Other::unit);
         let stretch = elements::stretch(&specs, seed, &hosts, unit)
             .map_err(|bad| bad_line(bad.to_string()))?;
