@@ -120,8 +120,8 @@ fn with_server(script: &str) -> Option<(Scene, End, End)> {
     std::thread::sleep(Duration::from_millis(500));
     let whole = format!("set host 127.0.0.1 {port} /raw\nif fail exit 9\n{script}");
     let end = ran(&scene, kermit(&scene, "t", &whole, &[]));
-    let served = server.wait(Duration::from_secs(20)).expect("the server ends");
-    Some((scene, end, served))
+    let over = server.wait(Duration::from_secs(20)).expect("the server ends");
+    Some((scene, end, over))
 }
 
 #[test]
@@ -129,6 +129,7 @@ fn a_script_is_a_client_of_ckermit() {
     let script = "remote pwd\nif fail exit 2\nremote set file collision overwrite\nif fail exit 3\n\
                   get motd copy\nif fail exit 4\nremote mkdir d\nif fail exit 5\nremote rename motd m2\n\
                   if fail exit 6\nremote cd nonesuch\nif success exit 7\nget nonesuch\nif success exit 8\n\
+                  remote directory\nif success exit 11\nremote pwd\nif fail exit 12\n\
                   finish\nif fail exit 10\nexit 0\n";
     let Some((scene, end, _)) = with_server(script) else { return };
     assert_eq!(end.code, 0, "{}", end.said);

@@ -137,7 +137,7 @@ pub(super) fn packet_of(remote: &Remote) -> Result<(u8, Vec<u8>), String> {
 }
 
 /// The whole packet, CR behind it.
-fn frame(packet_type: u8, data: &[u8]) -> Result<Vec<u8>, String> {
+pub(super) fn frame(packet_type: u8, data: &[u8]) -> Result<Vec<u8>, String> {
     let mut buffer = [0; LONG_HEADER + ROOM + 8];
     let room = &mut buffer[LONG_HEADER..LONG_HEADER + ROOM];
     let (used, len) = encode_text(&Coding::default(), data, room);

@@ -59,7 +59,7 @@ impl Watch for Seen<'_> {
     fn event(&mut self, event: &Event<'_>, stats: &Stats) {
         match event {
             Event::Negotiated(text) => {
-                self.agreed = (*text).to_owned();
+                (*text).clone_into(&mut self.agreed);
                 self.began.get_or_insert_with(Instant::now);
             }
             Event::Message(text) => self.message = Some(crate::words::escaped(text)),

@@ -188,12 +188,7 @@ impl<'a> Live<'a> {
 
     /// Tells the server that its long answer is not wanted.
     fn send_error(&mut self) -> Result<(), Fault> {
-        let packet = b"\x01/ Enot wanted here";
-        let sum: u32 = packet[1..].iter().map(|b| u32::from(*b)).sum();
-        let check = (sum + (sum >> 6 & 3)) & 63;
-        let len = packet.len();
-        debug_assert_eq!(usize::from(packet[1] - 32), len - 2 + 1);
-        let whole = [&packet[..], &[check as u8 + 32, b'\r']].concat();
+        let whole = asking::frame(b'E', b"not wanted here").map_err(Fault::new)?;
         Wire::send(self, &whole).map_err(Fault::new)
     }
 
@@ -391,7 +386,7 @@ impl World for Live<'_> {
     }
 
     fn connect(&mut self, to: &Connection) -> Result<(), Fault> {
-        let spec = spec_of(to, &self.settings)?;
+        let spec = spec_of(to)?;
         self.open_line(&spec)
     }
 
@@ -498,7 +493,7 @@ impl Live<'_> {
 }
 
 /// The line that a connection of a script is.
-fn spec_of(to: &Connection, _settings: &Everything) -> Result<LineSpec, Fault> {
+fn spec_of(to: &Connection) -> Result<LineSpec, Fault> {
     let text = |bytes: &[u8]| {
         let text = std::str::from_utf8(bytes);
         text.map(str::to_owned).map_err(|_| Fault::new("expected a name in UTF-8, got other bytes"))
