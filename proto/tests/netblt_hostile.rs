@@ -256,7 +256,7 @@ fn what_cannot_be_compared_is_no_success() {
         let [sent, received] = pair(a, b, &mut pass, DEATH * 6);
         let blame = |outcome| match outcome {
             Outcome::Failed(failure) => Some(failure.blame),
-            _ => None,
+            Outcome::Done => None,
         };
         assert_eq!((blame(sent), blame(received)), (Some(Blame::Peer), Some(Blame::Store)));
         assert_eq!(source.closed, [(false, false)]);
