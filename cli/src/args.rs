@@ -20,7 +20,7 @@ use crate::protocol::{self, Protocol};
 use crate::slip::Slip;
 
 /// The verbs that will come, so that a person who types one learns so.
-const LATER: &[&str] = &["get", "put", "remote", "serve", "connect", "kermit"];
+const LATER: &[&str] = &["connect", "kermit"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,6 +89,14 @@ pub(crate) enum Verb {
     Send(Send),
     /// Receive files
     Receive(Receive),
+    /// Get files from a Kermit server
+    Get(Get),
+    /// Give files to a Kermit server
+    Put(Put),
+    /// Have a Kermit server do something: list, delete, rename, show...
+    Remote(Remote),
+    /// Be a Kermit server for a directory
+    Serve(Serve),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
     /// IP over a serial line: SLIP with VJ compression, and what is typed goes first
@@ -157,6 +165,130 @@ pub(crate) struct Transfer {
 
 /// What belongs to datagrams.
 const DATAGRAMS: &str = "Lines of datagrams (udp:, ip:)";
+
+/// How to come in at a server.
+#[derive(Args, Debug)]
+pub(crate) struct Access {
+    /// Log in as this user; the password is taken from WETSTRING_PASSWORD
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<OsString>,
+    /// Change to this directory of the server first
+    #[arg(long = "cd", value_name = "DIR")]
+    pub(crate) directory: Option<OsString>,
+    /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
+
+/// `wst get`.
+#[derive(Args, Debug)]
+pub(crate) struct Get {
+    /// The line to the server
+    pub(crate) line: OsString,
+    /// Files there; wildcards are the server's
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<OsString>,
+    /// Directory to put them into
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// Go on where an earlier transfer of the same file stopped
+    #[arg(long)]
+    pub(crate) recover: bool,
+    /// Have each file deleted there when it is whole here
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// Directories with all that is below them
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Lines of text: line ends become those of this end
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) text: bool,
+    /// Bytes as they are
+    #[arg(long)]
+    pub(crate) binary: bool,
+    /// How to come in.
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+/// `wst put`.
+#[derive(Args, Debug)]
+pub(crate) struct Put {
+    /// The line to the server
+    pub(crate) line: OsString,
+    /// Files here
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Go on where an earlier transfer of the same file stopped
+    #[arg(long)]
+    pub(crate) recover: bool,
+    /// Delete each file here when it is whole there
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// Directories with all that is below them
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Lines of text: line ends become those of the other end
+    #[arg(long)]
+    pub(crate) text: bool,
+    /// How to come in.
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+/// `wst remote`.
+#[derive(Args, Debug)]
+#[command(after_help = crate::remote::HELP)]
+pub(crate) struct Remote {
+    /// The line to the server
+    pub(crate) line: OsString,
+    /// What it shall do
+    #[arg(required = true, value_name = "COMMAND")]
+    pub(crate) words: Vec<OsString>,
+    /// How to come in.
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+/// `wst serve`.
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// The line to serve; tcp-listen: serves many clients at once
+    pub(crate) line: OsString,
+    /// The directory that clients see; nothing outside it can be reached
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: PathBuf,
+    /// What clients may do besides reading: change files; run commands of the host
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["write", "host"])]
+    pub(crate) allow: Vec<String>,
+    /// Disable a command: get, send, cd, delete, space, finish... (`wst remote LINE help` lists them)
+    #[arg(long, value_name = "COMMAND", value_delimiter = ',')]
+    pub(crate) disable: Vec<String>,
+    /// Let in only who is in this file: a line NAME:HASH for each, the hash by argon2
+    #[arg(long, value_name = "FILE")]
+    pub(crate) users: Option<PathBuf>,
+    /// Append a line for each action to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit: Option<PathBuf>,
+    /// Clients at once
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    pub(crate) sessions: usize,
+    /// Clients at once from one address [default: as many]
+    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    pub(crate) per_address: Option<usize>,
+    /// End a session in which nothing has moved for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    pub(crate) silence: u64,
+    /// End a session after so many seconds, whatever it does
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    pub(crate) longest: Option<u64>,
+    /// Bytes of files that a session may move
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) most_bytes: Option<u64>,
+    /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
 
 /// `wst send`.
 #[derive(Args, Debug)]
@@ -501,6 +633,10 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
             let kind = if receive.text { Some("text") } else { receive.binary.then_some("binary") };
             (&receive.transfer.sets, kind)
         }
+        Verb::Get(get) => (&get.access.sets, None),
+        Verb::Put(put) => (&put.access.sets, None),
+        Verb::Remote(remote) => (&remote.access.sets, None),
+        Verb::Serve(serve) => (&serve.sets, None),
         _ => return Ok(parsed),
     };
     parsed.settings.extend(kind.map(|k| ("kermit.receive-kind".to_owned(), k.to_owned())));
@@ -522,7 +658,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "wst {word} is not there yet; what works today: demo, send, receive, line, slip, lab, key, ports, show, install-links"
+            "wst {word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, ports, show, install-links"
         );
         return (say.clone(), format!("wst: {say}\n"));
     }

@@ -6,6 +6,7 @@
 
 mod args;
 mod choice;
+mod client;
 mod commands;
 mod config;
 mod demo;
@@ -29,6 +30,8 @@ mod ports;
 mod progress;
 mod protocol;
 mod record;
+mod remote;
+mod serve;
 mod show;
 mod slip;
 mod transfer;
@@ -88,6 +91,10 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Demo(verb) => demo::run(&voice, common, verb),
         Verb::Send(verb) => either(transfer::send(&voice, common, verb, settings)),
         Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
+        Verb::Get(verb) => either(client::get(&voice, common, verb, settings)),
+        Verb::Put(verb) => either(client::put(&voice, common, verb, settings)),
+        Verb::Remote(verb) => either(client::remote(&voice, common, verb, settings)),
+        Verb::Serve(verb) => either(serve::run(&voice, common, verb, settings)),
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
         Verb::Slip(verb) => either(slip::run(&voice, common, verb)),
         Verb::Ncp(verb) => either(ncp::run(&voice, verb)),

@@ -132,7 +132,7 @@ const NAMELESS_PADDED: &str =
     "; the padding of its last block stays at its end (--truncate-pad on takes off every last 1A)";
 
 /// What the file and the flags set, and the line they name.
-fn prepare(
+pub(crate) fn prepare(
     common: &Common,
     settings: &[(String, String)],
     line: &OsStr,

@@ -46,6 +46,10 @@ pub(crate) struct Observer<'a> {
     pub(crate) verified: u64,
     /// The last words of the partner, safe to show.
     pub(crate) partner_said: Option<String>,
+    /// What a server has said of what it was asked for.
+    pub(crate) replies: Vec<Vec<u8>>,
+    /// What comes now is text for the screen, no file.
+    screen: bool,
     /// How the command ended that the partner was sent.
     pub(crate) completed: Option<u8>,
     /// Whether stdin is free for a person's keys.
@@ -71,6 +75,8 @@ impl<'a> Observer<'a> {
             unverified: 0,
             verified: 0,
             partner_said: None,
+            replies: Vec::new(),
+            screen: false,
             completed: None,
             listens: false,
             keys: None,
@@ -186,8 +192,15 @@ impl Watch for Observer<'_> {
                 self.voice.say(Level::Detail, &format!("agreed: {text}"));
                 self.voice.event("negotiated", json!({"text": text}));
             }
-            Event::FileStarted { info, offset } => self.started(info, *offset, stats),
+            Event::FileStarted { info, offset } => {
+                self.screen = info.screen;
+                if !self.screen {
+                    self.started(info, *offset, stats);
+                }
+            }
+            Event::FileDone { .. } if self.screen => {}
             Event::FileDone { size, verified } => self.done(*size, *verified, stats),
+            Event::Replied(text) => self.replies.push(text.to_vec()),
             Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
             Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
             Event::Completed { status } => {

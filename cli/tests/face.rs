@@ -79,9 +79,9 @@ fn a_wrong_command_line_ends_with_2() {
 
 #[test]
 fn a_verb_of_the_future_is_told_apart_from_a_wrong_one() {
-    let ran = run(wst(["serve", "-"]));
+    let ran = run(wst(["connect", "-"]));
     ran.expect(2);
-    assert!(ran.stderr.starts_with("wst: wst serve is not there yet"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("wst: wst connect is not there yet"), "{}", ran.stderr);
     let wrong = run(wst(["sned"]));
     assert!(wrong.stderr.contains("send"), "{}", wrong.stderr);
 }
@@ -93,7 +93,7 @@ fn the_last_event_comes_once_even_on_a_usage_error() {
     for (code, args) in [
         (2, vec!["send", "--json"]),
         (2, vec!["--json", "frobnicate"]),
-        (2, vec!["serve", "--json"]),
+        (2, vec!["connect", "--json"]),
         (2, vec!["--json", "send", "f", "nonsense"]),
         (2, vec!["--json", "send", "f", "-", "--window", "99"]),
         (5, vec!["--json", "send", &missing, "tcp://127.0.0.1:1"]),

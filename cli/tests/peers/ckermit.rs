@@ -314,7 +314,7 @@ impl<'a> Session<'a> {
 }
 
 /// Waits until somebody listens on a port, without connecting to it.
-fn listens(port: u16) -> Result<(), String> {
+pub fn listens(port: u16) -> Result<(), String> {
     let until = Instant::now() + Duration::from_secs(10);
     let wanted = format!(":{port:04X} ");
     while Instant::now() < until {

@@ -1,0 +1,364 @@
+//! `wst get`, `wst put` and `wst remote`: the client of a server.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use serde_json::json;
+use wetstring_drive::disk::{
+    DiskStore, FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source,
+};
+use wetstring_drive::port::{OpenError, PATIENCE};
+use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, open, run};
+use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand, code};
+use wetstring_proto::kermit::{Client, Sender};
+use wetstring_proto::{Engine, FileKind, Outcome, Reply, Request, Store, StoreError};
+
+use crate::args::{Access, Common, Get, Put, Remote};
+use crate::config::Everything;
+use crate::exit::Exit;
+use crate::facts;
+use crate::record::Recorder;
+use crate::remote;
+use crate::transfer::{Ending, Keeper, prepare, readable, usage};
+use crate::verdict::Verdict;
+use crate::voice::{Level, Voice};
+use crate::watch::{Observer, Way};
+use crate::words::escaped;
+
+/// Where the password is, if it is not typed into the command line.
+const PASSWORD: &str = "WETSTRING_PASSWORD";
+
+/// A conversation with a server: one line, one question after the other.
+struct Conversation<'a> {
+    voice: &'a Voice,
+    all: Everything,
+    port: Box<dyn Port>,
+    signals: Signals,
+    recorder: Recorder<'a>,
+    /// What came behind the end of the last answer.
+    leftover: Vec<u8>,
+}
+
+impl<'a> Conversation<'a> {
+    fn open(
+        voice: &'a Voice,
+        common: &Common,
+        mut all: Everything,
+        spec: &LineSpec,
+    ) -> Result<Self, Ending> {
+        if spec.has_datagrams() {
+            return Err(usage(format!("expected a line of bytes, got {spec}")));
+        }
+        if *spec == LineSpec::Stdio {
+            voice.line_is_stdio();
+        }
+        let recorder = Recorder::new(voice, "client", common.trace.as_deref())
+            .map_err(|say| Ending::early(Exit::Store, say))?;
+        let signals = Signals::install()
+            .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+        let mut notes = |text: &str| {
+            voice.say(Level::Note, text);
+            voice.event("line", json!({"text": text}));
+        };
+        let port = open(spec, Some(&signals), &mut notes).map_err(|error| match error {
+            OpenError::Interrupted(_) => Ending::early(Exit::Interrupted, error.to_string()),
+            _ => Ending::early(Exit::Line, error.to_string()),
+        })?;
+        facts::apply(port.facts(), &mut all);
+        voice.say(Level::Detail, &format!("line: {}", port.facts().name));
+        Ok(Self { voice, all, port, signals, recorder, leftover: Vec::new() })
+    }
+
+    fn turn(
+        &mut self,
+        engine: &mut dyn Engine,
+        store: &mut dyn Store,
+        observer: &mut Observer<'_>,
+    ) -> Ended {
+        let before = std::mem::take(&mut self.leftover);
+        let mut options = RunOptions::new(&mut self.recorder);
+        options.signals = Some(&self.signals);
+        options.before = &before;
+        let ended = run(engine, &mut *self.port, store, observer, options);
+        observer.finish();
+        self.leftover.clone_from(&ended.leftover);
+        ended
+    }
+
+    /// Asks for one thing; files and text that come of it go to `store`.
+    fn ask(
+        &mut self,
+        command: &ServerCommand<'_>,
+        store: &mut dyn Store,
+        observer: &mut Observer<'_>,
+    ) -> Result<Ended, Ending> {
+        let config = self.all.kermit.clone();
+        let memory = vec![0; config.client_memory()];
+        let mut client = Client::new(config, command, memory).map_err(|e| usage(e.to_string()))?;
+        Ok(self.turn(&mut client, store, observer))
+    }
+
+    /// Asks for something that comes before what is really wanted: it must be granted.
+    fn first(&mut self, command: &ServerCommand<'_>) -> Result<(), Ending> {
+        let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
+        let mut screen = Screen::new(None);
+        let mut observer = Observer::new(self.voice, Way::Receive, None);
+        let ended = self.ask(command, &mut screen, &mut observer)?;
+        if ended.outcome == Outcome::Done {
+            return Ok(());
+        }
+        let verdict =
+            Verdict { voice: self.voice, way: Way::Receive, keeper: &keeper, unnamed: &[] };
+        Err(verdict.conclude(&ended, &observer))
+    }
+
+    /// Lets the person in, and goes to the directory that was asked for.
+    fn enter(&mut self, access: &Access) -> Result<(), Ending> {
+        if let Some(user) = &access.user {
+            let password = std::env::var_os(PASSWORD).unwrap_or_default();
+            let words = [user.as_bytes(), password.as_bytes(), b""];
+            self.first(&ServerCommand::Login(words))?;
+        }
+        if let Some(directory) = &access.directory {
+            self.first(&ServerCommand::ChangeDirectory(directory.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    fn close(mut self) {
+        let _ = self.port.finish(self.signals.patience(PATIENCE));
+        self.voice.line_is_over();
+        if let (_, Some(error)) = self.recorder.finish() {
+            self.voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+        }
+    }
+}
+
+/// Keeps text for the screen apart from files.
+struct Screen<'a> {
+    files: Option<&'a mut dyn Store>,
+    text: Vec<u8>,
+    /// What comes now is text.
+    on: bool,
+}
+
+/// More than that is no answer to be looked at.
+const MOST_TEXT: usize = 16 << 20;
+
+impl<'a> Screen<'a> {
+    fn new(files: Option<&'a mut dyn Store>) -> Self {
+        Self { files, text: Vec::new(), on: false }
+    }
+}
+
+impl Store for Screen<'_> {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        if let Request::Offer { info } = &request {
+            self.on = info.screen;
+            if self.on {
+                return Reply::Accept { offset: 0 };
+            }
+        }
+        match request {
+            Request::Write { bytes, .. } if self.on => {
+                if self.text.len() + bytes.len() > MOST_TEXT {
+                    return Reply::Failed(StoreError::NoSpace);
+                }
+                self.text.extend_from_slice(bytes);
+                Reply::Done
+            }
+            Request::Close { .. } if self.on => {
+                self.on = false;
+                Reply::Done
+            }
+            Request::Digest { .. } if self.on => Reply::Failed(StoreError::Unsupported),
+            other => match &mut self.files {
+                Some(files) => files.answer(other),
+                None if matches!(other, Request::Close { .. }) => Reply::Done,
+                None => Reply::Failed(StoreError::Unsupported),
+            },
+        }
+    }
+}
+
+/// Runs `wst get`.
+pub(crate) fn get(
+    voice: &Voice,
+    common: &Common,
+    verb: &Get,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let options = ReceiveOptions {
+        collision: all.collision,
+        incomplete: all.incomplete,
+        resume: if verb.recover { Resume::Existing } else { Resume::Never },
+        paths: if verb.recursive { PathRule::Relative } else { PathRule::LastOnly },
+        ..ReceiveOptions::default()
+    };
+    let disk = DiskStore::receiving(&verb.output, options).map_err(|e| {
+        let name = escaped(verb.output.as_os_str().as_bytes());
+        Ending::early(Exit::Store, format!("could not receive into {name}: {e}"))
+    })?;
+    let mut keeper = Keeper::Disk(Box::new(disk));
+    let mut talk = Conversation::open(voice, common, all, &spec)?;
+    talk.enter(&verb.access)?;
+    let names = name_list(&verb.names);
+    let kind =
+        if verb.text { Some(FileKind::Text) } else { verb.binary.then_some(FileKind::Binary) };
+    let command = ServerCommand::Get(GetFiles {
+        names: &names,
+        delete: verb.delete,
+        recursive: verb.recursive,
+        recover: verb.recover,
+        is_command: false,
+        kind,
+    });
+    let mut observer = Observer::new(voice, Way::Receive, talk.port.facts().rate_bps);
+    let mut screen = Screen::new(Some(keeper.store()));
+    let ended = talk.ask(&command, &mut screen, &mut observer)?;
+    talk.close();
+    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[] };
+    verdict.tell_records(true);
+    Ok(verdict.conclude(&ended, &observer))
+}
+
+/// The names as a server takes them: a name with blanks in braces.
+fn name_list(names: &[OsString]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for name in names {
+        let name = name.as_bytes();
+        if !list.is_empty() {
+            list.push(b' ');
+        }
+        if name.contains(&b' ') {
+            list.extend([b"{", name, b"}"].concat());
+        } else {
+            list.extend_from_slice(name);
+        }
+    }
+    list
+}
+
+/// Runs `wst put`.
+pub(crate) fn put(
+    voice: &Voice,
+    common: &Common,
+    verb: &Put,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let mut sources = Vec::new();
+    for path in &verb.files {
+        gather(path, verb.recursive, &mut sources)?;
+    }
+    let options = SendOptions {
+        paths: verb.recursive,
+        kind: if verb.text { FileKind::Text } else { FileKind::Binary },
+        resume: verb.recover,
+        ..SendOptions::default()
+    };
+    let mut keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
+    let mut talk = Conversation::open(voice, common, all, &spec)?;
+    talk.enter(&verb.access)?;
+    let config = talk.all.kermit.clone();
+    let memory = vec![0; config.sender_memory()];
+    let mut sender = Sender::new(config, memory).map_err(|e| usage(e.to_string()))?;
+    let mut observer = Observer::new(voice, Way::Send, talk.port.facts().rate_bps);
+    let ended = talk.turn(&mut sender, keeper.store(), &mut observer);
+    talk.close();
+    let verdict = Verdict { voice, way: Way::Send, keeper: &keeper, unnamed: &[] };
+    verdict.tell_records(true);
+    let mut ending = verdict.conclude(&ended, &observer);
+    if verb.delete {
+        for record in keeper.files().iter().filter(|file| file.outcome == FileOutcome::Sent) {
+            let Some(path) = &record.path else { continue };
+            if let Err(error) = std::fs::remove_file(path) {
+                let name = escaped(path.as_os_str().as_bytes());
+                ending.exit = Exit::Store;
+                ending.message = format!("could not delete {name}: {error}");
+            }
+        }
+    }
+    Ok(ending)
+}
+
+/// A file, or with `recursive` all files below a directory.
+fn gather(path: &Path, recursive: bool, sources: &mut Vec<Source>) -> Result<(), Ending> {
+    if recursive && path.is_dir() && !path.is_symlink() {
+        let failed = |e| {
+            let name = escaped(path.as_os_str().as_bytes());
+            Ending::early(Exit::Store, format!("could not read {name}: {e}"))
+        };
+        let entries = std::fs::read_dir(path).map_err(failed)?;
+        let mut inside = entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
+        inside.sort();
+        for path in inside {
+            if !path.is_symlink() {
+                gather(&path, true, sources)?;
+            }
+        }
+        return Ok(());
+    }
+    readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
+    sources.push(Source::path(path));
+    Ok(())
+}
+
+/// Runs `wst remote`.
+pub(crate) fn remote(
+    voice: &Voice,
+    common: &Common,
+    verb: &Remote,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let words: Vec<&[u8]> = verb.words.iter().map(|word| word.as_bytes()).collect();
+    let command = remote::command(&words).map_err(usage)?;
+    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
+    let mut talk = Conversation::open(voice, common, all, &spec)?;
+    talk.enter(&verb.access)?;
+    let mut observer = Observer::new(voice, Way::Receive, talk.port.facts().rate_bps);
+    let mut screen = Screen::new(None);
+    let ended = talk.ask(&command, &mut screen, &mut observer)?;
+    let stdio = spec == LineSpec::Stdio;
+    talk.close();
+    let mut text = observer.replies.concat();
+    if !text.is_empty() {
+        text.push(b'\n');
+    }
+    text.extend_from_slice(&screen.text);
+    let table = matches!(command, ServerCommand::Directory(_));
+    remote::show(voice, &text, table, common.json || stdio);
+    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[] };
+    let mut ending = verdict.conclude(&ended, &observer);
+    if ended.outcome == Outcome::Done {
+        ending.message = String::new();
+    }
+    Ok(ending)
+}
+
+/// Settings by their names, for `wst remote LINE set NAME VALUE`.
+pub(crate) const SETTINGS: &[(&str, u16)] = &[
+    ("attributes", code::ATTRIBUTES),
+    ("file-type", code::FILE_TYPE),
+    ("file-names", code::FILE_NAMES),
+    ("collision", code::COLLISION),
+    ("incomplete", code::INCOMPLETE),
+    ("file-character-set", code::FILE_SET),
+    ("match-dot-files", code::DOT_FILES),
+    ("match-pipes", code::PIPES),
+    ("block-check", code::CHECK),
+    ("packet-length", code::LENGTH),
+    ("timeout", code::TIMEOUT),
+    ("retries", code::RETRIES),
+    ("server-timeout", code::SERVER_TIMEOUT),
+    ("transfer-character-set", code::TRANSFER_SET),
+    ("window", code::WINDOW),
+    ("transfer-mode", code::TRANSFER_MODE),
+    ("cd-message", code::CD_MESSAGE),
+];

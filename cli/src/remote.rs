@@ -1,0 +1,223 @@
+//! The words of `wst remote`, and how answers are shown.
+
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+use wetstring_proto::kermit::command::ServerCommand as C;
+
+use crate::client::SETTINGS;
+use crate::voice::Voice;
+use crate::words::escaped;
+
+/// The commands, with their arguments, for the help.
+pub(crate) const HELP: &str = "\
+Commands:
+  cd [DIR]              change the server's directory (for this connection)
+  pwd                   its directory
+  directory [FILES]     list files, as a table
+  type FILES            show files
+  delete FILES          delete files
+  rename FROM TO        give a file another name
+  copy FROM TO          copy a file
+  mkdir DIR, rmdir DIR  make, remove a directory
+  space                 room that is left
+  who [USER]            who is there
+  status, help          how it goes; what the server does
+  set NAME VALUE        a setting: collision, incomplete, file-type, file-names, block-check,
+                        packet-length, window, timeout, retries, server-timeout, attributes,
+                        match-dot-files, transfer-mode, or a number
+  query [KIND] NAME     a variable; KIND is kermit (default), system or global
+  assign NAME VALUE     give a variable a value
+  message TEXT          say something to the person at the server
+  host COMMAND          run a command of the host
+  kermit COMMAND        give a command in the server's own language
+  finish, bye, exit     end the server; the connection; the program";
+
+/// What words ask for.
+pub(crate) fn command<'a>(words: &[&'a [u8]]) -> Result<C<'a>, String> {
+    let (verb, rest) = words.split_first().ok_or("expected a command, got none")?;
+    let verb = std::str::from_utf8(verb).unwrap_or("").to_ascii_lowercase();
+    let want = |least: usize, most: usize| match rest.len() {
+        len if (least..=most).contains(&len) => Ok(()),
+        len => Err(format!("expected {least} to {most} words after {verb}, got {len}")),
+    };
+    let word = |index: usize| rest.get(index).copied().unwrap_or_default();
+    let (least, most) = match verb.as_str() {
+        "pwd" | "space" | "status" | "finish" | "bye" | "exit" => (0, 0),
+        "cd" | "directory" | "dir" | "ls" | "who" | "help" => (0, 1),
+        "type" | "delete" | "mkdir" | "rmdir" | "message" | "host" | "kermit" => (1, 1),
+        "rename" | "copy" | "set" | "assign" => (2, 2),
+        "query" => (1, 2),
+        _ => return Err(format!("expected a command of a server (see --help), got {verb}")),
+    };
+    want(least, most)?;
+    Ok(match verb.as_str() {
+        "cd" => C::ChangeDirectory(word(0)),
+        "pwd" => C::WorkingDirectory,
+        "directory" | "dir" | "ls" => C::Directory(word(0)),
+        "type" => C::Type(word(0)),
+        "delete" => C::Delete(word(0)),
+        "rename" => C::Rename([word(0), word(1)]),
+        "copy" => C::Copy([word(0), word(1)]),
+        "mkdir" => C::MakeDirectory(word(0)),
+        "rmdir" => C::RemoveDirectory(word(0)),
+        "space" => C::Space(b""),
+        "who" => C::Who([word(0), b""]),
+        "status" => C::Status,
+        "help" => C::Help(word(0)),
+        "set" => setting(word(0), word(1))?,
+        "query" if rest.len() == 1 => C::Query { kind: b'K', name: word(0) },
+        "query" => {
+            let kind = match word(0) {
+                b"kermit" => b'K',
+                b"system" => b'S',
+                b"global" => b'G',
+                other => {
+                    let got = escaped(other);
+                    return Err(format!("expected kermit, system or global, got {got}"));
+                }
+            };
+            C::Query { kind, name: word(1) }
+        }
+        "assign" => C::Assign { name: word(0), value: word(1) },
+        "message" => C::Message(word(0)),
+        "host" => C::Host(word(0)),
+        "kermit" => C::Kermit(word(0)),
+        "finish" => C::Finish,
+        "bye" => C::Bye,
+        _ => C::Exit,
+    })
+}
+
+/// A setting by its name or number, with its value in words or as it is sent.
+fn setting<'a>(name: &'a [u8], value: &'a [u8]) -> Result<C<'a>, String> {
+    let text = std::str::from_utf8(name).unwrap_or("").to_ascii_lowercase();
+    let known = SETTINGS.iter().find(|(known, _)| *known == text).map(|(_, code)| *code);
+    let code = known.or_else(|| text.parse().ok());
+    let code = code.ok_or_else(|| format!("expected the name of a setting, got {text}"))?;
+    let value: &[u8] = match (code, value) {
+        (300, b"text") | (301, b"converted") | (302, b"rename") | (310, b"discard") => b"0",
+        (300, b"binary") | (301, b"literal") | (302, b"replace") | (310, b"keep") => b"1",
+        (302, b"backup") | (310, b"auto") => b"2",
+        (302, b"append") => b"3",
+        (302, b"reject") => b"4",
+        (302, b"update") => b"6",
+        (410, b"automatic") | (_, b"off") => b"0",
+        (410, b"manual") | (_, b"on") => b"1",
+        _ => value,
+    };
+    Ok(C::Set { code, value })
+}
+
+/// A line of a listing in C-Kermit's form, and in ours.
+#[derive(PartialEq, Eq, Debug)]
+struct Row<'a> {
+    rights: &'a str,
+    size: u64,
+    date: String,
+    name: &'a str,
+}
+
+fn row(line: &str) -> Option<Row<'_>> {
+    let (rights, rest) = line.trim_end().split_once(' ')?;
+    if !matches!(rights.len(), 10 | 11) || !rights.starts_with(['-', 'd', 'l']) {
+        return None;
+    }
+    let (size, rest) = rest.trim_start().split_once(' ')?;
+    let (day, rest) = rest.trim_start().split_once(' ')?;
+    let (time, name) = rest.trim_start().split_once(' ')?;
+    let size = size.parse().ok()?;
+    if !day.contains('-') || !time.contains(':') {
+        return None;
+    }
+    Some(Row { rights, size, date: format!("{day} {time}"), name: name.trim_start() })
+}
+
+/// Shows an answer: on stdout, or as an event.
+pub(crate) fn show(voice: &Voice, text: &[u8], table: bool, as_event: bool) {
+    // What comes from the other end must not command this terminal.
+    let lossy = String::from_utf8_lossy(text);
+    let safe: String = lossy
+        .chars()
+        .map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '?' } else { c })
+        .collect();
+    let rows: Vec<Row<'_>> =
+        if table { safe.lines().filter_map(row).collect() } else { Vec::new() };
+    let files: Vec<Value> = rows
+        .iter()
+        .map(|row| json!({"name": row.name, "size": row.size, "date": row.date, "rights": row.rights}))
+        .collect();
+    voice.event("reply", json!({"text": safe, "files": files}));
+    if as_event || safe.is_empty() {
+        return;
+    }
+    let shown = if rows.is_empty() { safe } else { tabled(&rows, &safe) };
+    let mut out = std::io::stdout().lock();
+    // A reader that has seen enough is no failure.
+    let _ = out.write_all(shown.as_bytes());
+}
+
+/// Files one under the other; lines that are no files stand below as they came.
+fn tabled(rows: &[Row<'_>], text: &str) -> String {
+    use std::fmt::Write;
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).clamp(4, 60);
+    let digits = rows.iter().map(|row| row.size.to_string().len()).max().unwrap_or(0).max(5);
+    let mut out = format!("{:width$}  {:>digits$}  {:<19}  rights\n", "name", "bytes", "changed");
+    for Row { rights, size, date, name } in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{name:width$}  {size:>digits$}  {date:<19}  {rights}");
+    }
+    for line in text.lines().filter(|line| !line.trim().is_empty() && row(line).is_none()) {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &str) -> Result<String, String> {
+        let words: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();
+        let command = command(&words)?;
+        let mut out = [0; 200];
+        let len = command.emit(&mut out).expect("it fits");
+        Ok(format!("{}{}", char::from(command.kind()), out[..len].escape_ascii()))
+    }
+
+    #[test]
+    fn words_become_commands() {
+        for (words, wire) in [
+            ("cd /srv", "GC$/srv"),
+            ("cd", "GC"),
+            ("ls *.c", "GD#*.c"),
+            ("rename a b", "GR!a!b"),
+            ("set collision replace", "GS#302!1"),
+            ("set 401 1000", "GS#401$1000"),
+            ("set match-dot-files on", "GS#330!1"),
+            ("query version", "GV!Q!K'version"),
+            ("query global x", "GV!Q!G!x"),
+            ("bye", "GL"),
+        ] {
+            assert_eq!(said(words).as_deref(), Ok(wire), "{words}");
+        }
+        for words in ["fly", "rename a", "pwd x", "set colour blue", "query moon x"] {
+            assert!(said(words).is_err_and(|say| say.starts_with("expected")), "{words}");
+        }
+    }
+
+    #[test]
+    fn listings_become_tables() {
+        let text = "-rw-r--r--          12 2026-11-21 10:36:06 a b.txt\n\
+                    drwxr-xr-x  4096 2026-11-21 10:36:06 sub/\n2 files, 12 bytes\n";
+        let rows: Vec<_> = text.lines().filter_map(row).collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[0].name, rows[0].size), ("a b.txt", 12));
+        let table = tabled(&rows, text);
+        let lines: Vec<_> = table.lines().collect();
+        assert!(lines[0].starts_with("name     "), "{table}");
+        assert!(lines[1].starts_with("a b.txt     12  2026"), "{table}");
+        assert_eq!(lines[3], "2 files, 12 bytes");
+    }
+}

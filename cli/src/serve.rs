@@ -1,0 +1,175 @@
+//! `wst serve`: the server.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use wetstring_drive::port::{Listener, OpenError};
+use wetstring_drive::serve::{Action, Audit, Limits, LocalTree, Rules, Service, Users};
+use wetstring_drive::{LineSpec, Port, Signals, open};
+use wetstring_proto::{Failure, FailureKind, Outcome};
+
+use crate::args::{Common, Serve};
+use crate::exit::Exit;
+use crate::facts;
+use crate::transfer::{Ending, prepare, usage};
+use crate::voice::{Level, Voice};
+use crate::words::escaped;
+
+/// Runs `wst serve`.
+pub(crate) fn run(
+    voice: &Voice,
+    common: &Common,
+    verb: &Serve,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (mut all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    if spec.has_datagrams() {
+        return Err(usage(format!("expected a line of bytes, got {spec}")));
+    }
+    let root = |e| {
+        let name = escaped(verb.root.as_os_str().as_bytes());
+        Ending::early(Exit::Store, format!("could not serve {name}: {e}"))
+    };
+    let tree = LocalTree::open(&verb.root).map_err(root)?;
+    let rules = rules(verb, &tree, &all)?;
+    let limits = Limits {
+        sessions: verb.sessions,
+        per_address: verb.per_address.unwrap_or(verb.sessions),
+        silence: Duration::from_secs(verb.silence),
+        session: verb.longest.map(Duration::from_secs),
+    };
+    let signals = Signals::install()
+        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let read_only = if rules.write { "" } else { ", read-only" };
+    let say = format!("serving {}{read_only}", escaped(tree.path().as_os_str().as_bytes()));
+    voice.event("serving", json!({"root": say.trim_start_matches("serving ")}));
+    let audit = verb.audit.as_deref().map(Log::open).transpose()?;
+    let audit: Arc<dyn Audit> = match audit {
+        Some(log) => Arc::new(log),
+        None => Arc::new(Quiet),
+    };
+    let shared = |all: &crate::config::Everything| {
+        let (tree, rules) = (Arc::new(tree), rules.clone());
+        let mut service = Service::new(tree, rules, all.kermit.clone(), limits);
+        service.audit = Some(audit.clone());
+        Arc::new(service)
+    };
+    if let LineSpec::TcpListen(at) = &spec {
+        let listener = Listener::bind(at).map_err(|e| line_error(&e))?;
+        let address = listener.address().map_err(|e| Ending::early(Exit::Line, e.to_string()))?;
+        note(voice, &format!("listening on {address}"));
+        voice.say(Level::Note, &say);
+        let service = shared(&all);
+        service
+            .serve_all(&listener, &signals)
+            .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {e}")))?;
+        // To be interrupted is how a server for all ends.
+        return Ok(Ending::early(Exit::Done, ""));
+    }
+    voice.say(Level::Note, &say);
+    one(voice, &spec, &signals, |port| {
+        facts::apply(port.facts(), &mut all);
+        shared(&all)
+    })
+}
+
+/// Serves the one client of a line.
+fn one(
+    voice: &Voice,
+    spec: &LineSpec,
+    signals: &Signals,
+    service: impl FnOnce(&dyn Port) -> Arc<Service>,
+) -> Result<Ending, Ending> {
+    if *spec == LineSpec::Stdio {
+        voice.line_is_stdio();
+    }
+    let mut port = open(spec, Some(signals), &mut |text: &str| note(voice, text))
+        .map_err(|e| line_error(&e))?;
+    let ended = service(&*port)
+        .serve(&mut *port, None, signals)
+        .map_err(|e| Ending::early(Exit::Line, e.to_string()))?;
+    voice.line_is_over();
+    Ok(match ended.outcome {
+        Outcome::Done => Ending::early(Exit::Done, ""),
+        // The client has hung up: that is how most say good-bye.
+        Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
+            Ending::early(Exit::Done, "the line closed")
+        }
+        Outcome::Failed(failure) => Ending::early(Exit::of(failure), failure.to_string()),
+    })
+}
+
+fn note(voice: &Voice, text: &str) {
+    voice.say(Level::Note, text);
+    voice.event("line", json!({"text": text}));
+}
+
+fn line_error(error: &OpenError) -> Ending {
+    let exit =
+        if matches!(error, OpenError::Interrupted(_)) { Exit::Interrupted } else { Exit::Line };
+    Ending::early(exit, error.to_string())
+}
+
+fn rules(verb: &Serve, tree: &LocalTree, all: &crate::config::Everything) -> Result<Rules, Ending> {
+    let mut rules = Rules {
+        collision: all.collision,
+        incomplete: all.incomplete,
+        most_bytes: verb.most_bytes,
+        ..Rules::default()
+    };
+    for word in &verb.allow {
+        match word.as_str() {
+            "write" => rules.write = true,
+            _ => rules.host = Some(tree.path().to_owned()),
+        }
+    }
+    for name in &verb.disable {
+        let known = Action::named(name).ok_or_else(|| {
+            let names: Vec<&str> = Action::NAMES.iter().map(|(name, _)| *name).collect();
+            usage(format!("expected one of {} to disable, got {name}", names.join(", ")))
+        })?;
+        rules.disabled.push(known);
+    }
+    if let Some(path) = &verb.users {
+        let users = Users::read(path).map_err(|e| {
+            let name = escaped(path.as_os_str().as_bytes());
+            Ending::early(Exit::Store, format!("could not read the users in {name}: {e}"))
+        })?;
+        rules.users = Some(Arc::new(users));
+    }
+    Ok(rules)
+}
+
+/// A line for each action, with date and time, at the end of a file.
+struct Log(Mutex<File>);
+
+impl Log {
+    fn open(path: &Path) -> Result<Self, Ending> {
+        let file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| {
+            let name = escaped(path.as_os_str().as_bytes());
+            Ending::early(Exit::Store, format!("could not write the log {name}: {e}"))
+        })?;
+        Ok(Self(Mutex::new(file)))
+    }
+}
+
+impl Audit for Log {
+    fn note(&self, line: &str) {
+        let now = wetstring_drive::zone::stamp();
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // One write, so that lines stay whole whoever else appends.
+        let _ = file.write_all(format!("{now} {line}\n").as_bytes());
+    }
+}
+
+/// Where no log is kept.
+struct Quiet;
+
+impl Audit for Quiet {
+    fn note(&self, _: &str) {}
+}
