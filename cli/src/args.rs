@@ -20,7 +20,7 @@ use crate::protocol::{self, Protocol};
 use crate::slip::Slip;
 
 /// The verbs that will come, so that a person who types one learns so.
-const LATER: &[&str] = &["connect", "kermit"];
+const LATER: &[&str] = &["connect"];
 
 const EXAMPLES: &str = "\
 Examples:

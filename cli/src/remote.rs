@@ -196,7 +196,7 @@ mod tests {
             ("set collision replace", "GS#302!1"),
             ("set 401 1000", "GS#401$1000"),
             ("set match-dot-files on", "GS#330!1"),
-            ("query version", "GV!Q!K'version"),
+            ("query version", "GV!Q!K\\'version"),
             ("query global x", "GV!Q!G!x"),
             ("bye", "GL"),
         ] {

@@ -70,6 +70,11 @@ impl NcpSpec {
             let expected = "imp=HOST:PORT, the IMP, or host=HOST:PORT, a host to play the IMP for";
             return Err(part("ncp", expected, query));
         }
+        let fits = |address: Address| spec.form == Form::New || address.octet().is_some();
+        if !(fits(spec.to) && fits(spec.me)) {
+            let expected = "hosts 0 to 3 at IMPs 0 to 63, or leader=new";
+            return Err(part("host", expected, number));
+        }
         Ok(spec)
     }
 }
