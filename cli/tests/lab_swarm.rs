@@ -9,13 +9,21 @@ use common::{Desk, run, wst};
 fn every_protocol_is_tried_and_the_sums_are_the_same_twice() {
     let first = run(wst(["lab", "swarm", "--seeds", "40"]));
     first.expect(0);
-    for name in
-        ["kermit ", "xmodem ", "xmodem-crc ", "xmodem-1k ", "ymodem ", "ymodem-g ", "zmodem "]
-    {
+    let names = [
+        "kermit ",
+        "xmodem ",
+        "xmodem-crc ",
+        "xmodem-1k ",
+        "ymodem ",
+        "ymodem-g ",
+        "zmodem ",
+        "uucp-g ",
+    ];
+    for name in names {
         assert!(first.stdout.contains(name), "{name}: {}", first.stdout);
     }
-    assert_eq!(first.stdout.matches("40 runs: ").count(), 7, "{}", first.stdout);
-    assert_eq!(first.stdout.matches(", 0 broken;").count(), 7, "{}", first.stdout);
+    assert_eq!(first.stdout.matches("40 runs: ").count(), names.len(), "{}", first.stdout);
+    assert_eq!(first.stdout.matches(", 0 broken;").count(), names.len(), "{}", first.stdout);
     let second = run(wst(["lab", "swarm", "--seeds", "40"]));
     assert_eq!(first.stdout, second.stdout);
     let other = run(wst(["lab", "swarm", "--seeds", "40", "--seed", "1000"]));
