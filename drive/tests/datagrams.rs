@@ -315,9 +315,27 @@ fn keys_are_made_once_kept_private_and_compared() {
     assert_eq!(folder.revoke(&key), Ok(true));
     assert_eq!(folder.may_enter(&key), Ok(false));
     assert_eq!(key.to_string().parse(), Ok(key));
-    for wrong in ["", "wst1-", "wst1-zz", &key.to_string()[..60]] {
+    let signed = format!("wst1-{}", "+f".repeat(32));
+    for wrong in ["", "wst1-", "wst1-zz", &key.to_string()[..60], &signed] {
         assert!(wrong.parse::<wetstring_drive::datagram::PublicKey>().is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn key_files_may_have_been_edited_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = KeyFolder::new(dir.path());
+    let (key, other) = (identity().public, identity().public);
+    // Capitals, a comment, and no end of the last line.
+    let digits = key.to_string()["wst1-".len()..].to_uppercase();
+    std::fs::write(dir.path().join("authorized-keys"), format!("# friends\nwst1-{digits} box"))
+        .unwrap();
+    assert_eq!(folder.may_enter(&key), Ok(true));
+    assert_eq!(folder.authorize(&other, "next"), Ok(true));
+    let both = vec![(key, "box".to_owned()), (other, "next".to_owned())];
+    assert_eq!(folder.authorized(), Ok(both));
+    assert_eq!(folder.revoke(&key), Ok(true));
+    assert_eq!((folder.may_enter(&key), folder.may_enter(&other)), (Ok(false), Ok(true)));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -72,7 +72,8 @@ fn hex(bytes: &[u8]) -> String {
 
 fn unhex(text: &str) -> Option<[u8; KEY_LEN]> {
     let mut bytes = [0; KEY_LEN];
-    if text.len() != 2 * KEY_LEN || !text.is_ascii() {
+    // The number parser below would also take a sign.
+    if text.len() != 2 * KEY_LEN || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }
     for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
@@ -249,13 +250,20 @@ impl KeyFolder {
         linked
     }
 
-    /// Adds a line to a file.
+    /// Adds a line to a file, whose last line may lack its end: people edit these files.
     fn append(&self, name: &str, line: &str) -> Result<(), String> {
         let put = || -> io::Result<()> {
             fs::create_dir_all(&self.path)?;
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
             let file = rustix::fs::open(self.at(name), flags, Mode::from_raw_mode(0o600))?;
-            File::from(file).write_all(format!("{line}\n").as_bytes())
+            let mut file = File::from(file);
+            let mut last = [b'\n'];
+            if file.seek(SeekFrom::End(0))? > 0 {
+                file.seek(SeekFrom::End(-1))?;
+                file.read_exact(&mut last)?;
+            }
+            let end = if last == [b'\n'] { "" } else { "\n" };
+            file.write_all(format!("{end}{line}\n").as_bytes())
         };
         put().map_err(|error| self.say(name, error))
     }
@@ -351,8 +359,7 @@ impl KeyFolder {
 
     /// Lets a key in no more; false if it was not.
     pub fn revoke(&self, key: &PublicKey) -> Result<bool, String> {
-        let text = key.to_string();
-        let gone = |line: &str| words(line).is_some_and(|(key, _)| key == text);
+        let gone = |line: &str| words(line).is_some_and(|(word, _)| word.parse() == Ok(*key));
         Ok(self.remove("authorized-keys", gone)? > 0)
     }
 }
