@@ -7,6 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileRecord, PathRule, ReceiveOptions, Reserve, SendOptions, Source,
 };
@@ -130,6 +131,15 @@ const NAMELESS_SENT: &str = "XMODEM tells the other end neither name, length nor
 const NAMELESS_COMES: &str = "XMODEM tells neither name, length nor time of the file";
 const NAMELESS_PADDED: &str =
     "; the padding of its last block stays at its end (--truncate-pad on takes off every last 1A)";
+
+/// Says how many characters had no place in the other set.
+pub(crate) fn say_lost(voice: &Voice, lost: u64) {
+    if lost > 0 {
+        let what = if lost == 1 { "character is" } else { "characters are" };
+        let say = format!("{lost} {what} not in the other character set; ? stands for each");
+        voice.say(Level::Note, &say);
+    }
+}
 
 /// What the file and the flags set, and the line they name.
 pub(crate) fn prepare(
@@ -383,8 +393,12 @@ impl Job<'_> {
         let allowed = self.all.zmodem.commands == Commands::Run;
         let mut store = self.filter.before(self.keeper.store());
         let mut store = Commanded { store: &mut store, allowed };
+        let kermit = matches!(self.speaks, Speaks::One(Protocol::Kermit) | Speaks::KermitOrZmodem);
+        let sets = if kermit { Sets::from(&self.all.kermit) } else { Sets::AS_IS };
+        let mut store = Translated::new(&mut store, sets);
         let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
         observer.finish();
+        say_lost(voice, store.lost());
         match port.finish(signals.patience(PATIENCE)) {
             Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
             Ok(None) => {}

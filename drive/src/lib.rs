@@ -17,12 +17,14 @@
 //! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
 //! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
+//! * [`charset`] translates text between the character sets of files and of the wire;
 //! * [`serve`] is the other side of a Kermit server: its files, its rules, many clients at once;
 //! * [`sink`] writes to a stream, for `-o -`;
 //! * [`zone`] knows local time, in which Kermit tells dates.
 //!
 //! Unix only: descriptors, `poll`, termios and directory handles are its tools.
 
+pub mod charset;
 pub mod clock;
 pub mod datagram;
 pub mod disk;

@@ -4,6 +4,7 @@
 //! (a disk, a browser, an object store, memory) and answers (`Reply`). Decisions such as accept,
 //! resume, skip or refuse are answers to [`Request::Offer`].
 
+use crate::kermit::Encoding;
 use core::fmt;
 
 /// Whether a file is a sequence of bytes or of lines.
@@ -29,6 +30,8 @@ pub struct FileInfo<'a> {
     pub mode: Option<u32>,
     /// Bytes or lines.
     pub kind: FileKind,
+    /// The character set of the text on the wire (Kermit).
+    pub encoding: Encoding,
     /// The sender says that these bytes are no text, and are to stay as they are whatever the
     /// receiver's person thinks of them (ZMODEM's ZCBIN).
     pub verbatim: bool,
@@ -115,6 +118,8 @@ pub enum Refusal {
     TooLong,
     /// The person said no.
     Declined,
+    /// The character set of the text is not known.
+    CharacterSet,
 }
 
 /// What an engine asks of its store. It is repeated, unchanged, until answered.
@@ -288,6 +293,7 @@ impl Refusal {
             Self::Resume => "resuming is not possible",
             Self::TooLong => "the file is longer than the protocol can count",
             Self::Declined => "declined",
+            Self::CharacterSet => "its character set is not known",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! tag tochar(length) value    tag tochar(length) value    ...    '@' ' '
 //! ```
 
+use super::charset::Encoding;
 use super::check::{tochar, unchar};
 use super::probe;
 use super::zone::Zone;
@@ -22,6 +23,8 @@ pub struct Attributes {
     pub modified_local: Option<i64>,
     /// Unix permission bits, if the sender is a Unix.
     pub mode: Option<u32>,
+    /// The character set of its text.
+    pub encoding: Encoding,
     /// Disposition letter: `R` resend, `M` mail, `P` print.
     pub disposition: Option<u8>,
     /// A type, encoding or record format that we do not know: its tag.
@@ -118,6 +121,7 @@ impl Attributes {
                 b'#' => self.modified_local = parse_date(value),
                 b',' => self.mode_value = octal(value),
                 b'.' => self.system_is_unix = value == b"U1",
+                b'*' => self.encoding = Encoding::of(value),
                 b'+' => self.disposition = value.first().copied(),
                 b'/' if !matches!(value, b"A" | b"AM" | b"AMJ") => self.unsupported = Some(*tag),
                 b'1' => self.size = decimal(value),
@@ -137,6 +141,7 @@ impl Attributes {
             modified: self.modified_local.map(|local| zone.to_utc(local)),
             mode: self.mode,
             kind: self.kind.unwrap_or(default),
+            encoding: self.encoding,
             resume: self.disposition == Some(b'R'),
             ..FileInfo::default()
         }
@@ -159,7 +164,9 @@ pub fn emit(
     match info.kind {
         FileKind::Text => {
             list.add(b'"', b"AMJ");
-            list.add(b'*', b"A");
+            if let Some(value) = info.encoding.put(&mut [0; 16]) {
+                list.add(b'*', value);
+            }
         }
         FileKind::Binary => list.add(b'"', b"B8"),
     }
@@ -254,6 +261,7 @@ pub const fn refusal_tag(why: Refusal) -> u8 {
         Refusal::NotNewer => b'#',
         Refusal::NoSpace | Refusal::TooLong => b'1',
         Refusal::Kind => b'"',
+        Refusal::CharacterSet => b'*',
         Refusal::Resume => b'+',
     }
 }
@@ -266,7 +274,8 @@ pub const fn refusal_of(tag: Option<u8>) -> Option<Refusal> {
         Some(b')') => Some(Refusal::Declined),
         Some(b'#') => Some(Refusal::NotNewer),
         Some(b'1' | b'!') => Some(Refusal::NoSpace),
-        Some(b'"' | b'/' | b'*') => Some(Refusal::Kind),
+        Some(b'"' | b'/') => Some(Refusal::Kind),
+        Some(b'*') => Some(Refusal::CharacterSet),
         Some(b'+') => Some(Refusal::Resume),
         _ => None,
     }

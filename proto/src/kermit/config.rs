@@ -1,6 +1,7 @@
 //! The configuration of the two Kermit engines, and its rows in the table of settings.
 
 use super::attributes::Tags;
+use super::charset::Charset;
 use super::check::Check;
 use super::encode::Shift;
 use super::frame::Parity;
@@ -90,6 +91,12 @@ pub struct Config {
     pub retries: u8,
     /// Kind of a file that comes without attributes.
     pub receive_kind: FileKind,
+    /// Set of text on the wire, where it is to be another than that of the files.
+    pub transfer_set: Charset,
+    /// Set of text files here.
+    pub file_set: Charset,
+    /// A text in a set that is not known is stored as it is; else it is refused.
+    pub keep_unknown_set: bool,
     /// The byte that begins a packet.
     pub mark: u8,
     /// The byte that ends one, as the partner is asked to send it.
@@ -139,6 +146,9 @@ impl Default for Config {
             timeout_s: 15,
             retries: 10,
             receive_kind: FileKind::Binary,
+            transfer_set: Charset::TRANSPARENT,
+            file_set: Charset::UTF8,
+            keep_unknown_set: false,
             mark: 1,
             eol: b'\r',
             handshake: 0,
@@ -462,6 +472,30 @@ pub const TABLE: &[Setting] = &[
         source: "C-Kermit SET FILE TYPE",
     },
     Setting {
+        name: "kermit.transfer-set",
+        range: Range::Word(Charset::WIRE_NAMES),
+        default: "transparent",
+        unit: "",
+        doc: "Character set of text on the wire: what a sender translates to and names; what a receiver takes for text whose sender names none",
+        source: "C-Kermit SET TRANSFER CHARACTER-SET",
+    },
+    Setting {
+        name: "kermit.file-set",
+        range: Range::Word(Charset::NAMES),
+        default: "utf8",
+        unit: "",
+        doc: "Character set of text files here; transparent never translates",
+        source: "C-Kermit SET FILE CHARACTER-SET",
+    },
+    Setting {
+        name: "kermit.unknown-set",
+        range: Range::Word(&["discard", "keep"]),
+        default: "discard",
+        unit: "",
+        doc: "A text file in a character set that is not known: refuse it, or store it as it is",
+        source: "C-Kermit SET UNKNOWN-CHAR-SET",
+    },
+    Setting {
         name: "kermit.names",
         range: Range::Word(&["literal", "converted"]),
         default: "literal",
@@ -570,6 +604,7 @@ const PREFIXINGS: [(&str, Prefixing); 5] = [
 const SHIFTS: [(&str, Shift); 3] =
     [("on", Shift::Negotiated), ("off", Shift::Off), ("forced", Shift::Forced)];
 const NAMES: [(&str, bool); 2] = [("literal", false), ("converted", true)];
+const UNKNOWN: [(&str, bool); 2] = [("discard", false), ("keep", true)];
 const KINDS: [(&str, FileKind); 2] = [("binary", FileKind::Binary), ("text", FileKind::Text)];
 
 fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {
@@ -626,6 +661,11 @@ impl Settings for Config {
             "kermit.timeout" => number().map(|v| self.timeout_s = v as u8),
             "kermit.retries" => number().map(|v| self.retries = v as u8),
             "kermit.receive-kind" => value_of(&KINDS, value).map(|v| self.receive_kind = v),
+            "kermit.transfer-set" => Charset::named(value)
+                .filter(|set| set.designator().is_some())
+                .map(|v| self.transfer_set = v),
+            "kermit.file-set" => Charset::named(value).map(|v| self.file_set = v),
+            "kermit.unknown-set" => value_of(&UNKNOWN, value).map(|v| self.keep_unknown_set = v),
             "kermit.names" => value_of(&NAMES, value).map(|v| self.convert_names = v),
             "kermit.mark" => number().map(|v| self.mark = v as u8),
             "kermit.handshake" => number().map(|v| self.handshake = v as u8),
@@ -668,6 +708,9 @@ impl Settings for Config {
             "kermit.timeout" => write!(out, "{}", self.timeout_s),
             "kermit.retries" => write!(out, "{}", self.retries),
             "kermit.receive-kind" => out.write_str(word_of(&KINDS, self.receive_kind)),
+            "kermit.transfer-set" => out.write_str(self.transfer_set.name()),
+            "kermit.file-set" => out.write_str(self.file_set.name()),
+            "kermit.unknown-set" => out.write_str(word_of(&UNKNOWN, self.keep_unknown_set)),
             "kermit.names" => out.write_str(word_of(&NAMES, self.convert_names)),
             "kermit.mark" => write!(out, "{}", self.mark),
             "kermit.handshake" => write!(out, "{}", self.handshake),

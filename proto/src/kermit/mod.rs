@@ -17,6 +17,7 @@
 mod arrivals;
 mod asking;
 pub mod attributes;
+pub mod charset;
 pub mod check;
 pub mod command;
 pub mod config;
@@ -43,6 +44,7 @@ mod timing;
 mod zone;
 
 pub use asking::Client;
+pub use charset::{Charset, Encoding};
 pub use config::{Config, LineFacts, Prefixing, Switch};
 pub use receiving::Receiver;
 pub use sending::Sender;

@@ -50,7 +50,7 @@ pub(crate) struct Said<'a> {
     pub(crate) name: &'a [u8],
 }
 
-const REFUSALS: [(&str, Refusal); 8] = [
+const REFUSALS: [(&str, Refusal); 9] = [
     ("exists", Refusal::Exists),
     ("not-newer", Refusal::NotNewer),
     ("no-space", Refusal::NoSpace),
@@ -59,6 +59,7 @@ const REFUSALS: [(&str, Refusal); 8] = [
     ("resume", Refusal::Resume),
     ("too-long", Refusal::TooLong),
     ("declined", Refusal::Declined),
+    ("character-set", Refusal::CharacterSet),
 ];
 
 /// The word of a refusal.

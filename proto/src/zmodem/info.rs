@@ -152,9 +152,7 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
         left,
         wish: options.wish,
         only_if_present: options.skip_if_absent,
-        compared: false,
-        check: None,
-        screen: false,
+        ..FileInfo::default()
     })
 }
 

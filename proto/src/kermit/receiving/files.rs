@@ -95,7 +95,8 @@ impl Core {
         let info = self.info(mem.name);
         let (kind, resume) = (info.kind, info.resume);
         let agreed = self.link.agreed;
-        let text = kind == FileKind::Text;
+        // Line ends of a set in which they are not two bytes are the store's affair.
+        let text = kind == FileKind::Text && !info.encoding.is_wide();
         let qctl = self.link.theirs.qctl;
         let decoder = Decoder::new(qctl, agreed.qbin, agreed.rept, agreed.shift, text);
         self.sink.begin(decoder, offset);

@@ -85,7 +85,10 @@ impl Core {
 
     fn start_data(&mut self, cx: &mut Cx<'_>, offset: u64) {
         self.enter(cx, Sending::Data);
-        let coding = self.link.data_coding(self.file.info.kind == FileKind::Text);
+        let info = &self.file.info;
+        // The store has seen to the line ends of a set in which they are not two bytes.
+        let text = info.kind == FileKind::Text && !info.encoding.is_wide();
+        let coding = self.link.data_coding(text);
         self.source.begin(&coding, offset, self.file.info.size);
         self.link.stats.current_file_bytes = offset;
         if !self.file.refused {

@@ -1,0 +1,129 @@
+//! From the bytes of a set to characters.
+
+use super::{Form, LOST, Single, library};
+use encoding_rs::{DecoderResult, UTF_16BE, UTF_16LE};
+use wetstring_proto::kermit::Charset;
+
+/// Makes characters of bytes that come in pieces.
+pub(super) struct Decoder {
+    by: By,
+    lost: u64,
+}
+
+enum By {
+    /// One byte to a character.
+    Table(&'static Single),
+    /// Several bytes to a character.
+    Library(Box<encoding_rs::Decoder>),
+    /// Sixteen bits to a character.
+    Wide(Wide),
+}
+
+struct Wide {
+    wire: bool,
+    /// Bytes that are waited for a second one with.
+    begin: Vec<u8>,
+    /// Once the order of bytes is known.
+    decoder: Option<Box<encoding_rs::Decoder>>,
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder").field("lost", &self.lost).finish_non_exhaustive()
+    }
+}
+
+impl Decoder {
+    pub(super) fn new(form: Form) -> Self {
+        let by = if let Some(table) = Single::of(form.set) {
+            By::Table(table)
+        } else if form.set == Charset::UCS2 {
+            By::Wide(Wide { wire: form.wire, begin: Vec::new(), decoder: None })
+        } else {
+            let library = library(form.set.name()).unwrap_or(encoding_rs::UTF_8);
+            By::Library(Box::new(library.new_decoder_with_bom_removal()))
+        };
+        Self { by, lost: 0 }
+    }
+
+    pub(super) fn is_single(&self) -> bool {
+        matches!(self.by, By::Table(_))
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Adds the characters of these bytes.
+    pub(super) fn decode(&mut self, bytes: &[u8], last: bool, out: &mut String) {
+        match &mut self.by {
+            By::Table(table) => {
+                for byte in bytes {
+                    let character = table.characters[usize::from(*byte)];
+                    self.lost += u64::from(character == LOST);
+                    out.push(character);
+                }
+            }
+            By::Library(decoder) => self.lost += by_library(decoder, bytes, last, out),
+            By::Wide(wide) => self.lost += wide.decode(bytes, last, out),
+        }
+    }
+}
+
+/// How many bytes had no character.
+fn by_library(
+    decoder: &mut encoding_rs::Decoder,
+    mut bytes: &[u8],
+    last: bool,
+    out: &mut String,
+) -> u64 {
+    let mut missing = 0;
+    loop {
+        out.reserve(decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len() * 4));
+        let (result, read) = decoder.decode_to_string_without_replacement(bytes, out, last);
+        bytes = &bytes[read..];
+        match result {
+            DecoderResult::InputEmpty => return missing,
+            DecoderResult::OutputFull => {}
+            DecoderResult::Malformed(_, _) => {
+                missing += 1;
+                out.push(LOST);
+            }
+        }
+    }
+}
+
+impl Wide {
+    fn decode(&mut self, mut bytes: &[u8], last: bool, out: &mut String) -> u64 {
+        // Line ends on the wire are CR LF, or LF alone; here they are LF.
+        let before = out.len();
+        while self.decoder.is_none() && self.begin.len() < 2 {
+            match bytes.split_first() {
+                Some((first, rest)) => {
+                    self.begin.push(*first);
+                    bytes = rest;
+                }
+                None if last => break,
+                None => return 0,
+            }
+        }
+        let mut missing = 0;
+        let decoder = self.decoder.get_or_insert_with(|| {
+            let little = self.begin == [0xFF, 0xFE];
+            let order = if little { UTF_16LE } else { UTF_16BE };
+            Box::new(order.new_decoder_with_bom_removal())
+        });
+        let begin = std::mem::take(&mut self.begin);
+        // A decoder is not asked for anything after it has heard of the end.
+        missing += by_library(decoder, &begin, last && bytes.is_empty(), out);
+        if !bytes.is_empty() {
+            missing += by_library(decoder, bytes, last, out);
+        }
+        if self.wire && out[before..].contains('\r') {
+            let text = out[before..].replace('\r', "");
+            out.truncate(before);
+            out.push_str(&text);
+        }
+        missing
+    }
+}

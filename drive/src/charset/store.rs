@@ -1,0 +1,343 @@
+//! Between an engine and a store: text files in another character set on the wire than here.
+
+use super::{Form, Translator};
+use wetstring_proto::file::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
+use wetstring_proto::kermit::{Charset, Config, Encoding};
+
+/// Which sets a person has chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sets {
+    /// On the wire.
+    pub transfer: Charset,
+    /// Of the files here.
+    pub file: Charset,
+    /// Text in a set that is not known is stored as it is.
+    pub keep_unknown: bool,
+}
+
+impl Sets {
+    /// No text is translated, whatever its sender calls it.
+    pub const AS_IS: Self =
+        Self { transfer: Charset::TRANSPARENT, file: Charset::TRANSPARENT, keep_unknown: true };
+}
+
+impl From<&Config> for Sets {
+    fn from(config: &Config) -> Self {
+        Self {
+            transfer: config.transfer_set,
+            file: config.file_set,
+            keep_unknown: config.keep_unknown_set,
+        }
+    }
+}
+
+/// A store whose text files are translated on their way to an engine, and from it.
+///
+/// Positions are those of the translated text. Nothing is read or written at a place out of order,
+/// so no text is resumed, and there are no digests of it.
+pub struct Translated<'a> {
+    store: &'a mut dyn Store,
+    sets: Sets,
+    current: Option<Current>,
+    lost: u64,
+    buffer: Vec<u8>,
+}
+
+/// The file that is translated.
+struct Current {
+    by: Translator,
+    sending: bool,
+    /// Bytes that have passed: of the file here, and of the wire.
+    here: u64,
+    wire: u64,
+    /// What is translated and has not been asked for yet stands from here on in the buffer.
+    from: usize,
+    /// The file here has no more.
+    ended: bool,
+}
+
+impl Current {
+    fn new(by: Translator, sending: bool) -> Self {
+        Self { by, sending, here: 0, wire: 0, from: 0, ended: false }
+    }
+}
+
+impl std::fmt::Debug for Translated<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Translated").field("sets", &self.sets).finish_non_exhaustive()
+    }
+}
+
+/// Bytes that are read at a time.
+const READ: usize = 16 * 1024;
+
+impl<'a> Translated<'a> {
+    /// Text of `store` in these sets.
+    pub fn new(store: &'a mut dyn Store, sets: Sets) -> Self {
+        Self { store, sets, current: None, lost: 0, buffer: Vec::new() }
+    }
+
+    /// Characters so far that one of the sets does not have.
+    pub fn lost(&self) -> u64 {
+        self.lost + self.current.as_ref().map_or(0, |current| current.by.lost())
+    }
+
+    fn end(&mut self) {
+        if let Some(current) = self.current.take() {
+            self.lost += current.by.lost();
+        }
+        self.buffer.clear();
+    }
+
+    fn next(&mut self) -> Reply<'_> {
+        self.end();
+        let Sets { transfer, file, .. } = self.sets;
+        let wire = Form { set: transfer, wire: true };
+        let by = Translator::new(Form { set: file, wire: false }, wire);
+        let reply = self.store.answer(Request::Next);
+        let Reply::File(info) = reply else { return reply };
+        if info.kind != FileKind::Text || transfer == Charset::TRANSPARENT {
+            return Reply::File(info);
+        }
+        let encoding = Encoding::Known(transfer);
+        let Some(by) = by else { return Reply::File(FileInfo { encoding, ..info }) };
+        let size = info.size.filter(|_| by.keeps_length());
+        self.current = Some(Current::new(by, true));
+        Reply::File(FileInfo { encoding, size, resume: false, ..info })
+    }
+
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> Reply<'_> {
+        let Some(current) = self.current.as_mut().filter(|current| current.sending) else {
+            return self.store.answer(Request::Read { offset, into });
+        };
+        if offset != current.wire {
+            return Reply::Failed(StoreError::Unsupported);
+        }
+        while current.from == self.buffer.len() && !current.ended {
+            let mut raw = [0; READ];
+            let request = Request::Read { offset: current.here, into: &mut raw };
+            let len = match self.store.answer(request) {
+                Reply::Read(len) => len,
+                Reply::Failed(error) => return Reply::Failed(error),
+                _ => return Reply::Failed(StoreError::Io),
+            };
+            current.here += len as u64;
+            current.ended = len == 0;
+            self.buffer.clear();
+            current.from = 0;
+            current.by.translate(&raw[..len], current.ended, &mut self.buffer);
+        }
+        let ready = &self.buffer[current.from..];
+        let len = ready.len().min(into.len());
+        into[..len].copy_from_slice(&ready[..len]);
+        current.from += len;
+        current.wire += len as u64;
+        Reply::Read(len)
+    }
+
+    fn offer(&mut self, info: FileInfo<'_>) -> Reply<'_> {
+        self.end();
+        let from = match info.encoding {
+            Encoding::Known(set) => set,
+            Encoding::Unsaid => self.sets.transfer,
+            Encoding::Unknown if self.sets.keep_unknown => Charset::TRANSPARENT,
+            Encoding::Unknown => Charset::ASCII,
+        };
+        let text = info.kind == FileKind::Text && !info.screen;
+        if text && info.encoding == Encoding::Unknown && !self.sets.keep_unknown {
+            return Reply::Refuse(Refusal::CharacterSet);
+        }
+        let to = Form { set: self.sets.file, wire: false };
+        let by = Translator::new(Form { set: from, wire: true }, to).filter(|_| text);
+        let Some(by) = by else { return self.store.answer(Request::Offer { info }) };
+        let size = info.size.filter(|_| by.keeps_length());
+        self.current = Some(Current::new(by, false));
+        self.store.answer(Request::Offer { info: FileInfo { size, resume: false, ..info } })
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Reply<'_> {
+        let Some(current) = self.current.as_mut().filter(|current| !current.sending) else {
+            return self.store.answer(Request::Write { offset, bytes });
+        };
+        if offset != current.wire {
+            return Reply::Failed(StoreError::Unsupported);
+        }
+        current.wire += bytes.len() as u64;
+        self.buffer.clear();
+        current.by.translate(bytes, false, &mut self.buffer);
+        self.put()
+    }
+
+    /// Stores what the buffer has.
+    fn put(&mut self) -> Reply<'_> {
+        let Some(current) = &mut self.current else { return Reply::Done };
+        if self.buffer.is_empty() {
+            return Reply::Done;
+        }
+        let offset = current.here;
+        current.here += self.buffer.len() as u64;
+        self.store.answer(Request::Write { offset, bytes: &self.buffer })
+    }
+
+    fn close(&mut self, complete: bool, verified: bool) -> Reply<'_> {
+        if let Some(current) = self.current.as_mut().filter(|current| !current.sending && complete)
+        {
+            self.buffer.clear();
+            if !std::mem::replace(&mut current.ended, true) {
+                current.by.translate(&[], true, &mut self.buffer);
+            }
+            if let Reply::Failed(error) = self.put() {
+                return Reply::Failed(error);
+            }
+        }
+        self.end();
+        self.store.answer(Request::Close { complete, verified })
+    }
+}
+
+impl Store for Translated<'_> {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Next => self.next(),
+            Request::Read { offset, into } => self.read(offset, into),
+            Request::Offer { info } => self.offer(info),
+            Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Digest { .. } if self.current.is_some() => {
+                Reply::Failed(StoreError::Unsupported)
+            }
+            Request::Close { complete, verified } => self.close(complete, verified),
+            other => self.store.answer(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One text file, to send and to receive.
+    #[derive(Default)]
+    struct Memory {
+        bytes: Vec<u8>,
+        got: Vec<u8>,
+        size: Option<u64>,
+    }
+
+    impl Store for Memory {
+        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+            match request {
+                Request::Next => {
+                    let size = Some(self.bytes.len() as u64);
+                    let kind = FileKind::Text;
+                    Reply::File(FileInfo { name: b"x", size, kind, ..FileInfo::default() })
+                }
+                Request::Read { offset, into } => {
+                    let rest = &self.bytes[usize::try_from(offset).unwrap()..];
+                    let len = rest.len().min(into.len()).min(5);
+                    into[..len].copy_from_slice(&rest[..len]);
+                    Reply::Read(len)
+                }
+                Request::Offer { info } => {
+                    self.size = info.size;
+                    Reply::Accept { offset: 0 }
+                }
+                Request::Write { offset, bytes } => {
+                    assert_eq!(offset, self.got.len() as u64);
+                    self.got.extend(bytes);
+                    Reply::Done
+                }
+                _ => Reply::Done,
+            }
+        }
+    }
+
+    fn sets(transfer: &str, file: &str) -> Sets {
+        let named = |name| Charset::named(name).unwrap();
+        Sets { transfer: named(transfer), file: named(file), keep_unknown: false }
+    }
+
+    /// What goes out, with what is said of it, and the characters that were lost.
+    fn sent(bytes: &[u8], sets: Sets) -> (Vec<u8>, Encoding, Option<u64>, u64) {
+        let mut memory = Memory { bytes: bytes.to_vec(), ..Memory::default() };
+        let mut store = Translated::new(&mut memory, sets);
+        let Reply::File(info) = store.answer(Request::Next) else { panic!() };
+        let (encoding, size) = (info.encoding, info.size);
+        let (mut wire, mut piece) = (Vec::new(), [0; 3]);
+        loop {
+            let offset = wire.len() as u64;
+            let Reply::Read(len) = store.answer(Request::Read { offset, into: &mut piece }) else {
+                panic!()
+            };
+            if len == 0 {
+                break;
+            }
+            wire.extend(&piece[..len]);
+        }
+        let request = Request::Close { complete: true, verified: true };
+        assert_eq!(store.answer(request), Reply::Done);
+        let lost = store.lost();
+        (wire, encoding, size, lost)
+    }
+
+    #[test]
+    fn one_end_translates_to_the_wire_and_the_other_from_it() {
+        let (wire, encoding, size, lost) = sent("é\nñ€\n".as_bytes(), sets("latin1-iso", "utf8"));
+        assert_eq!((&wire[..], size, lost), (&b"\xE9\n\xF1?\n"[..], None, 1));
+        assert_eq!(encoding, Encoding::Known(Charset::named("latin1-iso").unwrap()));
+        let mut memory = Memory::default();
+        let mut store = Translated::new(&mut memory, sets("transparent", "cp437"));
+        let (kind, size) = (FileKind::Text, Some(9));
+        let info = FileInfo { kind, size, encoding, resume: true, ..FileInfo::default() };
+        assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+        for (offset, byte) in wire.iter().enumerate() {
+            let bytes = std::slice::from_ref(byte);
+            let request = Request::Write { offset: offset as u64, bytes };
+            assert_eq!(store.answer(request), Reply::Done);
+        }
+        let again = Request::Write { offset: 0, bytes: b"x" };
+        assert_eq!(store.answer(again), Reply::Failed(StoreError::Unsupported));
+        store.answer(Request::Close { complete: true, verified: true });
+        // One byte stays one byte there.
+        assert_eq!((&memory.got[..], memory.size), (&b"\x82\n\xA4?\n"[..], Some(9)));
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_not_kept_back() {
+        let encoding = Encoding::Known(Charset::UTF8);
+        let mut memory = Memory::default();
+        let mut store = Translated::new(&mut memory, sets("transparent", "latin1-iso"));
+        let info = FileInfo { kind: FileKind::Text, encoding, ..FileInfo::default() };
+        store.answer(Request::Offer { info });
+        store.answer(Request::Write { offset: 0, bytes: b"x\xC3" });
+        store.answer(Request::Close { complete: true, verified: false });
+        assert_eq!(store.lost(), 1);
+        assert_eq!(memory.got, b"x?");
+    }
+
+    #[test]
+    fn unknown_sets_are_refused_or_kept() {
+        let info =
+            FileInfo { kind: FileKind::Text, encoding: Encoding::Unknown, ..FileInfo::default() };
+        let mut memory = Memory::default();
+        let mut store = Translated::new(&mut memory, sets("transparent", "utf8"));
+        let refused = Reply::Refuse(Refusal::CharacterSet);
+        assert_eq!(store.answer(Request::Offer { info }), refused);
+        // Bytes have no set, whatever is said.
+        let bytes = FileInfo { kind: FileKind::Binary, ..info };
+        assert_eq!(store.answer(Request::Offer { info: bytes }), Reply::Accept { offset: 0 });
+        let keeping = Sets { keep_unknown: true, ..sets("transparent", "utf8") };
+        let mut store = Translated::new(&mut memory, keeping);
+        assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+        store.answer(Request::Write { offset: 0, bytes: b"\xE9" });
+        assert_eq!(memory.got, b"\xE9");
+    }
+
+    #[test]
+    fn the_same_set_at_both_ends_changes_nothing_and_is_said() {
+        let (wire, encoding, size, lost) = sent(b"\xC3", sets("utf8", "utf8"));
+        assert_eq!((&wire[..], size, lost), (&b"\xC3"[..], Some(1), 0));
+        assert_eq!(encoding, Encoding::Known(Charset::UTF8));
+        let (wire, encoding, ..) = sent(b"\xC3", Sets::AS_IS);
+        assert_eq!((&wire[..], encoding), (&b"\xC3"[..], Encoding::Unsaid));
+    }
+}
