@@ -1,6 +1,7 @@
 //! `wst ncp`: a host of the ARPANET, and what `wst send` and `wst receive` need for one.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use wetstring_drive::imp::{Guard, ImpPort, Live, News, Plan, Stop, serve};
 use wetstring_drive::line::NcpSpec;
 use wetstring_drive::{LineSpec, Signals};
 use wetstring_proto::arpanet::ftp::{Options, Text};
+use wetstring_proto::arpanet::leader::Form;
 use wetstring_proto::arpanet::ncp::{Config, Echo};
 use wetstring_proto::{NoTrace, arpanet};
 
 use crate::exit::Exit;
 use crate::transfer::{Ending, usage};
 use crate::voice::{Level, Voice};
+use crate::words::escaped;
 
 /// The password, as it must not stand on a command line.
 const PASSWORD: &str = "WETSTRING_PASSWORD";
@@ -124,6 +127,7 @@ pub(crate) fn run(voice: &Voice, verb: &Ncp) -> Result<Ending, Ending> {
             serving(voice, &mut live, &plan)
         }
     };
+    other_form(voice, &live);
     live.finish();
     ending
 }
@@ -152,8 +156,22 @@ fn up(voice: &Voice, live: &mut Live<'_>, seconds: Option<u64>) -> Result<Ending
     Ok(stopped(stop))
 }
 
+/// Says that the two ends speak different leaders, if they do: neither can tell the other.
+fn other_form(voice: &Voice, live: &Live<'_>) {
+    let (came, say) = (
+        live.ncp.counts().other_form,
+        match live.ncp.config().form {
+            Form::Old => "expected leaders of 32 bits, got some of 96: the line needs leader=new",
+            Form::New => "expected leaders of 96 bits, got some of 32: the line has leader=new",
+        },
+    );
+    if came > 0 {
+        voice.say(Level::Error, say);
+    }
+}
+
 fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<Ending, Ending> {
-    let (mut times, mut lost) = (Vec::new(), 0_u32);
+    let (mut times, mut lost, mut interrupted) = (Vec::new(), 0_u32, false);
     for turn in 0..count {
         let (to, data) = (spec.to, turn as u8);
         let next = live.now() + ECHO_EVERY;
@@ -166,7 +184,8 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
                 Ok((came.is_some(), None))
             })
             .map_err(|e| broke(&e))?;
-        if matches!(stop, Stop::Signal(_)) {
+        interrupted = matches!(stop, Stop::Signal(_));
+        if interrupted {
             break;
         }
         let say = match came {
@@ -191,24 +210,26 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
         voice.event("echo", json!({"turn": turn, "ns": times.last(), "lost": lost, "text": say}));
         if turn + 1 < count {
             let stop = live.until(Some(next), |_| Ok((false, None))).map_err(|e| broke(&e))?;
-            if matches!(stop, Stop::Signal(_)) {
+            interrupted = matches!(stop, Stop::Signal(_));
+            if interrupted {
                 break;
             }
         }
     }
     let ms = |ns: Option<&u64>| ns.map_or(0.0, |ns| *ns as f64 / 1e6);
     let mean = times.iter().sum::<u64>() as f64 / 1e6 / times.len().max(1) as f64;
-    let say = format!(
-        "{} of {} echoes came back, shortest {:.3} ms, mean {mean:.3} ms, longest {:.3} ms",
-        times.len(),
-        times.len() as u32 + lost,
-        ms(times.iter().min()),
-        ms(times.iter().max()),
-    );
-    let exit = match (times.is_empty(), lost) {
-        (true, _) => Exit::Timeout,
-        (false, 0) => Exit::Done,
-        (false, _) => Exit::Skipped,
+    let (count, (shortest, longest)) =
+        (times.len(), (ms(times.iter().min()), ms(times.iter().max())));
+    let mut say = format!("{count} of {} echoes came back", count as u32 + lost);
+    if count > 0 {
+        let more = format!("shortest {shortest:.3} ms, mean {mean:.3} ms, longest {longest:.3} ms");
+        say = format!("{say}, {more}");
+    }
+    let exit = match (count, lost) {
+        _ if interrupted => Exit::Interrupted,
+        (0, _) => Exit::Timeout,
+        (_, 0) => Exit::Done,
+        _ => Exit::Skipped,
     };
     Ok(Ending::early(exit, say))
 }
@@ -226,7 +247,9 @@ fn serving(voice: &Voice, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending
         voice.say(Level::Note, &say);
         voice.event(event, json!({"text": say}));
     });
-    stop.map(stopped).map_err(|e| Ending::early(Exit::Store, format!("could not serve: {e}")))
+    let root = escaped(plan.root.as_os_str().as_bytes());
+    stop.map(stopped)
+        .map_err(|e| Ending::early(Exit::Store, format!("could not serve {root}: {e}")))
 }
 
 /// The configuration of an engine that sends to, or retrieves from, this place.

@@ -183,6 +183,10 @@ pub(crate) fn send(
         return netblt::send(ours, keeper, kind);
     }
     let is_ncp = matches!(spec, LineSpec::Ncp(_));
+    if is_ncp && verb.resume {
+        let say = "expected no --resume: the FTP of 1973 begins in the middle of a file only to retrieve it";
+        return Err(usage(say.to_owned()));
+    }
     let protocol = verb.transfer.protocol().unwrap_or_default();
     if protocol.is_nameless() && !is_ncp {
         if sources.len() > 1 {
@@ -420,7 +424,8 @@ impl Job<'_> {
         }
         let verdict =
             Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed };
-        verdict.tell_records(!differs);
+        let again = !differs && !matches!(self.spec, LineSpec::Ncp(_));
+        verdict.tell_records(again);
         if let Some(lines) = lines {
             crate::explain::tell(voice, lines.iter().map(String::as_str));
         }

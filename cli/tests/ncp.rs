@@ -6,6 +6,7 @@ use common::{Ran, Running, noise, run, wst};
 use std::fs;
 use std::net::UdpSocket;
 use std::path::Path;
+use std::time::Duration;
 
 /// A server of a directory, and where its one partner stands.
 struct Server {
@@ -13,6 +14,8 @@ struct Server {
     running: Running,
     /// The server's UDP port, and its partner's.
     ports: [u16; 2],
+    /// What else its line says.
+    line: &'static str,
 }
 
 /// A UDP port that is free now.
@@ -22,19 +25,23 @@ fn free() -> u16 {
 
 impl Server {
     fn new(more: &[&str], password: Option<&str>) -> Self {
+        Self::with("", more, password)
+    }
+
+    fn with(line: &'static str, more: &[&str], password: Option<&str>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("root")).unwrap();
         fs::write(dir.path().join("secret"), b"not for you").unwrap();
         std::os::unix::fs::symlink("../secret", dir.path().join("root/link")).unwrap();
         let ports = [free(), free()];
-        let line = format!("ncp://0.1?host=127.0.0.1:{}&port={}", ports[1], ports[0]);
+        let said = format!("ncp://0.1?host=127.0.0.1:{}&port={}{line}", ports[1], ports[0]);
         let root = dir.path().join("root").display().to_string();
-        let mut command = wst(["ncp", "serve", &line, "--root", &root]);
+        let mut command = wst(["ncp", "serve", &said, "--root", &root]);
         command.args(more);
         command.envs(password.map(|word| ("WETSTRING_PASSWORD", word)));
         let running = Running::start(command);
         running.says("host up at UDP port");
-        Self { dir, running, ports }
+        Self { dir, running, ports, line }
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -44,7 +51,7 @@ impl Server {
     /// The line to the server, for this name there.
     fn line(&self, name: &str) -> String {
         let [there, here] = self.ports;
-        format!("ncp://0.2/{name}?imp=127.0.0.1:{there}&port={here}")
+        format!("ncp://0.2/{name}?imp=127.0.0.1:{there}&port={here}{}", self.line)
     }
 
     fn send(&self, file: &Path, settings: &[&str]) -> Ran {
@@ -176,6 +183,99 @@ fn nobody_there_is_said_in_time() {
     let ran = run(wst(["ncp", "echo", &line, "--count", "1"]));
     ran.expect(7);
     assert!(ran.stderr.contains("expected a reply, none came"), "{}", ran.stderr);
+}
+
+/// The datagrams that came to a socket within this time, without their first twelve octets, and their flags.
+fn messages(socket: &UdpSocket, time: Duration) -> Vec<(u8, Vec<u8>)> {
+    socket.set_read_timeout(Some(time)).unwrap();
+    let mut came = Vec::new();
+    let mut datagram = [0; 1500];
+    while let Ok(len) = socket.recv(&mut datagram) {
+        assert!(len >= 12 && datagram.starts_with(b"H316"), "{:02x?}", &datagram[..len]);
+        came.push((datagram[11], datagram[12..len].to_vec()));
+    }
+    came
+}
+
+#[test]
+fn a_host_that_comes_up_says_so_in_its_form_of_leaders() {
+    for (more, nop) in
+        [("", vec![4, 0, 0, 0]), ("&leader=new", vec![15, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0])]
+    {
+        let imp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let line = format!(
+            "ncp://0.2?imp=127.0.0.1:{}&port={}{more}",
+            imp.local_addr().unwrap().port(),
+            free()
+        );
+        let ran = run(wst(["ncp", "up", &line, "--seconds", "1"]));
+        ran.expect(0);
+        let came = messages(&imp, Duration::from_millis(200));
+        // Ready; three NOPs, with no padding between leader and data; ready no more.
+        let expected = [vec![(3, vec![])], vec![(3, nop); 3], vec![(1, vec![])]].concat();
+        assert_eq!(came, expected, "{more}");
+    }
+}
+
+#[test]
+fn leaders_of_96_bits_at_both_ends() {
+    let server = Server::with("&leader=new", &["--write"], None);
+    let ran = run(wst(["ncp", "echo", &server.line(""), "--count", "2"]));
+    ran.expect(0);
+    assert!(ran.stderr.contains("2 of 2 echoes came back"), "{}", ran.stderr);
+    let (bytes, file) = (noise(8, 20_003), server.path("tape"));
+    fs::write(&file, &bytes).unwrap();
+    fs::create_dir(server.path("in")).unwrap();
+    for settings in [&["ncp.byte=8"][..], &["ncp.byte=36", "store.collision=replace"]] {
+        server.send(&file, settings).expect(0);
+        assert!(fs::read(server.path("root/tape")).unwrap() == bytes);
+        server.receive("tape", "in", settings).expect(0);
+        assert!(fs::read(server.path("in/tape")).unwrap() == bytes);
+        fs::remove_file(server.path("root/tape")).unwrap();
+    }
+    server.end();
+}
+
+#[test]
+fn ends_with_different_leaders_find_out() {
+    let server = Server::new(&[], None);
+    let line = format!("{}&leader=new", server.line(""));
+    let ran = run(wst(["ncp", "echo", &line, "--count", "1"]));
+    ran.expect(7);
+    let say = "expected leaders of 96 bits, got some of 32";
+    assert!(ran.stderr.contains(say), "{}", ran.stderr);
+    assert!(ran.stderr.contains("0 of 1 echoes came back"), "{}", ran.stderr);
+    server.end();
+    // They do not tell each other for ever that they do not understand.
+    let [imp, port] =
+        [UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port(), free()];
+    let host = UdpSocket::bind(("127.0.0.1", imp)).unwrap();
+    let line = format!("ncp://0.1?host=127.0.0.1:{imp}&port={port}");
+    let mut command = wst(["ncp", "up", &line]);
+    command.args(["--seconds", "2"]);
+    let running = Running::start(command);
+    running.says("host up at UDP port");
+    for sequence in 0..50_u8 {
+        let new = [15, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0];
+        let datagram = [&b"H316"[..], &[0, 0, 0, sequence, 0, 7, 0, 3], &new].concat();
+        host.send_to(&datagram, ("127.0.0.1", port)).unwrap();
+    }
+    let came = messages(&host, Duration::from_millis(500));
+    let errors = came.iter().filter(|(_, message)| message.first() == Some(&1)).count();
+    assert_eq!(errors, 0, "{came:02x?}");
+    let ran = running.end();
+    assert!(ran.stderr.contains("the line needs leader=new"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_file_cannot_be_stored_from_its_middle_on() {
+    let server = Server::new(&["--write"], None);
+    let file = server.path("tape");
+    fs::write(&file, b"bits").unwrap();
+    let ran = run(wst(["send", "--resume", file.to_str().unwrap(), &server.line("")]));
+    ran.expect(2);
+    assert!(ran.stderr.contains("expected no --resume"), "{}", ran.stderr);
+    server.end();
 }
 
 #[test]

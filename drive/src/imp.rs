@@ -27,7 +27,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
 use std::time::Duration;
 use wetstring_proto::arpanet::imp;
-use wetstring_proto::arpanet::leader::{Address, Dead, Form, Kind, Leader};
+use wetstring_proto::arpanet::leader::{Address, BadLeader, Dead, Form, Kind, Leader};
 
 const MAGIC: &[u8; 4] = b"H316";
 const HEADER: usize = 12;
@@ -228,6 +228,14 @@ impl ImpPort {
                 say(self, &leader, Kind::Dead, Dead::Host.subtype())?;
             }
             Ok(None) => {}
+            Err(BadLeader::Form(_)) => {
+                // An error would not be understood either, and be told back. A NOP of ours shows the host what we speak.
+                let other = if self.form == Form::Old { Form::New } else { Form::Old };
+                if Leader::parse(other, &message).is_ok_and(|it| it.kind == Kind::Regular) {
+                    say(self, &Leader::new(Kind::Nop), Kind::Nop, 0)?;
+                }
+                return Ok(Some(message));
+            }
             Err(bad) => {
                 say(self, &Leader::new(Kind::LeaderError), Kind::LeaderError, bad.subtype())?;
             }

@@ -2,13 +2,15 @@
 
 mod arpanet_net;
 mod arpanet_server;
+mod arpanet_terminal;
 mod common;
 
 use arpanet_net::{Fate, Net, address};
 use arpanet_server::Server;
+use arpanet_terminal::Terminal;
 use common::{File, Sink, Source, random};
 use wetstring_proto::arpanet::ftp::{Client, Dialect, Form, Mode, Options, Structure, Text, Type};
-use wetstring_proto::arpanet::icp::{Icp, Pair};
+use wetstring_proto::arpanet::leader::Form as LeaderForm;
 use wetstring_proto::arpanet::ncp::{Buffers, Config, State};
 use wetstring_proto::{
     Blame, Command, Cx, Duration, Event, FailureKind, NoTrace, Outcome, Refusal, Status, Store,
@@ -16,6 +18,8 @@ use wetstring_proto::{
 
 /// A client with its store.
 struct User {
+    /// Its host.
+    at: usize,
     client: Client<Vec<u8>>,
     store: Box<dyn Store>,
     said: Vec<String>,
@@ -25,11 +29,11 @@ impl User {
     fn new(options: Options, puts: bool, store: Box<dyn Store>) -> Self {
         let memory = vec![0; options.memory()];
         let client = Client::new(options, address(1), puts, memory).unwrap();
-        Self { client, store, said: Vec::new() }
+        Self { at: 0, client, store, said: Vec::new() }
     }
 }
 
-/// Turns clients on host 0 and a server on host 1 until the clients are over, or so much time has passed.
+/// Turns clients, on host 0 unless they say another, and a server on host 1 until the clients are over, or so much time has passed.
 fn run(net: &mut Net, users: &mut [User], server: &mut Server, most: Duration) -> Vec<Status> {
     let end = net.now + most;
     loop {
@@ -37,7 +41,7 @@ fn run(net: &mut Net, users: &mut [User], server: &mut Server, most: Duration) -
             net.settle();
             let mut moved = net.call(1, |host, cx| server.turn(host, cx));
             for user in &mut *users {
-                net.call(0, |host, cx| {
+                net.call(user.at, |host, cx| {
                     user.client.tick(cx, host);
                     user.client.pump(cx, host);
                     while let Some(request) = user.client.request() {
@@ -191,6 +195,70 @@ fn three_at_a_time_between_two_hosts() {
 }
 
 #[test]
+fn users_of_several_hosts_at_one_server() {
+    let config = Config { connections: 32, ..Config::default() };
+    for form in [LeaderForm::Old, LeaderForm::New] {
+        let config = Config { form, ..config.clone() };
+        let mut net = Net::new(&[(); 4].map(|()| config.clone()));
+        let mut server = Server::new(Options::default());
+        let file = |at: usize| random(30_000 + at, at as u64);
+        server.files.extend([0, 2, 3].map(|at| (format!("tape{at}"), file(at))));
+        let got = std::rc::Rc::new(std::cell::RefCell::new(Sink::new()));
+        // The same sockets at every host: who is meant is told by the host alone.
+        let mut users = [0, 2, 3].map(|at| {
+            let puts = at != 3;
+            let store: Box<dyn Store> = if puts {
+                Box::new(Source::new(vec![File::new(&format!("new{at}"), &file(at))]))
+            } else {
+                Box::new(Shared(got.clone()))
+            };
+            let mut user = User::new(Options::default(), puts, store);
+            assert!(puts || user.client.want(b"tape3"));
+            user.at = at;
+            user
+        });
+        let status = run(&mut net, &mut users, &mut server, Duration::from_secs(300));
+        assert_eq!(status, [Status::Over(Outcome::Done); 3]);
+        assert_eq!(server.stored.len(), 2);
+        for stored in &server.stored {
+            let at = usize::from(*stored.name.last().unwrap() - b'0');
+            assert!(stored.complete && stored.bytes == file(at));
+        }
+        assert!(got.borrow().files[0].bytes == file(3));
+    }
+}
+
+#[test]
+fn a_data_connection_that_breaks_is_no_end_of_a_file() {
+    // What was lost is a message with data: the server sees a connection that was closed in good order.
+    for announced in [true, false] {
+        let mut net = Net::two();
+        let kind = if announced { Type::Image } else { Type::Ascii };
+        let options = options(Form { kind, ..Form::default() });
+        let mut server = Server::new(options.clone());
+        let files = vec![File::new("f", &random(50_000, 1))];
+        let mut users = [User::new(options, true, Box::new(Source::new(files)))];
+        let mut count = 0;
+        net.judge = Box::new(move |from, leader, message| {
+            let long = from == 0 && leader.link != 0 && message.len() > 100;
+            count += u32::from(long);
+            if long && count > 3 { Fate::Incomplete(3) } else { Fate::Deliver }
+        });
+        let status = run(&mut net, &mut users, &mut server, Duration::from_secs(300));
+        let (blame, kind) = if announced {
+            (Blame::Peer, FailureKind::PeerError)
+        } else {
+            (Blame::Line, FailureKind::TooManyRetries)
+        };
+        assert_eq!(status, [Status::Over(common::failed(blame, kind))], "{:?}", users[0].said);
+        let say = if announced { "452" } else { "not delivered" };
+        assert!(users[0].said.iter().any(|said| said.contains(say)), "{:?}", users[0].said);
+        // Who was told the length does not take less for all of it.
+        assert_eq!(server.stored[0].complete, !announced);
+    }
+}
+
+#[test]
 fn login() {
     for (password, right) in [("multics", true), ("tenex", false)] {
         let mut net = Net::two();
@@ -327,43 +395,6 @@ fn a_server_that_is_not_there_or_falls_silent() {
         assert_eq!(status, [Status::Over(common::failed(blame, kind))], "{after}");
         let said = users[0].said.iter().any(|said| said.contains(say));
         assert!(said || say.is_empty(), "{:?}", users[0].said);
-    }
-}
-
-/// A user who types.
-struct Terminal {
-    pair: Pair,
-    heard: String,
-}
-
-impl Terminal {
-    fn call(net: &mut Net, server: &mut Server) -> Self {
-        net.call(1, |host, cx| server.turn(host, cx));
-        let mut icp = net.call(0, |host, cx| Icp::call(host, cx, address(1), 3, 0x40).unwrap());
-        for _ in 0..20 {
-            net.settle();
-            net.call(1, |host, cx| server.turn(host, cx));
-            if let Some(pair) = net.call(0, |host, cx| icp.turn(host, cx).unwrap()) {
-                return Self { pair, heard: String::new() };
-            }
-        }
-        panic!("no connection");
-    }
-
-    /// Says a line, and hears what comes.
-    fn say(&mut self, net: &mut Net, server: &mut Server, line: &str) -> String {
-        let line = if line.is_empty() { String::new() } else { format!("{line}\r\n") };
-        net.host(0).write(self.pair.to, line.as_bytes(), line.len() * 8);
-        self.heard.clear();
-        for _ in 0..60 {
-            net.settle();
-            net.call(1, |host, cx| server.turn(host, cx));
-            let mut some = [0; 500];
-            let count = net.host(0).peek(self.pair.from, &mut some) / 8;
-            net.host(0).consume(self.pair.from, count * 8);
-            self.heard.push_str(&String::from_utf8_lossy(&some[..count]));
-        }
-        self.heard.clone()
     }
 }
 

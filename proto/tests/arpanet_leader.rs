@@ -70,8 +70,10 @@ fn what_is_no_leader() {
     }
     assert_eq!(Leader::parse(Form::Old, &[15, 0, 0, 0]), Err(BadLeader::Form(15)));
     assert_eq!(Leader::parse(Form::New, &[0; 12]), Err(BadLeader::Form(0)));
+    // An old leader is told from a new one that is cut short.
+    assert_eq!(Leader::parse(Form::New, &[0; 4]), Err(BadLeader::Form(0)));
     assert_eq!(
-        Leader::parse(Form::New, &[0; 4]).unwrap_err().to_string(),
+        Leader::parse(Form::New, &[15; 4]).unwrap_err().to_string(),
         "expected a leader of 12 octets, got 4"
     );
     assert_eq!(BadLeader::Type(12).to_string(), "expected a type of message from 0 to 10, got 12");

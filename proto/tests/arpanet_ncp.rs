@@ -247,6 +247,46 @@ fn what_was_not_delivered_goes_again() {
 }
 
 #[test]
+fn what_is_too_long_for_the_net_goes_in_shorter_messages() {
+    // The IMPs of 1973 in emulation take seven packets and not eight.
+    for (size, packets) in [(8, 7), (36, 7), (8, 3), (255, 1), (1, 2)] {
+        let mut net = Net::two();
+        let (from, to) = pair(&mut net, Wanted::new(5, 4).size(size).bulk());
+        let most = packets * 126;
+        net.judge =
+            Box::new(
+                move |_, _, message| {
+                    if message.len() - 4 > most { Fate::Incomplete(1) } else { Fate::Deliver }
+                },
+            );
+        let file = random(10_000, 3);
+        let got = carry(&mut net, from, to, &file);
+        assert!(got[..10_000] == file, "{size} {packets}");
+        assert_eq!((net.state(0, from), net.state(1, to)), (State::Ended, State::Ended));
+        // It is tried until it fits, and then known.
+        assert_eq!(net.hosts[0].counts().incomplete, 8 - packets as u64, "{size} {packets}");
+        net.host(0).release(from);
+        net.host(1).release(to);
+        let (from, to) = pair(&mut net, Wanted::new(5, 4).size(size).bulk());
+        let before = net.hosts[0].counts().incomplete;
+        net.host(0).write(from, &file[..4000], 32_000);
+        net.host(0).close(from);
+        net.settle();
+        assert_eq!(net.host(1).queued(to), 32_000_usize.next_multiple_of(usize::from(size)));
+        assert_eq!(net.hosts[0].counts().incomplete, before);
+    }
+    // A single packet is never too long: who says so says it for ever.
+    let mut net = Net::two();
+    let (from, _) = pair(&mut net, Wanted::new(5, 4).bulk());
+    net.judge =
+        Box::new(|_, leader, _| if leader.link == 2 { Fate::Incomplete(1) } else { Fate::Deliver });
+    net.host(0).write(from, &random(8000, 1), 64_000);
+    net.host(0).push(from);
+    net.pass(Duration::from_secs(60));
+    assert_eq!(net.state(0, from), State::Failed(Trouble::Lost));
+}
+
+#[test]
 fn a_rfnm_that_does_not_come_ends_it() {
     // Whether the message was delivered is not known: to send it again might put it there twice.
     let mut net = Net::two();

@@ -123,7 +123,8 @@ impl Icp {
             }
             let (ours, theirs) = (self.ours, self.theirs);
             let (from, to) = if self.serves {
-                (Wanted::new(ours, theirs + 3), Wanted::new(ours + 1, theirs + 2))
+                let (sends, receives) = (theirs.wrapping_add(3), theirs.wrapping_add(2));
+                (Wanted::new(ours, sends), Wanted::new(ours + 1, receives))
             } else {
                 let theirs = number;
                 self.theirs = theirs;

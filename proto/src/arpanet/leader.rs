@@ -360,11 +360,12 @@ impl Leader {
     /// Reads the leader at the beginning of a message.
     pub fn parse(form: Form, message: &[u8]) -> Result<Self, BadLeader> {
         let short = || BadLeader::Short { expected: form.octets(), came: message.len() };
-        let octets = message.get(..form.octets()).ok_or_else(short)?;
-        let is_new = octets[0] & 0x0F == FORMAT;
+        let first = *message.first().ok_or_else(short)?;
+        let is_new = first & 0x0F == FORMAT;
         if is_new != (form == Form::New) {
-            return Err(BadLeader::Form(octets[0]));
+            return Err(BadLeader::Form(first));
         }
+        let octets = message.get(..form.octets()).ok_or_else(short)?;
         let kind =
             |number: u8| Kind::ALL.get(usize::from(number)).copied().ok_or(BadLeader::Type(number));
         let short = |at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);

@@ -240,6 +240,11 @@ impl Incoming {
         !self.broken && (self.ended || !marks)
     }
 
+    /// Whether fewer octets came than were announced; lines become shorter on their way.
+    pub(crate) fn is_short(&self) -> bool {
+        self.form.kind != Type::Ascii && self.size.is_some_and(|size| self.offset < size)
+    }
+
     /// Whether the end was marked, so that the connection is of no more use.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended || self.broken
@@ -262,6 +267,8 @@ impl Incoming {
             };
             host.consume(id, used);
             if used == 0 {
+                // Less than a byte, or than a header, that will not become more.
+                self.broken |= bits > 0 && host.has_all(id);
                 break;
             }
         }

@@ -306,10 +306,10 @@ impl Session {
     fn connect(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         let Some(pair) = self.pair else { return };
         let wanted = if self.sends {
-            let theirs = self.data_socket.unwrap_or(pair.theirs + 4);
+            let theirs = self.data_socket.unwrap_or(pair.theirs.wrapping_add(4));
             Wanted::new(pair.ours + 3, theirs).size(self.form.byte).bulk()
         } else {
-            Wanted::new(pair.ours + 2, self.data_socket.unwrap_or(pair.theirs + 5))
+            Wanted::new(pair.ours + 2, self.data_socket.unwrap_or(pair.theirs.wrapping_add(5)))
         };
         if self.options.dialect == Dialect::Rfc354 {
             self.reply_line(mem, 255, &format_args!("SOCK {}", wanted.local));
@@ -326,12 +326,17 @@ impl Session {
             let state = self.data.map(|id| host.state(id));
             match state {
                 Some(State::Opening) => return,
-                Some(State::Open | State::Ended) => self.begin(mem),
+                Some(State::Open | State::Ended) => {
+                    let size = self.data.map_or(0, |id| host.size(id));
+                    let agreed = self.form.byte;
+                    if size != agreed {
+                        let say = format_args!("expected bytes of {agreed} bits, got {size}");
+                        return self.no_data(host, mem, 457, &say);
+                    }
+                    self.begin(mem);
+                }
                 Some(State::Failed(_)) | None => {
-                    self.drop_data(host);
-                    self.reply_line(mem, 454, &"cannot connect to your data socket");
-                    self.over(false);
-                    return;
+                    return self.no_data(host, mem, 454, &"cannot connect to your data socket");
                 }
             }
         }
@@ -358,7 +363,8 @@ impl Session {
             self.stir(cx);
         }
         if over || failed && !matches!(self.ask, Ask::Write(_)) {
-            let whole = over && (self.sends || self.incoming.is_whole());
+            let whole =
+                over && (self.sends || self.incoming.is_whole() && !self.incoming.is_short());
             let verdict = if whole { Verdict::Whole } else { Verdict::Incomplete };
             self.stop(host, verdict);
         }
@@ -379,6 +385,19 @@ impl Session {
         self.stage = Stage::Data;
         self.stats.current_file_bytes = 0;
         self.note(Note::Started);
+    }
+
+    /// The data connection is none that a file can go over.
+    fn no_data(
+        &mut self,
+        host: &mut Host<'_>,
+        mem: &mut Mem<'_>,
+        number: u16,
+        why: &dyn fmt::Display,
+    ) {
+        self.drop_data(host);
+        self.reply_line(mem, number, why);
+        self.over(false);
     }
 
     fn drop_data(&mut self, host: &mut Host<'_>) {
@@ -517,7 +536,12 @@ impl Session {
                     Refusal::Name => 550,
                     _ => 451,
                 };
-                self.reply_line(mem, number, &why.as_str());
+                let text = if why == Refusal::Declined {
+                    "no files are stored here"
+                } else {
+                    why.as_str()
+                };
+                self.reply_line(mem, number, &text);
             }
             (Ask::Offer, _) => {
                 self.stage = Stage::Ready;

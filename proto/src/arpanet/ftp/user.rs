@@ -126,6 +126,8 @@ pub(crate) struct User {
     incoming: Incoming,
     /// The second reply to STOR or RETR.
     result: Option<u16>,
+    /// What ended the data connection before the file.
+    broken: Option<Trouble>,
     file: Current,
     ask: Ask,
     exhausted: bool,
@@ -158,6 +160,7 @@ impl User {
             outgoing: Outgoing::new(form, 0),
             incoming: Incoming::new(form, None),
             result: None,
+            broken: None,
             file: Current::NONE,
             ask: Ask::Nothing,
             exhausted: false,
@@ -322,6 +325,10 @@ impl User {
         if self.stage != Stage::Data {
             return;
         }
+        let open = matches!(host.state(id), State::Open | State::Ended);
+        if open && host.size(id) != self.form().byte {
+            return self.trouble(cx, host, mem, Trouble::ByteSize);
+        }
         let moved = self.stats.file_bytes;
         if self.puts {
             self.outgoing.pump(host, id, mem.file);
@@ -345,11 +352,15 @@ impl User {
         } else {
             self.incoming.is_over() && self.ask == Ask::Nothing
         };
-        let failed = matches!(host.state(id), State::Failed(_));
+        let failed = match host.state(id) {
+            State::Failed(what) => Some(what),
+            _ => None,
+        };
         // The server says what was wrong, so its reply is waited for.
         let settled = self.ask == Ask::Nothing || self.puts;
-        if over || failed && settled {
+        if over || failed.is_some() && settled {
             let whole = over && (self.puts || self.incoming.is_whole());
+            self.broken = failed.filter(|_| !over);
             self.data = None;
             host.release(id);
             if self.ask == Ask::Read {

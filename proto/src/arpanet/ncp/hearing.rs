@@ -2,9 +2,9 @@
 
 use super::connection::{Connection, Flight, Stage, Trouble};
 use super::peer::{Echo, Life, Talk};
-use super::{Core, Mem, Pending, drop_if, seconds};
-use crate::arpanet::control::{self, BadControl, Control, Header, LINKS};
-use crate::arpanet::leader::{Dead, Form, Kind, Leader};
+use super::{Core, Mem, PENDING_OF_ONE, Pending, drop_if, seconds};
+use crate::arpanet::control::{self, BadControl, Control, HEADER, Header, LINKS, PACKET_BITS};
+use crate::arpanet::leader::{BadLeader, Dead, Form, Incomplete, Kind, Leader};
 use crate::engine::Cx;
 use crate::time::Duration;
 use crate::trace::TraceEvent;
@@ -25,7 +25,12 @@ impl Core {
             Ok(leader) => leader,
             Err(bad) => {
                 self.damaged(cx, "leader", message.len());
-                self.leader_error = Some(bad.subtype());
+                if matches!(bad, BadLeader::Form(_)) {
+                    // Who speaks the other form would not understand what is wrong, and say so, and so on.
+                    self.counts.other_form += 1;
+                } else {
+                    self.leader_error = Some(bad.subtype());
+                }
                 return;
             }
         };
@@ -228,7 +233,9 @@ impl Core {
         let until = cx.now + seconds(self.config.rfc_s);
         let listens = self.listening.iter().flatten().any(|(a, b)| (*a..=*b).contains(&local));
         let same = self.pending.iter().position(|p| p.as_ref().is_some_and(is));
-        let free = || self.pending.iter().position(Option::is_none);
+        let others = self.pending.iter().flatten().filter(|p| usize::from(p.peer) == peer);
+        let may_wait = others.count() < PENDING_OF_ONE;
+        let free = || self.pending.iter().position(Option::is_none).filter(|_| may_wait);
         match same.or_else(free) {
             Some(place) if listens && !taken => {
                 let none = (0, 0);
@@ -419,11 +426,18 @@ impl Core {
         }
         let Some((slot, index)) = self.flight(leader) else { return };
         self.counts.incomplete += 1;
+        let shorter = is_too_long(leader).then(|| self.learn_longest(slot, index)).flatten();
         let c = &mut self.connections[slot];
         let peer = &mut self.peers[usize::from(c.peer)];
         peer.flying = peer.flying.saturating_sub(1);
         let alone = c.flying == 1;
         let flight = &mut c.flights[index];
+        if let Some(bits) = shorter.filter(|_| alone && c.trouble.is_none()) {
+            // What it does not take any more was not sent, and is still allowed.
+            c.bits += u32::from(flight.bits - bits);
+            (flight.bits, flight.stage) = (bits, Stage::Made);
+            return;
+        }
         flight.stage = Stage::Again(again(flight.tries));
         flight.tries += 1;
         // What came behind it may have been taken: the order is lost.
@@ -432,6 +446,17 @@ impl Core {
         }
         c.settle();
         self.reap(slot);
+    }
+
+    /// Messages have a packet less from now on than the one that was too long: the bits of its text then, unless it was a
+    /// single packet.
+    fn learn_longest(&mut self, slot: usize, index: usize) -> Option<u16> {
+        let c = &self.connections[slot];
+        let header = HEADER * 8;
+        let packets = (header + usize::from(c.flights[index].bits)).div_ceil(PACKET_BITS);
+        let longest = (packets.saturating_sub(1) * PACKET_BITS).checked_sub(header)?;
+        self.longest_text = self.longest_text.min(longest);
+        u16::try_from(longest / usize::from(c.size) * usize::from(c.size)).ok()
     }
 
     fn dead(&mut self, leader: &Leader) {
@@ -473,6 +498,11 @@ impl Core {
             self.refuse(peer, local, foreign);
         }
     }
+}
+
+/// Whether the IMP says that a message of ours was longer than it takes.
+fn is_too_long(leader: &Leader) -> bool {
+    leader.kind == Kind::Incomplete && Incomplete::of(leader.subtype) == Incomplete::TooLong
 }
 
 /// The length of a command that is whole and has wrong parameters.

@@ -185,6 +185,14 @@ impl<'a> Host<'a> {
         self.find(id).map_or(0, |slot| self.core.connections[slot].queue.len())
     }
 
+    /// Whether all that will ever come is here: the sender has closed the connection.
+    pub fn has_all(&self, id: Id) -> bool {
+        self.find(id).is_some_and(|slot| {
+            let c = &self.core.connections[slot];
+            c.got_cls && !c.sends()
+        })
+    }
+
     /// Copies the first bits that came, as many as fit, and says how many. They stay until [`Host::consume`].
     pub fn peek(&self, id: Id, into: &mut [u8]) -> usize {
         let Some(slot) = self.find(id) else { return 0 };

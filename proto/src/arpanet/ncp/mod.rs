@@ -34,12 +34,14 @@ use crate::engine::Cx;
 use crate::machine::split;
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::time::Instant;
-use config::{CONNECTIONS, HOSTS, seconds};
+use config::{CONNECTIONS, HOSTS, LONGEST_TEXT, seconds};
 use connection::Connection;
 use peer::Peer;
 
 /// Requests for connection that wait for a process.
-const PENDING: usize = 8;
+const PENDING: usize = 16;
+/// Of these, those of one host: it must not keep others out.
+const PENDING_OF_ONE: usize = 8;
 /// Refusals that wait to be said.
 const REFUSALS: usize = 8;
 /// Ranges of sockets that somebody listens on.
@@ -78,6 +80,8 @@ pub struct Counts {
     pub no_rfnm: u64,
     /// Messages, and what stands in them, that could not be used.
     pub damaged: u64,
+    /// Of these, messages with leaders of the other form.
+    pub other_form: u64,
     /// What was not done as there was no place to remember it.
     pub dropped: u64,
     /// ERRs sent.
@@ -150,6 +154,8 @@ pub(crate) struct Core {
     nops: u8,
     leader_error: Option<u8>,
     imp_goes_down: bool,
+    /// Bits of the longest text that the net takes, as far as is known.
+    longest_text: usize,
     out: Out,
     out_len: usize,
     /// Where the search for something to say begins.
@@ -173,6 +179,7 @@ impl Core {
             nops: NOPS,
             leader_error: None,
             imp_goes_down: false,
+            longest_text: LONGEST_TEXT,
             out: Out::Nothing,
             out_len: 0,
             next_peer: 0,
@@ -343,6 +350,11 @@ impl<M: Memory> Ncp<M> {
     /// Lets timers run out.
     pub fn tick(&mut self, cx: &mut Cx<'_>) {
         self.core.tick(cx);
+    }
+
+    /// What it was told to be.
+    pub fn config(&self) -> &Config {
+        &self.core.config
     }
 
     /// What has happened so far.

@@ -201,7 +201,8 @@ impl Core {
         let size = usize::from(c.size);
         let waiting = c.queue.len() - c.flying_bits();
         let (limit, large) = self.config.text(waiting);
-        let full = self.config.text(usize::MAX).0 / size * size;
+        let limit = limit.min(self.longest_text);
+        let full = self.config.text(usize::MAX).0.min(self.longest_text) / size * size;
         if waiting < size || limit < size {
             return None;
         }

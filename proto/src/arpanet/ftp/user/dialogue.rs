@@ -213,7 +213,7 @@ impl User {
 
     /// Says which file is to go or to come. The data connection is waited for before.
     fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
-        self.result = None;
+        (self.result, self.broken) = (None, None);
         self.data_socket = None;
         self.data = self.await_data(cx, host);
         if self.data.is_none() {
@@ -241,10 +241,10 @@ impl User {
     pub(super) fn await_data(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) -> Option<Id> {
         let pair = self.pair?;
         let wanted = if self.puts {
-            let theirs = self.data_socket.unwrap_or(pair.theirs + 2);
+            let theirs = self.data_socket.unwrap_or(pair.theirs.wrapping_add(2));
             Wanted::new(pair.ours + 5, theirs).size(self.form().byte).bulk().passive()
         } else {
-            let theirs = self.data_socket.unwrap_or(pair.theirs + 3);
+            let theirs = self.data_socket.unwrap_or(pair.theirs.wrapping_add(3));
             Wanted::new(pair.ours + 4, theirs).passive()
         };
         host.open(cx, pair.with, wanted).ok()
@@ -300,7 +300,10 @@ impl User {
         if !self.file.open {
             return self.next(cx, host, mem);
         }
-        if whole && !short {
+        // A server may take the end of a connection for that of the file.
+        if let (true, Some(what)) = (whole, self.broken) {
+            self.trouble(cx, host, mem, what);
+        } else if whole && !short {
             self.ask = Ask::Close { complete: true };
             self.enter(cx, Stage::Close);
         } else {
