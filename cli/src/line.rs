@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 
 use serde_json::json;
+use wetstring_drive::imp::subnet::{self, SubnetEnds};
+use wetstring_drive::line::NcpSpec;
 use wetstring_drive::live::datagrams::{self, DatagramEnd};
 use wetstring_drive::live::{self, Stop, Until};
 use wetstring_drive::port::OpenError;
 use wetstring_drive::{LineSpec, Port, Signals};
 use wetstring_lab::element::Unit;
+use wetstring_lab::imp::SubnetModel;
 use wetstring_lab::net::Network;
 use wetstring_lab::{End, LineModel, Usage};
 
@@ -28,6 +31,10 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
     }
     let model = match verb.spec.parse::<LineModel>() {
         Ok(model) => Model::Line(model),
+        Err(_) if verb.spec.starts_with("imp:") => {
+            let model = verb.spec.parse::<SubnetModel>().map_err(|bad| usage(bad.to_string()))?;
+            Model::Subnet(model)
+        }
         // Networks have a word before a colon.
         Err(_) if verb.spec.contains(':') => {
             let network = verb.spec.parse::<Network>().map_err(|bad| usage(bad.to_string()))?;
@@ -47,6 +54,11 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
             let b = open(voice, &signals, End::B, &spec_b)?;
             up(voice, model);
             live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
+        }
+        Model::Subnet(model) => {
+            let (specs, ends) = open_subnet(voice, &spec_a, &spec_b)?;
+            up(voice, model);
+            subnet::run(model, specs, ends, until, &mut recorder).map_err(broke)?
         }
         Model::Network(network) => {
             let mut element = network.build();
@@ -83,6 +95,8 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
 enum Model {
     /// A line of bytes.
     Line(LineModel),
+    /// IMPs between hosts of the ARPANET.
+    Subnet(SubnetModel),
     /// A network of datagrams.
     Network(Box<Network>),
 }
@@ -90,6 +104,25 @@ enum Model {
 fn up(voice: &Voice, model: &dyn std::fmt::Display) {
     voice.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
     voice.event("up", json!({"line": model.to_string()}));
+}
+
+/// The hosts at both ends of a subnet.
+fn open_subnet<'s>(
+    voice: &Voice,
+    a: &'s LineSpec,
+    b: &'s LineSpec,
+) -> Result<([&'s NcpSpec; 2], SubnetEnds), Ending> {
+    let (LineSpec::Ncp(a), LineSpec::Ncp(b)) = (a, b) else {
+        let say = "expected hosts at both ends, ncp://HOST?host=HOST:PORT&port=N";
+        return Err(Ending::early(Exit::Usage, format!("{say}, got {a} and {b}")));
+    };
+    let ends =
+        subnet::open([a, b]).map_err(|error| Ending::early(Exit::Line, error.to_string()))?;
+    let [at_a, at_b] = ends.local_ports();
+    let say = format!("IMPs: of host {} at UDP port {at_a}, of {} at UDP port {at_b}", a.to, b.to);
+    voice.say(Level::Note, &say);
+    voice.event("imps", json!({"ports": [at_a, at_b]}));
+    Ok(([a, b], ends))
 }
 
 fn open_datagrams(voice: &Voice, end: End, spec: &LineSpec) -> Result<DatagramEnd, Ending> {

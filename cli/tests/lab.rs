@@ -41,7 +41,7 @@ fn a_scenario_of_the_laboratory_needs_no_file() {
     assert!(ran.stdout.contains("zmodem over 115200"), "{}", ran.stdout);
     let ran = run(wst(["lab", "run", "clear"]));
     ran.expect(2);
-    let wanted = "expected a scenario (clean, mainframe, sz-1993, telebit, wet-string) or a TOML file, got clear";
+    let wanted = "expected a scenario (clean, mainframe, multics, sz-1993, telebit, wet-string) or a TOML file, got clear";
     assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
 }
 

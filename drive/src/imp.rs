@@ -10,10 +10,12 @@
 //! host of that IMP itself: so two hosts need nothing between them. The number of the sequence that came is
 //! only looked at for repetitions; what is lost is lost, as nothing below UDP counts.
 //!
-//! [`Live`] turns an NCP on such a port, for what is no file transfer of one user; [`serve`] serves files.
+//! [`Live`] turns an NCP on such a port, for what is no file transfer of one user; [`serve`] serves files, [`subnet`] is the
+//! laboratory's model of the IMPs between two hosts, in real time.
 
 mod live;
 mod serve;
+pub mod subnet;
 
 pub use live::{Live, Stop};
 pub use serve::{Guard, News, Plan, serve};

@@ -105,3 +105,28 @@ pub trait Element {
     /// element what it is (rate, delay, width) stays.
     fn calm(&mut self) {}
 }
+
+/// Something with parts inside that give each other bytes or datagrams at times of their own.
+pub(crate) trait Inside {
+    /// When something happens inside next.
+    fn next_inside(&self) -> Option<Instant>;
+
+    /// Moves what can be moved at this time, until nothing moves any more; whether anything did.
+    fn settle(&mut self, cx: &mut Cx<'_>) -> bool;
+
+    /// Lets everything happen inside that happens by now.
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        let mut last = None;
+        while let Some(at) = self.next_inside().filter(|at| *at <= cx.now) {
+            // Never back: what is long past happens at the time of the one before it.
+            let at = last.map_or(at, |last: Instant| last.max(at));
+            let moved = self.settle(&mut Cx { now: at, trace: &mut *cx.trace });
+            if !moved && last == Some(at) {
+                // Nothing moved twice at one time: a refusal stands until the time has gone on.
+                break;
+            }
+            last = Some(at);
+        }
+        self.settle(cx);
+    }
+}

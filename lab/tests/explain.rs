@@ -113,9 +113,10 @@ fn the_parts_of_any_transfer_add_up_to_its_time() {
     for part in Part::ALL {
         let seen = parts.iter().filter(|known| **known == part).count();
         // The laboratory's files take no time; what an engine waits for is seldom unknown.
-        // A channel with turns, and typing, are in lab/tests/slip_lab.rs.
+        // A channel with turns, and typing, are in lab/tests/slip_lab.rs; the ARPANET is in lab/tests/imp.rs.
         let on_slip = matches!(part, Part::OtherSide | Part::Unfilled | Part::Typing);
-        let elsewhere = on_slip || matches!(part, Part::Store | Part::Idle | Part::Loss);
+        let on_imp = matches!(part, Part::Rfnm | Part::Allocation);
+        let elsewhere = on_slip || on_imp || matches!(part, Part::Store | Part::Idle | Part::Loss);
         assert!(seen > 1 || elsewhere, "{part:?} was seen {seen} times");
     }
 }

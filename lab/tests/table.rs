@@ -34,13 +34,31 @@ fn named(name: &str) -> Table {
 
 #[test]
 fn fast_tables_are_reproduced_or_explained() {
-    for (name, least) in
-        [("kermit-news-1", 9), ("kermit-news-2", 43), ("kermit-news-7", 14), ("telebit", 11)]
-    {
+    for (name, least) in [
+        ("kermit-news-1", 9),
+        ("kermit-news-2", 43),
+        ("kermit-news-7", 14),
+        ("telebit", 11),
+        ("rfc662", 8),
+        ("arpanet-1970s", 135),
+    ] {
         let report = judged(&named(name));
         assert!(report.is_good(), "{}", report.text());
         assert!(report.count(Verdict::Reproduced) >= least, "{}", report.text());
     }
+}
+
+#[test]
+fn what_rfc_662_assumes_in_words_is_so() {
+    let report = judged(&named("rfc662"));
+    let [curve] = &report.curves[..] else { panic!("expected one curve") };
+    let [(_, transit), (_, rfnm)] = &curve.lines[..] else { panic!("expected two lines") };
+    assert!(transit.len() == 8 && rfnm.len() == 8);
+    // Its length changes nothing of a RFNM's time, and each further packet takes as long as the one before.
+    assert!(rfnm.iter().all(|point| point.1 == rfnm[0].1 && point.1 > 0), "{rfnm:?}");
+    let steps: Vec<u64> = transit.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
+    assert!(steps.iter().all(|step| step.abs_diff(steps[0]) * 100 < steps[0]), "{steps:?}");
+    assert!(report.text().contains(&curve.title));
 }
 
 #[test]

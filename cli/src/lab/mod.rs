@@ -46,7 +46,7 @@ pub(crate) enum LabVerb {
 /// `wst lab run`.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// The scenario: clean, mainframe, sz-1993, wet-string, or a TOML file of your own
+    /// The scenario: clean, mainframe, multics, sz-1993, wet-string, or a TOML file of your own
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: PathBuf,
     /// Where all chance comes from; unless given, what the scenario says

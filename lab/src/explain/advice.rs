@@ -16,7 +16,7 @@ use crate::trace::Recorder;
 use std::fmt::Write as _;
 use toml::{Table, Value};
 use wetstring_proto::settings::Setting;
-use wetstring_proto::{kermit, uucp, xymodem, zmodem};
+use wetstring_proto::{arpanet, kermit, uucp, xymodem, zmodem};
 
 /// A setting and what it would be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -177,6 +177,13 @@ const UUCP: &[Row] = &[
     row("uucp.packet", &["packet"], &["64", "256", "1024", "4096"]),
 ];
 
+const NCP: &[Row] = &[
+    row("ncp.buffers", &["buffers"], &["both", "large"]),
+    row("ncp.window", &["window"], &["1", "2", "4", "8"]),
+    row("ncp.host-window", &["host-window"], &["2", "4", "8"]),
+    row("ncp.buffer", &["buffer"], &["8192", "16384", "65536"]),
+];
+
 /// Not UUCP's `g`, whose check is too weak to be advised.
 const PROTOCOLS: &[(&str, bool)] = &[
     ("kermit", false),
@@ -197,8 +204,28 @@ fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
 
 /// Everything that is tried with a scenario, and the scenario of each.
 fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Table)> {
-    let mut changes = Vec::new();
     let (rows, settings) = rows(protocol);
+    let mut changes = changes_of(base, rows, settings, reliable);
+    for (name, needs_reliable) in PROTOCOLS {
+        if *name == protocol.name() || (*needs_reliable && !reliable) {
+            continue;
+        }
+        let mut other = base.clone();
+        table::set_protocol(&mut other, name);
+        let (from, to) = (protocol.name().to_owned(), (*name).to_owned());
+        changes.push((Change { setting: "protocol", also: None, from, to }, other));
+    }
+    changes
+}
+
+/// What is tried of these rows.
+fn changes_of(
+    base: &Table,
+    rows: &'static [Row],
+    settings: &[Setting],
+    reliable: bool,
+) -> Vec<(Change, Table)> {
+    let mut changes = Vec::new();
     for row in rows.iter().filter(|row| reliable || !row.needs_reliable) {
         let in_force = in_force(base, row, settings);
         for value in row.values {
@@ -209,15 +236,6 @@ fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Tab
             }
             changes.push((change, other));
         }
-    }
-    for (name, needs_reliable) in PROTOCOLS {
-        if *name == protocol.name() || (*needs_reliable && !reliable) {
-            continue;
-        }
-        let mut other = base.clone();
-        table::set_protocol(&mut other, name);
-        let (from, to) = (protocol.name().to_owned(), (*name).to_owned());
-        changes.push((Change { setting: "protocol", also: None, from, to }, other));
     }
     changes
 }
@@ -341,8 +359,11 @@ impl Account {
         // Nothing that takes much longer is of interest.
         let limit = i64::try_from(now / 500_000_000 + 10).unwrap_or(i64::MAX);
         table::put(&mut limited, "limits.time", Value::Integer(limit));
-        let all = match line_advice::network(&limited).filter(|_| is_ftp(base)) {
+        let all = match line_advice::network(&limited).filter(|_| moved_by(base, "ftp")) {
             Some(network) => line_advice::changes(&limited, &network),
+            None if moved_by(base, "ncp") => {
+                changes_of(&limited, NCP, arpanet::config::TABLE, reliable)
+            }
             None => changes(&limited, protocol, reliable),
         };
         let trials: Vec<Trial> = all
@@ -502,9 +523,9 @@ impl Account {
     }
 }
 
-/// Whether no engine moves the file of a scenario, but TCP alone.
-fn is_ftp(scenario: &Table) -> bool {
-    scenario.get("protocol").and_then(Value::as_str) == Some("ftp")
+/// Whether this protocol moves the file of a scenario.
+fn moved_by(scenario: &Table, protocol: &str) -> bool {
+    scenario.get("protocol").and_then(Value::as_str) == Some(protocol)
 }
 
 fn parse(table: &Table, load: Load<'_>) -> Result<Scenario, String> {
@@ -544,6 +565,17 @@ mod tests {
                     }
                 }
             }
+        }
+        for row in NCP {
+            let known = arpanet::config::TABLE.iter().find(|known| known.name == row.setting);
+            let fits = |value: &&str| match known.map(|known| known.range) {
+                Some(Range::Word(words)) => words.contains(value),
+                Some(Range::Number(low, high)) => {
+                    value.parse().is_ok_and(|n| (low..=high).contains(&n))
+                }
+                _ => false,
+            };
+            assert!(row.values.iter().all(fits), "{}", row.setting);
         }
         for (name, _) in PROTOCOLS {
             assert!(Protocol::of(name).is_some(), "{name}");

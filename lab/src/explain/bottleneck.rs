@@ -59,6 +59,10 @@ impl Account {
 /// What a part means when it is the largest.
 const fn cause(part: Part) -> &'static str {
     match part {
+        Part::Rfnm => {
+            "Waiting for RFNMs: the line was idle while messages were under way, and no more may be"
+        }
+        Part::Allocation => "Waiting for allocation: the other host had no room for more",
         Part::Encoding => "Encoding: prefixes and escapes take much of the line",
         Part::Framing => "Packets are short: their marks, lengths and checks take much of the line",
         Part::Damage => "Noise: what came damaged had to come again",

@@ -13,6 +13,10 @@ pub enum Part {
     Framing,
     /// The line was idle: no more data may be sent before an acknowledgement.
     Acknowledgement,
+    /// The line was idle: messages were under way, and none more may go before a RFNM.
+    Rfnm,
+    /// The line was idle: the other host had allowed no more.
+    Allocation,
     /// Sent again because it came damaged, and the waits that this caused.
     Damage,
     /// Sent again because the receiver asked for it, and the wait for that. Whether it had come
@@ -53,11 +57,13 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Payload,
         Self::Encoding,
         Self::Framing,
         Self::Acknowledgement,
+        Self::Rfnm,
+        Self::Allocation,
         Self::Damage,
         Self::Asked,
         Self::Loss,
@@ -84,6 +90,8 @@ impl Part {
             Self::Encoding => "encoding",
             Self::Framing => "framing",
             Self::Acknowledgement => "acknowledgement",
+            Self::Rfnm => "rfnm",
+            Self::Allocation => "allocation",
             Self::Damage => "retransmission_damage",
             Self::Asked => "retransmission_asked",
             Self::Loss => "retransmission_loss",
@@ -111,6 +119,8 @@ impl Part {
             Self::Encoding => "prefixes and escapes",
             Self::Framing => "packet framing",
             Self::Acknowledgement => "waiting for acknowledgement",
+            Self::Rfnm => "waiting for RFNM",
+            Self::Allocation => "waiting for allocation",
             Self::Damage => "again: damaged",
             Self::Asked => "again: asked for",
             Self::Loss => "again: lost",

@@ -28,6 +28,7 @@ impl std::error::Error for BadTrace {}
 pub(super) enum Said {
     Sent(Sent),
     Got {
+        kind: char,
         number: u64,
         len: u64,
         data: u64,
@@ -143,7 +144,14 @@ fn said(word: &str, rest: &str, time: u64) -> Option<Said> {
             }),
         }),
         "got" => {
-            Said::Got { number: must("n")?, len: must("len")?, data: may("data")?, at: must("at")? }
+            let kind = rest.chars().next()?;
+            Said::Got {
+                kind,
+                number: must("n")?,
+                len: must("len")?,
+                data: may("data")?,
+                at: must("at")?,
+            }
         }
         "left" => Said::Left { total: must("total")?, ago: may("ago")? },
         "came" => Said::Came { total: must("total")? },

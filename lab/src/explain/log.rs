@@ -19,6 +19,8 @@ pub(super) struct Side {
     pub(super) timeouts: Vec<u64>,
     /// Time, and bytes given up.
     pub(super) damaged: Vec<(u64, u64)>,
+    /// When connections had something to send and nothing was allowed, by link.
+    pub(super) dry: Vec<(u64, u64)>,
     /// When its files began.
     pub(super) files: Vec<u64>,
     /// When its computer was busy: from, to.
@@ -34,6 +36,7 @@ pub(super) struct Side {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Got {
     pub(super) time: u64,
+    pub(super) kind: char,
     pub(super) number: u64,
     pub(super) len: u64,
     pub(super) data: u64,
@@ -66,8 +69,8 @@ impl Side {
     fn take(&mut self, time: u64, said: Said) {
         match said {
             Said::Sent(sent) => self.sent.push(sent),
-            Said::Got { number, len, data, at } => {
-                self.got.push(Got { time, number, len, data, at, duplicate: false });
+            Said::Got { kind, number, len, data, at } => {
+                self.got.push(Got { time, kind, number, len, data, at, duplicate: false });
             }
             Said::Left { total, ago } => self.left.push((time.saturating_sub(ago), total)),
             Said::Came { total } => self.came.push((time, total)),
@@ -82,6 +85,7 @@ impl Side {
             Said::Settled => self.settled = Some(time),
             Said::Stats { file } => self.file_bytes = Some(file),
             Said::Text { name, .. } if name == "file" => self.files.push(time),
+            Said::Value { name, value } if name == "unallocated" => self.dry.push((time, value)),
             Said::Value { name, value } => {
                 self.values.retain(|(known, _)| *known != name);
                 self.values.push((name, value));
@@ -110,6 +114,16 @@ pub(super) struct Hold {
     pub(super) kind: HoldKind,
 }
 
+/// A packet on the line from the sender's IMP, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Wire {
+    pub(super) from: u64,
+    /// Time of all of it, of the bits of a message in it, and of what was in vain.
+    pub(super) ns: u64,
+    pub(super) data: u64,
+    pub(super) lost: u64,
+}
+
 /// The whole trace.
 #[derive(Clone, Default)]
 pub(super) struct Log {
@@ -124,6 +138,12 @@ pub(super) struct Log {
     pub(super) texts: Vec<(String, Vec<u8>)>,
     /// What a SLIP line told of its bytes.
     counters: Vec<(String, u64)>,
+    /// When files of hosts of the ARPANET had begun and were done.
+    pub(super) files: Vec<ElementValue>,
+    /// When the sender's IMP began to take messages of its host.
+    pub(super) takes: Vec<u64>,
+    /// Packets on the line from the sender's IMP.
+    pub(super) wires: Vec<Wire>,
     /// Holds of the direction of the data, in order and without overlap.
     pub(super) holds: Vec<Hold>,
 }
@@ -154,6 +174,7 @@ impl Log {
                 ("run", Said::Value { name, value }) => log.values.push((name, value)),
                 ("run", Said::Text { name, text }) => log.texts.push((name, text)),
                 ("slip", Said::Value { name, value }) => log.counters.push((name, value)),
+                ("ftp", Said::Value { name, value }) => log.files.push((line.time, name, value)),
                 (who, Said::Value { name, value }) if who.starts_with("line") => {
                     element.push((line.time, name, value));
                 }
@@ -256,7 +277,20 @@ impl Log {
                 "think_b" => self.busy("B", busy),
                 _ => {}
             }
-            if name == format!("turn{theirs}") {
+            if name == format!("take{ours}") {
+                self.takes.push(time);
+            } else if name == format!("wire{ours}") {
+                self.wires.push(Wire { from: time, ns: value, data: 0, lost: 0 });
+            } else if let Some(wire) = self.wires.last_mut().filter(|wire| wire.from == time)
+                && name.ends_with(ours)
+                && name.starts_with("bits")
+            {
+                wire.data = value;
+            } else if let Some(wire) = self.wires.last_mut()
+                && name == format!("vain{ours}")
+            {
+                wire.lost = value;
+            } else if name == format!("turn{theirs}") {
                 let turned = time.saturating_add(value);
                 holds.push(Hold { from: time, to: turned, kind: HoldKind::Turn });
                 away = Some(turned);

@@ -23,8 +23,10 @@
 //! | `turn_fwd=NS` | a half duplex line is being turned to this direction, which takes so long |
 //! | `held_fwd=1`, `held_fwd=0` | flow control stops this direction; it goes on |
 //! | `think_a=NS` | the computer at end A has something to do, and is at it, or asleep, for so long |
+//! | `take_fwd=N` | the IMP at A begins to take a message of so many octets from its host |
+//! | `wire_fwd=NS`, `bits_fwd=NS`, `vain_fwd=NS` | the ARPANET's line from the IMP at A carries a packet for so long; of that a message's bits, or all of it in vain |
 //!
-//! A SLIP line says, as `slip`, what its bytes were at the end of a run ([`crate::slip::ledger`]).
+//! Two hosts of the ARPANET say, as `ftp`, `begun` and `done` of their files. A SLIP line says, as `slip`, what its bytes were at the end of a run ([`crate::slip::ledger`]).
 //! Anything else is passed over.
 
 mod advice;
@@ -35,6 +37,7 @@ mod estimate;
 mod line;
 mod line_advice;
 mod log;
+mod ncp;
 mod page;
 mod passage;
 mod receiving;
@@ -114,6 +117,11 @@ impl Account {
         if let Some(session) = session::of(&log) {
             return Ok(Self::of_session(session, log, millicps.or(told.filter(|rate| *rate > 0))));
         }
+        if let Some(budget) = ncp::of(&log) {
+            let file = log.sender.as_ref().and_then(|side| side.file_bytes).unwrap_or(0);
+            let session = session::Session { elapsed: log.end, file, budget };
+            return Ok(Self::of_session(session, log, millicps.or(told.filter(|rate| *rate > 0))));
+        }
         let known = millicps.or(told.filter(|rate| *rate > 0));
         let takes_no_time = millicps.is_none() && told == Some(0);
         let ends = match (&log.sender, &log.receiver) {
@@ -166,7 +174,7 @@ impl Account {
         })
     }
 
-    /// The account of a file over a SLIP line.
+    /// The account of a file over a SLIP line, or between hosts of the ARPANET.
     fn of_session(session: session::Session, log: Log, millicps: Option<u64>) -> Self {
         let session::Session { elapsed, file, budget } = session;
         Self {

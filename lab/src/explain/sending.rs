@@ -272,13 +272,13 @@ fn queued(side: &Side, end: u64) -> Vec<(u64, u64, ())> {
 }
 
 /// Spans in order of time, asked in order of time.
-struct Cursor<T> {
+pub(super) struct Cursor<T> {
     spans: Vec<(u64, u64, T)>,
     at: usize,
 }
 
 impl<T: Copy> Cursor<T> {
-    fn new(spans: impl Iterator<Item = (u64, u64, T)>) -> Self {
+    pub(super) fn new(spans: impl Iterator<Item = (u64, u64, T)>) -> Self {
         let mut spans: Vec<_> = spans.filter(|(from, to, _)| from < to).collect();
         spans.sort_by_key(|(from, ..)| *from);
         Self { spans, at: 0 }
@@ -291,7 +291,7 @@ impl<T: Copy> Cursor<T> {
     }
 
     /// What holds at this time, and until when that stays so.
-    fn at(&mut self, time: u64) -> (Option<T>, u64) {
+    pub(super) fn at(&mut self, time: u64) -> (Option<T>, u64) {
         while self.spans.get(self.at).is_some_and(|(_, to, _)| *to <= time) {
             self.at += 1;
         }

@@ -1,7 +1,7 @@
 //! An element between two hosts.
 
 use super::{Host, HostModel, HostUsage, Inlet, Outlet, Work};
-use crate::element::{Element, End, Unit, Usage};
+use crate::element::{Element, End, Inside, Unit, Usage};
 use crate::net::DATAGRAM_MAX;
 use crate::net::flight::Flight;
 use std::collections::VecDeque;
@@ -13,6 +13,9 @@ const AHEAD_BYTES: usize = 4096;
 const DRIVER_BYTES: usize = 1 << 16;
 /// Datagrams that wait below in each direction, as sockets have it.
 const SOCKET_DATAGRAMS: usize = 64;
+
+/// What [`Element::counters`] calls the time of the processors at A and B, in nanoseconds.
+pub(crate) const PROCESSORS: [&str; 2] = ["processor_a", "processor_b"];
 
 /// An element with a host at each of its ends: what is offered pays for writing and sending first,
 /// what comes out for receiving and reading. For elements that carry bytes (a serial line), and for
@@ -76,11 +79,6 @@ impl Hosted {
         self.sides[end.index()].host.usage
     }
 
-    /// When something happens inside next.
-    fn next_inside(&self) -> Option<u64> {
-        End::BOTH.into_iter().filter_map(|end| self.next_of(end)).min()
-    }
-
     fn next_of(&self, end: End) -> Option<u64> {
         let side = &self.sides[end.index()];
         if side.bare {
@@ -105,41 +103,6 @@ impl Hosted {
                 let reads = side.below.next().filter(|_| side.up.len() == 0);
                 let reads = reads.map(|at| side.wakes(at));
                 comes.into_iter().chain(goes).chain(reads).min()
-            }
-        }
-    }
-
-    /// Lets everything happen that happens by now.
-    fn advance(&mut self, cx: &mut Cx<'_>) {
-        let now = cx.now.as_nanos();
-        let mut last = 0;
-        while let Some(at) = self.next_inside().filter(|at| *at <= now) {
-            let at = at.max(last);
-            let moved = self.settle(&mut Cx { now: Instant(at), trace: &mut *cx.trace });
-            if !moved && last == at {
-                break;
-            }
-            last = at;
-        }
-        self.settle(cx);
-    }
-
-    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
-        let mut moved = false;
-        loop {
-            let mut again = false;
-            for end in End::BOTH {
-                again |= match self.unit {
-                    Unit::Bytes => self.move_bytes(cx, end),
-                    Unit::Datagrams => self.move_datagrams(cx, end),
-                };
-            }
-            moved |= again;
-            if !again {
-                for end in End::BOTH {
-                    self.sides[end.index()].host.tell(cx, end);
-                }
-                return moved;
             }
         }
     }
@@ -222,6 +185,32 @@ impl Hosted {
     }
 }
 
+impl Inside for Hosted {
+    fn next_inside(&self) -> Option<Instant> {
+        End::BOTH.into_iter().filter_map(|end| self.next_of(end)).min().map(Instant)
+    }
+
+    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut moved = false;
+        loop {
+            let mut again = false;
+            for end in End::BOTH {
+                again |= match self.unit {
+                    Unit::Bytes => self.move_bytes(cx, end),
+                    Unit::Datagrams => self.move_datagrams(cx, end),
+                };
+            }
+            moved |= again;
+            if !again {
+                for end in End::BOTH {
+                    self.sides[end.index()].host.tell(cx, end);
+                }
+                return moved;
+            }
+        }
+    }
+}
+
 impl Side {
     /// When the processor can take a packet off the card.
     fn unloads(&self) -> u64 {
@@ -282,7 +271,7 @@ impl Element for Hosted {
             Unit::Bytes => side.inlet.ready(),
             Unit::Datagrams => side.up.next(),
         };
-        ready.into_iter().chain(self.next_inside()).min().map(Instant)
+        ready.map(Instant).into_iter().chain(self.next_inside()).min()
     }
 
     fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
@@ -319,6 +308,13 @@ impl Element for Hosted {
 
     fn usage(&self, end: End) -> Usage {
         self.element.usage(end)
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let mut counters = self.element.counters();
+        let of = |end: End| self.host_usage(end).processor_ns();
+        counters.extend([(PROCESSORS[0], of(End::A)), (PROCESSORS[1], of(End::B))]);
+        counters
     }
 
     fn calm(&mut self) {

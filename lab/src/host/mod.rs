@@ -43,6 +43,7 @@ mod model;
 
 pub(crate) use calls::{Inlet, Outlet};
 pub use hosted::Hosted;
+pub(crate) use hosted::PROCESSORS;
 pub use model::HostModel;
 
 use crate::element::End;

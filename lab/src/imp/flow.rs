@@ -2,7 +2,7 @@
 
 use super::model::SubnetModel;
 use std::collections::{BTreeMap, VecDeque};
-use wetstring_proto::arpanet::leader::Leader;
+use wetstring_proto::arpanet::leader::{Form, Leader};
 
 /// Bits of a message in one packet (RFC 802).
 pub(super) const PACKET_BITS: u64 = 1008;
@@ -30,9 +30,7 @@ impl Message {
     }
 
     pub(super) fn is_urgent(&self) -> bool {
-        /// The first flag of an old leader.
-        const PRIORITY: u8 = 8;
-        self.leader.flags & PRIORITY != 0
+        self.leader.is_urgent(Form::Old)
     }
 }
 

@@ -42,14 +42,22 @@
 mod experiment;
 mod flow;
 mod line;
+mod messages;
 mod model;
+mod processes;
 mod settings;
 mod subnet;
+mod typist;
 
-pub use experiment::{Experiment, Report};
+pub use experiment::{Content, Experiment, Report};
+pub use messages::{MessageReport, MessageTimes, Messages};
 pub use model::{RfnmAt, SubnetModel};
 pub use settings::Processes;
 pub use subnet::Subnet;
+
+/// What [`crate::Element::counters`] calls RFNMs that hosts have got, and the time from when they were sent to then.
+const RFNMS: &str = "rfnms";
+const RFNM_NS: &str = "rfnm_ns";
 
 /// Bits of an old leader.
 const LEADER_BITS: u64 = 32;

@@ -8,10 +8,10 @@ use crate::agenda::Agenda;
 use crate::element::{Element, End, Unit, Usage};
 use crate::net::chance::Coin;
 use crate::random::Random;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use wetstring_proto::arpanet::control::LONGEST_BITS;
 use wetstring_proto::arpanet::imp;
-use wetstring_proto::arpanet::leader::{Form, Kind, Leader};
+use wetstring_proto::arpanet::leader::{Address, Form, Kind, Leader};
 use wetstring_proto::{Cx, Duration, Instant, TraceEvent};
 
 /// What happens next.
@@ -56,6 +56,7 @@ struct Outlet {
 #[derive(Debug)]
 pub struct Subnet {
     model: SubnetModel,
+    hosts: [Address; 2],
     agenda: Agenda<Event>,
     /// By direction, then from where it begins.
     lines: [Vec<Line>; 2],
@@ -66,17 +67,32 @@ pub struct Subnet {
     /// By the end where the host is.
     outlets: [Outlet; 2],
     usage: [Usage; 2],
+    /// What the trace has still to be told, if anybody listens to it.
+    notes: Vec<(Instant, &'static str, u64)>,
+    listened: bool,
+    /// The IMP at this end takes no more of what its host has.
+    held: [bool; 2],
+    /// RFNMs that hosts have got, and the nanoseconds from when they were sent to then.
+    rfnms: (u64, u64),
+    /// When RFNMs were sent, by the source and the number of the message.
+    rfnm_sent: [BTreeMap<u32, Instant>; 2],
 }
 
 impl Subnet {
     /// Such a subnet, with nothing under way.
     pub fn new(model: &SubnetModel) -> Self {
+        Self::between(model, SubnetModel::HOSTS)
+    }
+
+    /// The same between hosts of these numbers.
+    pub fn between(model: &SubnetModel, hosts: [Address; 2]) -> Self {
         let line = |end: End, hop: u64| {
             let name = format!("{} {hop}", if end == End::A { "forward" } else { "reverse" });
             Line::new(Coin::new(model.damage, Random::stream(model.seed, "imp", &name)))
         };
         let lines = End::BOTH.map(|end| (0..model.hops).map(|hop| line(end, hop)).collect());
         Self {
+            hosts,
             agenda: Agenda::new(),
             lines,
             processors: vec![Instant::ZERO; model.hops as usize + 1],
@@ -84,13 +100,43 @@ impl Subnet {
             destinations: End::BOTH.map(|_| Destination::new(model)),
             outlets: Default::default(),
             usage: Default::default(),
+            notes: Vec::new(),
+            listened: false,
+            held: [false; 2],
+            rfnms: (0, 0),
+            rfnm_sent: Default::default(),
             model: model.clone(),
         }
     }
 
     fn advance(&mut self, cx: &mut Cx<'_>) {
+        self.listened = cx.trace.enabled();
         while let Some((at, event)) = self.agenda.take(cx.now) {
             self.happen(&mut Cx { now: at, trace: &mut *cx.trace }, event);
+        }
+        for (at, name, value) in self.notes.drain(..) {
+            cx.trace.record(at, &TraceEvent::Value { name, value });
+        }
+    }
+
+    fn note(&mut self, at: Instant, name: &'static str, value: u64) {
+        if self.listened {
+            self.notes.push((at, name, value));
+        }
+    }
+
+    /// A packet with so many bits of a message begins on the line from the IMP at this end.
+    fn note_wire(&mut self, at: Instant, from: End, data_bits: u64, bits: u64, rate_bps: u64) {
+        let of = |bits| u64::try_from(time(bits, rate_bps).as_nanos()).unwrap_or(0);
+        let names = [["wire_fwd", "bits_fwd"], ["wire_rev", "bits_rev"]][from.index()];
+        self.note(at, names[0], of(bits));
+        self.note(at, names[1], of(data_bits));
+    }
+
+    /// The IMP at this end takes no more from its host, or goes on.
+    fn hold(&mut self, at: Instant, end: End, held: bool) {
+        if std::mem::replace(&mut self.held[end.index()], held) != held {
+            self.note(at, ["held_fwd", "held_rev"][end.index()], u64::from(held));
         }
     }
 
@@ -146,7 +192,7 @@ impl Subnet {
         if leader.kind != Kind::Regular {
             return;
         }
-        if leader.address != SubnetModel::HOSTS[end.other().index()] {
+        if leader.address != self.hosts[end.other().index()] {
             return self.tell(now, end, leader.answer(Kind::Dead, 0));
         }
         if bits > LONGEST_BITS.next_multiple_of(8) as u64 {
@@ -161,7 +207,8 @@ impl Subnet {
     fn admit(&mut self, now: Instant, end: End) {
         let source = &mut self.sources[end.index()];
         if source.sent.len() as u64 >= self.model.window {
-            return;
+            let blocked = matches!(source.intake, Intake::Blocked(_));
+            return self.hold(now, end, blocked);
         }
         let message = match std::mem::replace(&mut source.intake, Intake::Free) {
             Intake::Blocked(message) => message,
@@ -171,6 +218,7 @@ impl Subnet {
         let (data_bits, urgent) = (message.bits, message.is_urgent());
         let number = source.number(message);
         if single {
+            self.hold(now, end, false);
             let what = What::Data { number, granted: false };
             let packet = Packet { from: end, what, data_bits, urgent };
             self.process(now, packet, 0);
@@ -179,6 +227,7 @@ impl Subnet {
             self.piece(now, end);
         } else {
             source.intake = Intake::Asked(number);
+            self.hold(now, end, true);
             self.say(now, end, What::Request { number });
         }
     }
@@ -193,7 +242,7 @@ impl Subnet {
         };
         if full {
             source.intake = Intake::Stalled(number, piece);
-            return;
+            return self.hold(now, end, true);
         }
         let Some(message) = source.sent.get(&number) else { return };
         let (count, data_bits) = (message.packets(), message.bits_of(piece));
@@ -204,6 +253,7 @@ impl Subnet {
         } else {
             source.intake = Intake::Free;
         }
+        self.hold(now, end, false);
         // What has its buffers at the destination is sent without asking.
         let what = What::Data { number, granted: true };
         self.process(now, Packet { from: end, what, data_bits, urgent }, 0);
@@ -227,8 +277,11 @@ impl Subnet {
 
     fn begin(&mut self, now: Instant, from: End, hop: usize) {
         if let Some(data_bits) = self.lines[from.index()][hop].begin() {
-            let took = time(data_bits + self.model.overhead_bits, self.model.line_bps);
-            self.agenda.put(now + took, Event::Sent(from, hop));
+            let bits = data_bits + self.model.overhead_bits;
+            if hop == 0 {
+                self.note_wire(now, from, data_bits, bits, self.model.line_bps);
+            }
+            self.agenda.put(now + time(bits, self.model.line_bps), Event::Sent(from, hop));
         }
     }
 
@@ -237,6 +290,10 @@ impl Subnet {
         if damaged {
             // It had begun so much earlier.
             let took = time(packet.data_bits + self.model.overhead_bits, self.model.line_bps);
+            if hop == 0 {
+                let ns = u64::try_from(took.as_nanos()).unwrap_or(0);
+                self.note(now, ["vain_fwd", "vain_rev"][from.index()], ns);
+            }
             let wait = self.model.repeat.saturating_sub(took);
             self.agenda.put(now + wait, Event::Again(packet, hop));
         } else {
@@ -272,6 +329,11 @@ impl Subnet {
                     source.grants.push_back(source.turn);
                     self.agenda.put(now + self.model.hold, Event::Held(asked, source.turn));
                 }
+                if let Some(sent) = self.rfnm_sent[asked.index()].remove(&number) {
+                    let took = now.since(sent) + self.host_time(LEADER_BITS);
+                    self.rfnms.0 += 1;
+                    self.rfnms.1 += u64::try_from(took.as_nanos()).unwrap_or(0);
+                }
                 self.tell(now, asked, message.leader.answer(Kind::Rfnm, 0));
                 self.admit(now, asked);
             }
@@ -300,8 +362,7 @@ impl Subnet {
         {
             let mut octets = message.octets.clone();
             // The leader was looked at when the message was taken.
-            let forwarded =
-                imp::forward(Form::Old, SubnetModel::HOSTS[from.index()], &mut octets).is_ok();
+            let forwarded = imp::forward(Form::Old, self.hosts[from.index()], &mut octets).is_ok();
             debug_assert!(forwarded, "a leader that had been read");
             destination.complete(number, packets, octets);
             while let Some((number, octets)) = self.destinations[from.index()].deliver() {
@@ -370,6 +431,7 @@ impl Subnet {
             destination.rfnm = number + 1;
             let grants = self.model.asks && packets > 1 && destination.has(PACKETS);
             destination.free -= if grants { PACKETS } else { 0 };
+            self.rfnm_sent[from.index()].insert(number, now);
             self.say(now, end, What::Rfnm { number, grants });
         }
         self.serve(now, from);
@@ -389,11 +451,17 @@ impl Element for Subnet {
             return 0;
         }
         source.intake = Intake::Taking(bytes.to_vec());
+        self.note(cx.now, ["take_fwd", "take_rev"][end.index()], bytes.len() as u64);
         let bits = bytes.len() as u64 * 8;
         let usage = &mut self.usage[end.index()];
         usage.bytes_in += bytes.len() as u64;
         usage.bits += bits;
         let first = bits.min(super::flow::PACKET_BITS + LEADER_BITS);
+        if self.model.hops == 0 {
+            // There is no line but that of the host.
+            let data_bits = bits.saturating_sub(LEADER_BITS);
+            self.note_wire(cx.now, end, data_bits, bits, self.model.host_bps);
+        }
         self.agenda.put(cx.now + self.host_time(first), Event::Taken(end));
         self.advance(cx);
         bytes.len()
@@ -427,6 +495,10 @@ impl Element for Subnet {
 
     fn usage(&self, end: End) -> Usage {
         self.usage[end.index()]
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        vec![(super::RFNMS, self.rfnms.0), (super::RFNM_NS, self.rfnms.1)]
     }
 
     fn calm(&mut self) {

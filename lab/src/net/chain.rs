@@ -1,6 +1,6 @@
 //! Datagram elements in a row: a card, a cable, a satellite hop, a cable, a card.
 
-use crate::element::{Element, End, Unit, Usage};
+use crate::element::{Element, End, Inside, Unit, Usage};
 use std::collections::VecDeque;
 use wetstring_proto::{Cx, Instant};
 
@@ -55,55 +55,6 @@ impl NetChain {
         }
     }
 
-    /// When something moves over a joint next.
-    fn next_inside(&self) -> Option<Instant> {
-        let joints = (0..self.joints.len()).flat_map(|joint| End::BOTH.map(|from| (joint, from)));
-        joints
-            .filter_map(|(joint, from)| {
-                let (source, target) = Self::sides(joint, from);
-                if self.joints[joint][from.index()].is_empty() {
-                    self.elements[source].next(from.other())
-                } else {
-                    self.elements[target].room(from)
-                }
-            })
-            .min()
-    }
-
-    /// Lets everything happen inside that happens by now.
-    fn advance(&mut self, cx: &mut Cx<'_>) {
-        let now = cx.now;
-        let mut last = None;
-        while let Some(at) = self.next_inside().filter(|at| *at <= now) {
-            // Never back: what is long past happens at the time of the one before it.
-            let at = last.map_or(at, |last: Instant| last.max(at));
-            let moved = self.settle(&mut Cx { now: at, trace: &mut *cx.trace });
-            if !moved && last == Some(at) {
-                // Nothing moved twice at one time: a refusal stands until the time has gone on.
-                break;
-            }
-            last = Some(at);
-        }
-        self.settle(cx);
-    }
-
-    /// Moves datagrams from element to element until nothing moves any more at this time.
-    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
-        let mut moved = false;
-        loop {
-            let mut again = false;
-            for joint in 0..self.joints.len() {
-                for from in End::BOTH {
-                    again |= self.cross(cx, joint, from);
-                }
-            }
-            moved |= again;
-            if !again {
-                return moved;
-            }
-        }
-    }
-
     /// Moves a datagram over one joint in the direction that begins at `from`.
     fn cross(&mut self, cx: &mut Cx<'_>, joint: usize, from: End) -> bool {
         let (source, target) = Self::sides(joint, from);
@@ -128,6 +79,38 @@ impl NetChain {
             moved = true;
         }
         moved
+    }
+}
+
+impl Inside for NetChain {
+    fn next_inside(&self) -> Option<Instant> {
+        let joints = (0..self.joints.len()).flat_map(|joint| End::BOTH.map(|from| (joint, from)));
+        joints
+            .filter_map(|(joint, from)| {
+                let (source, target) = Self::sides(joint, from);
+                if self.joints[joint][from.index()].is_empty() {
+                    self.elements[source].next(from.other())
+                } else {
+                    self.elements[target].room(from)
+                }
+            })
+            .min()
+    }
+
+    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut moved = false;
+        loop {
+            let mut again = false;
+            for joint in 0..self.joints.len() {
+                for from in End::BOTH {
+                    again |= self.cross(cx, joint, from);
+                }
+            }
+            moved |= again;
+            if !again {
+                return moved;
+            }
+        }
     }
 }
 

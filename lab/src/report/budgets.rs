@@ -35,7 +35,9 @@ type Transfer = (&'static str, &'static str, &'static str, &'static [&'static st
 
 const TELEBIT: &str = "TCP over SLIP over two Telebit modems, somebody types";
 
-const TRANSFERS: [Transfer; 13] = [
+const ARPANET: &str = "Files from one Multics to another over the ARPANET (RFC 662)";
+
+const TRANSFERS: [Transfer; 16] = [
     (WET, "Kermit", "wet-string", &[]),
     (
         WET,
@@ -74,6 +76,9 @@ const TRANSFERS: [Transfer; 13] = [
             "line=tcp:mss=256,window=4096 over slip:plain,mtu=296 over pep:dte=19200,most=1,gap=47ms",
         ],
     ),
+    (ARPANET, "single packets", "multics", &["both.buffers=small"]),
+    (ARPANET, "both kinds of buffers", "multics", &[]),
+    (ARPANET, "four messages under way", "multics", &["both.window=4"]),
 ];
 
 impl BudgetJob {

@@ -50,7 +50,7 @@ pub(super) fn section(report: &Report) -> Markup {
                 }
             }
             (command(&again(report)))
-            @if report.own { (matrix(report)) } @else { (figure(report)) (trials::figures(report)) (list(report, &reasons)) }
+            @if report.own { (matrix(report)) } @else { (figure(report)) (trials::figures(report)) (curves(report)) (list(report, &reasons)) }
             @if !reasons.is_empty() {
                 h3 { "Why some differ, and why our defaults are slower where they are" }
                 ol.reasons {
@@ -206,6 +206,29 @@ fn matrix(report: &Report) -> Markup {
     }
 }
 
+/// The curves of a table.
+fn curves(report: &Report) -> Markup {
+    let series = |(name, points): &(String, Vec<(u64, u64)>)| plot::Series {
+        name: name.clone(),
+        points: points.iter().map(|(x, y)| (*x as f64, *y as f64 / 1000.0)).collect(),
+    };
+    html! {
+        @for curve in &report.curves {
+            @let lines: Vec<plot::Series> = curve.lines.iter().map(series).collect();
+            @let axes = plot::Axes {
+                label: &curve.title,
+                x: &curve.axes[0],
+                y: &curve.axes[1],
+                ordered: false,
+            };
+            figure.broad {
+                figcaption { (curve.title) }
+                (plot::scatter(&axes, &lines))
+            }
+        }
+    }
+}
+
 /// Published beside ours as bars: of the measures that the source prints, the one that says most.
 fn figure(report: &Report) -> Markup {
     let measures = [
@@ -213,6 +236,7 @@ fn figure(report: &Report) -> Markup {
         ("eff", "percent of the line"),
         ("secs", "seconds"),
         ("Mb/s", "megabits per second"),
+        ("bps", "bits per second"),
     ];
     let of = |measure: &str| -> Vec<plot::PairOfBars> {
         report.cells.iter().filter_map(|cell| pair(cell, measure)).collect()

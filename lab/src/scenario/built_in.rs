@@ -1,8 +1,9 @@
 //! The scenarios that come with the laboratory, by name.
 
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("clean", include_str!("../../scenarios/clean.toml")),
     ("mainframe", include_str!("../../scenarios/mainframe.toml")),
+    ("multics", include_str!("../../scenarios/multics.toml")),
     ("sz-1993", include_str!("../../scenarios/sz-1993.toml")),
     ("telebit", include_str!("../../scenarios/telebit.toml")),
     ("wet-string", include_str!("../../scenarios/wet-string.toml")),

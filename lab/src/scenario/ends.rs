@@ -1,7 +1,7 @@
 //! The two engines of a scenario, and their configurations by the names of the settings.
 
 use crate::element::End;
-use crate::imp::Processes;
+use crate::imp::{Messages, Processes};
 use wetstring_proto::settings::{BadSetting, Settings};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::{Engine, LineFacts, kermit, netblt, uucp, xymodem, zmodem};
@@ -79,12 +79,15 @@ enum Config {
     Uucp(Box<uucp::Config>),
     Netblt(Box<netblt::Config>),
     Ncp(Box<Processes>),
+    Messages(Messages),
 }
 
 /// The name of the protocol of datagrams.
 pub(super) const NETBLT: &str = "netblt";
 /// The name of that between hosts of the ARPANET.
 pub(super) const NCP: &str = "ncp";
+/// The name of bare messages between them.
+pub(super) const MESSAGES: &str = "messages";
 
 /// The sender opens for WRITE, and the receiver waits at the port that it calls. Ports and identity
 /// are the usual ones: in the laboratory nobody has to guess them.
@@ -130,6 +133,20 @@ impl Ends {
         Self { prefix: NCP, configs: End::BOTH.map(config), idle: None }
     }
 
+    /// The defaults of bare messages.
+    pub(crate) fn messages() -> Self {
+        let config = |_| Config::Messages(Messages::default());
+        Self { prefix: MESSAGES, configs: End::BOTH.map(config), idle: None }
+    }
+
+    /// Bare messages, if that is what is sent.
+    pub(super) fn bare(&self) -> Option<Messages> {
+        match &self.configs[End::A.index()] {
+            Config::Messages(messages) => Some(*messages),
+            _ => None,
+        }
+    }
+
     /// The hosts of the ARPANET, if that is what the ends are.
     pub(super) fn processes(&self) -> Option<[Processes; 2]> {
         match &self.configs {
@@ -156,6 +173,7 @@ impl Ends {
             Config::Uucp(config) => &mut **config,
             Config::Netblt(config) => &mut **config,
             Config::Ncp(config) => &mut **config,
+            Config::Messages(config) => config,
         };
         config.set_by_name(&name, value).map_err(|bad| match bad {
             BadSetting::Unknown => {
@@ -192,7 +210,9 @@ impl Ends {
                 let memory = vec![0; config.sender_memory()];
                 Box::new(netblt::Sender::new(*config, memory).expect("memory as asked for"))
             }
-            Config::Ncp(_) => unreachable!("hosts of the ARPANET are run by their NCPs"),
+            Config::Ncp(_) | Config::Messages(_) => {
+                unreachable!("hosts of the ARPANET are run by their NCPs")
+            }
         }
     }
 
@@ -219,7 +239,9 @@ impl Ends {
                 let memory = vec![0; config.receiver_memory()];
                 Box::new(netblt::Receiver::new(*config, memory).expect("memory as asked for"))
             }
-            Config::Ncp(_) => unreachable!("hosts of the ARPANET are run by their NCPs"),
+            Config::Ncp(_) | Config::Messages(_) => {
+                unreachable!("hosts of the ARPANET are run by their NCPs")
+            }
         }
     }
 }

@@ -63,6 +63,7 @@ impl Scenario {
             report,
             echoes: None,
             ledgers: None,
+            messages: None,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }

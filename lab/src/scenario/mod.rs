@@ -17,7 +17,7 @@
 //!
 //! | key | meaning | unless given |
 //! |---|---|---|
-//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
+//! | `protocol` | `kermit`, `xmodem`, `xmodem-crc`, `xmodem-1k`, `ymodem`, `ymodem-g`, `zmodem`, `uucp-g`, `netblt`, `ncp` and bare `messages` (over `imp:`); `ftp` and the other comparators: `tcp-reno`, `tcp-cubic`, `quic-reno`, `quic-cubic`, `quic-bbr` | `kermit` |
 //! | `line` | one element's description or a list of them, see [`elements`] | must be given |
 //! | `seed` | seed of the elements that name none of their own | 1 |
 //! | `port` | bytes that a port takes or gives at a time | 64 |
@@ -27,7 +27,7 @@
 //! | `file.name` | name on the wire | by the content |
 //! | `file.text` | sent as lines of text | `false` |
 //! | `both`, `sender`, `receiver` | settings of the ends without the protocol's name in front, and `host`: see [`crate::host`] | the defaults; machines that cost nothing |
-//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before, and the run goes on to its end | the whole transfer |
+//! | `measure` | throughput is that between two moments, and the run ends with the second: the first is `from-ms` and `from-rtts` (round trips of the line) after the beginning, the second `ms` or `rtts` later, or as much later as the path takes for so many `bytes`, whichever is most; `sending = true`: while the sender sends what it has not sent before (of `ncp`, from when a file's connection is there to when the file is), and the run goes on to its end | the whole transfer |
 //! | `typing.every`, `typing.from` | somebody types at this end (`sender`, `receiver`) while the file moves, a character so often, and each is echoed: of `ftp` over `slip:` and of `ncp`, see [`crate::slip::typing`] | nobody types; `1s`, `sender` |
 //! | `limits.time`, `limits.events` | where a run is stopped, seconds and events | a day, 100 million |
 //!
@@ -44,6 +44,7 @@ mod error;
 mod flip;
 mod ftp;
 mod layer;
+mod messages;
 mod ncp;
 mod row;
 mod run;
@@ -65,7 +66,7 @@ use crate::net::Network;
 use crate::slip::TypingModel;
 use crate::store::{Content, MemoryFile};
 use crate::window::Window;
-use ends::{Ends, NCP, NETBLT};
+use ends::{Ends, MESSAGES, NCP, NETBLT};
 use std::sync::Arc;
 use wetstring_proto::Duration;
 use wetstring_proto::file::FileKind;
@@ -117,6 +118,8 @@ enum Other {
     Netblt,
     /// Hosts of the ARPANET, over its subnet.
     Ncp,
+    /// Bare messages, over the same.
+    Messages,
     /// The data connection of FTP, over a line that carries bytes, without an engine.
     Ftp,
     /// A transport over a network of packets, without an engine.
@@ -129,6 +132,7 @@ impl Other {
             FTP => Some(Self::Ftp),
             NETBLT => Some(Self::Netblt),
             NCP => Some(Self::Ncp),
+            MESSAGES => Some(Self::Messages),
             _ => Comparator::of(name).map(Self::Transport),
         }
     }
@@ -138,13 +142,14 @@ impl Other {
             Self::Ftp => FTP,
             Self::Netblt => NETBLT,
             Self::Ncp => NCP,
+            Self::Messages => MESSAGES,
             Self::Transport(comparator) => comparator.name(),
         }
     }
 
     /// Whether bytes go without an engine, see [`crate::tcp::Bulk`].
     fn is_bare(self) -> bool {
-        !matches!(self, Self::Netblt | Self::Ncp)
+        !matches!(self, Self::Netblt | Self::Ncp | Self::Messages)
     }
 
     /// What has to lie between the two ends.
@@ -197,8 +202,8 @@ impl Scenario {
         if let Some((spec, say)) = row::misfit(&specs) {
             return Err(bad_line(format!("`{spec}`: {say}")));
         }
-        if has_imps(&specs) != (other == Some(Other::Ncp)) {
-            let say = "expected a subnet such as imp:1 for the protocol ncp, and for no other";
+        if has_imps(&specs) != matches!(other, Some(Other::Ncp | Other::Messages)) {
+            let say = "expected a subnet such as imp:1 for the protocols ncp and messages, and for no other";
             return Err(bad_line(say.to_owned()));
         }
         let network = network_of(&specs);
@@ -213,6 +218,7 @@ impl Scenario {
         let mut ends = match other {
             Some(Other::Netblt) => Ends::netblt(),
             Some(Other::Ncp) => Ends::ncp(),
+            Some(Other::Messages) => Ends::messages(),
             Some(bare) => Ends::idle(bare.name(), stretch.ports),
             None => Ends::new(protocol, stretch.ports),
         };
@@ -351,7 +357,7 @@ impl<'a> Finder<'a> {
             layer.bad(
                 value,
                 "protocol",
-                format!("expected one of {names}, {NETBLT}, {NCP}, {FTP}, {others}"),
+                format!("expected one of {names}, {NETBLT}, {NCP}, {MESSAGES}, {FTP}, {others}"),
             )
         })?;
         Ok((protocol, None))

@@ -1,48 +1,57 @@
-//! Files between two hosts of the ARPANET: a run with NCPs.
+//! Files between two hosts of the ARPANET: a run of the hosts' NCPs and of the processes that move files.
 
 use super::{Ending, Outcome, Scenario};
 use crate::element::{Element, End};
-use crate::imp::{Experiment, Processes};
+use crate::imp::{Content, Experiment, Processes};
 use crate::pair::{PairReport, SideReport, Stop};
 use crate::trace::Recorder;
+use wetstring_proto::Instant;
 use wetstring_proto::engine::Outcome as EngineOutcome;
-use wetstring_proto::{Instant, Stats};
 
 impl Scenario {
-    /// As many transfers as the sender's settings say, each of a file of its own with as many bytes as the scenario's.
+    /// As many transfers as the sender's settings say, each of the scenario's file.
     pub(super) fn run_ncp(
         &self,
         ends: [Processes; 2],
         element: &mut dyn Element,
         recorder: &mut Recorder,
     ) -> Outcome {
-        let [sender, receiver] = ends;
+        let [Processes { host: sender, transfers, each }, Processes { host: receiver, .. }] = ends;
+        let content = match self.pattern {
+            Some(len) => Content::Pattern(len),
+            None => Content::File(self.file.clone()),
+        };
         let experiment = Experiment {
-            hosts: [sender.ncp, receiver.ncp],
-            transfers: sender.transfers,
-            octets: self.counted_bytes(),
+            hosts: [sender, receiver],
+            transfers,
+            content,
+            same: &|sink| self.is_same(sink),
             typing: self.typing,
             seed: self.seed,
             time_limit: self.time_limit,
         };
         let ran = experiment.run(element, recorder);
-        let done = ran.stop == Stop::Over && !ran.wrong;
-        let ending = match ran.stop {
-            _ if ran.wrong => Ending::Wrong,
-            Stop::Over => Ending::Done,
-            stop => Ending::Stopped(stop),
+        let failure = ran.outcomes.iter().flatten().find_map(|(outcome, _)| match outcome {
+            EngineOutcome::Failed(failure) => Some(*failure),
+            EngineOutcome::Done => None,
+        });
+        let ending = match (failure, ran.stop) {
+            (Some(failure), _) => Ending::Failed(End::A, failure),
+            (None, Stop::Over) if !ran.right => Ending::Wrong,
+            (None, Stop::Over) => Ending::Done,
+            (None, stop) => Ending::Stopped(stop),
         };
-        let all: u64 = ran.octets.iter().sum();
+        let done = ending == Ending::Done;
         let ended_at = Instant::ZERO + ran.elapsed;
-        let side = |end| SideReport {
+        let side = |end: End| SideReport {
             outcome: done.then_some(EngineOutcome::Done),
             settled_at: done.then_some(ended_at),
-            stats: Stats::default(),
-            files_done: ran.ended.iter().flatten().count() as u64,
+            stats: ran.stats[end.index()],
+            files_done: ran.stats[end.index()].files_done,
             files_verified: 0,
             files_skipped: 0,
             usage: element.usage(end),
-            written: if end == End::B { all } else { 0 },
+            written: if end == End::B { ran.written } else { 0 },
         };
         let report = PairReport {
             stop: ran.stop,
@@ -51,17 +60,20 @@ impl Scenario {
             ended_at,
             events: ran.events,
             window_bytes: None,
-            sending: None,
+            sending: ran.moving,
         };
+        let all = if done { self.counted_bytes() * u64::from(transfers) } else { ran.written };
+        let moving = ran.moving.filter(|_| self.sending).map(|(first, last)| last.since(first));
         Outcome {
             ending,
             // The last of them has taken the longest.
-            bytes: if sender.each { all / u64::from(sender.transfers.max(1)) } else { all },
-            elapsed: ran.elapsed,
+            bytes: if each { all / u64::from(transfers.max(1)) } else { all },
+            elapsed: moving.unwrap_or(ran.elapsed),
             limit_millicps: self.limit_millicps,
             report,
             echoes: ran.echoes,
             ledgers: None,
+            messages: None,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }

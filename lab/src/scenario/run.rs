@@ -2,6 +2,7 @@
 
 use super::{Other, Scenario, elements};
 use crate::element::{End, Unit};
+use crate::imp::MessageTimes;
 use crate::pair::{Pair, PairReport, Stop};
 use crate::pattern::{PatternSink, PatternSource};
 use crate::slip::{EchoTimes, Ledger};
@@ -58,6 +59,8 @@ pub struct Outcome {
     pub echoes: Option<EchoTimes>,
     /// What the bytes of a SLIP line were, from A and from B.
     pub ledgers: Option<[Ledger; 2]>,
+    /// How long bare messages took.
+    pub messages: Option<MessageTimes>,
     /// Digest of the trace; 0 if none was recorded.
     pub trace_digest: u64,
 }
@@ -121,6 +124,9 @@ impl Scenario {
         if self.other.is_some_and(Other::is_bare) {
             return self.run_bare(element.as_mut(), recorder);
         }
+        if let Some(messages) = self.ends.bare() {
+            return self.run_messages(messages, element.as_mut(), recorder);
+        }
         if let Some(ends) = self.ends.processes() {
             return self.run_ncp(ends, element.as_mut(), recorder);
         }
@@ -142,6 +148,7 @@ impl Scenario {
             report,
             echoes: None,
             ledgers: None,
+            messages: None,
             trace_digest: if recorder.count() > 0 { recorder.digest() } else { 0 },
         }
     }
@@ -193,7 +200,7 @@ impl Scenario {
     }
 
     /// Whether the receiver has what the sender had.
-    fn is_same(&self, sink: &MemorySink) -> bool {
+    pub(super) fn is_same(&self, sink: &MemorySink) -> bool {
         let source = &self.file.bytes;
         let same = |received: &[u8]| match self.file.kind {
             _ if self.other.is_none() && self.protocol.pads() => {

@@ -41,7 +41,7 @@ pub(crate) use typing::gap;
 pub use typing::{EchoTimes, TypingModel};
 pub use wire::Wire;
 
-use crate::element::{Element, End, Unit, Usage};
+use crate::element::{Element, End, Inside, Unit, Usage};
 use crate::net::headers::ip_checksum;
 use std::collections::VecDeque;
 use wetstring_proto::slip::{Link, LinkStats};
@@ -117,48 +117,6 @@ impl SlipLine {
         *self.sides[end.index()].link.stats()
     }
 
-    /// When something happens inside next.
-    fn next_inside(&self) -> Option<Instant> {
-        let of = |end: End| {
-            let side = &self.sides[end.index()];
-            let room = self.line.room(end).filter(|_| side.refused);
-            let chooses = side.link.deadline().filter(|_| !side.refused);
-            self.line.next(end).into_iter().chain(room).chain(chooses).min()
-        };
-        End::BOTH.into_iter().filter_map(of).min()
-    }
-
-    /// Lets everything happen inside that happens by now.
-    fn advance(&mut self, cx: &mut Cx<'_>) {
-        let mut last = None;
-        while let Some(at) = self.next_inside().filter(|at| *at <= cx.now) {
-            let at = last.map_or(at, |last: Instant| last.max(at));
-            let moved = self.settle(&mut Cx { now: at, trace: &mut *cx.trace });
-            if !moved && last == Some(at) {
-                // Nothing moved twice at one time: a refusal stands until the time has gone on.
-                break;
-            }
-            last = Some(at);
-        }
-        self.settle(cx);
-    }
-
-    /// Moves bytes until nothing moves any more at this time.
-    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
-        let mut moved = false;
-        loop {
-            let mut again = false;
-            for end in End::BOTH {
-                again |= self.send(cx, end);
-                again |= self.receive(cx, end);
-            }
-            moved |= again;
-            if !again {
-                return moved;
-            }
-        }
-    }
-
     /// Gives the line what the engine has for it.
     fn send(&mut self, cx: &mut Cx<'_>, end: End) -> bool {
         let side = &mut self.sides[end.index()];
@@ -203,6 +161,33 @@ impl SlipLine {
                     // These bytes are of no packet.
                     side.since_packet = 0;
                 }
+            }
+        }
+    }
+}
+
+impl Inside for SlipLine {
+    fn next_inside(&self) -> Option<Instant> {
+        let of = |end: End| {
+            let side = &self.sides[end.index()];
+            let room = self.line.room(end).filter(|_| side.refused);
+            let chooses = side.link.deadline().filter(|_| !side.refused);
+            self.line.next(end).into_iter().chain(room).chain(chooses).min()
+        };
+        End::BOTH.into_iter().filter_map(of).min()
+    }
+
+    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut moved = false;
+        loop {
+            let mut again = false;
+            for end in End::BOTH {
+                again |= self.send(cx, end);
+                again |= self.receive(cx, end);
+            }
+            moved |= again;
+            if !again {
+                return moved;
             }
         }
     }

@@ -50,10 +50,22 @@ pub struct Calibrated {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Source {
-    /// Number of the seed document.
-    pub(super) seed: String,
-    /// Line in it.
-    pub(super) line: u32,
+    /// Number of the seed document, and the line in it.
+    seed: Option<String>,
+    line: Option<u32>,
+    /// What was published, if it is no seed document.
+    text: Option<String>,
+}
+
+impl Source {
+    /// The source in words.
+    pub(super) fn words(&self) -> String {
+        match (&self.seed, self.line, &self.text) {
+            (_, _, Some(text)) => text.clone(),
+            (Some(seed), Some(line), None) => format!("seed {seed}, line {line}"),
+            _ => String::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -82,6 +94,8 @@ pub(super) struct TableFile {
     pub(super) column: Vec<ColumnFile>,
     #[serde(default)]
     pub(super) row: Vec<RowFile>,
+    #[serde(default)]
+    pub(super) curve: Vec<super::curve::CurveFile>,
     #[serde(default)]
     pub(super) trial: Vec<super::trial::TrialFile>,
 }
@@ -143,6 +157,12 @@ pub(super) struct CellFile {
     lost: Option<Spanned<Number>>,
     rexmit: Option<Spanned<Number>>,
     timeouts: Option<Spanned<Number>>,
+    transit: Option<Spanned<Number>>,
+    round_trip: Option<Spanned<Number>>,
+    per_s: Option<Spanned<Number>>,
+    under_way: Option<Spanned<Number>>,
+    cpu_bps: Option<Spanned<Number>>,
+    us_bit: Option<Spanned<Number>>,
     echo: Option<Spanned<Number>>,
     ack: Option<Spanned<Number>>,
     /// Values of ours that nobody published.
@@ -190,6 +210,12 @@ impl CellFile {
             lost: None,
             rexmit: None,
             timeouts: None,
+            transit: None,
+            round_trip: None,
+            per_s: None,
+            under_way: None,
+            cpu_bps: None,
+            us_bit: None,
             echo: None,
             ack: None,
             also: Vec::new(),
@@ -207,6 +233,30 @@ impl CellFile {
             reasons: BTreeMap::new(),
             defaults_reason: None,
         }
+    }
+
+    /// What was published of it, by measure.
+    fn numbers(&self) -> [(Measure, &Option<Spanned<Number>>); 18] {
+        [
+            (Measure::Secs, &self.secs),
+            (Measure::Cps, &self.cps),
+            (Measure::Eff, &self.eff),
+            (Measure::LineBps, &self.line_bps),
+            (Measure::LineEff, &self.line_eff),
+            (Measure::Mbps, &self.mbps),
+            (Measure::Bps, &self.bps),
+            (Measure::Lost, &self.lost),
+            (Measure::Rexmit, &self.rexmit),
+            (Measure::Timeouts, &self.timeouts),
+            (Measure::Echo, &self.echo),
+            (Measure::Transit, &self.transit),
+            (Measure::RoundTrip, &self.round_trip),
+            (Measure::PerS, &self.per_s),
+            (Measure::UnderWay, &self.under_way),
+            (Measure::CpuBps, &self.cpu_bps),
+            (Measure::UsBit, &self.us_bit),
+            (Measure::Ack, &self.ack),
+        ]
     }
 }
 
@@ -238,6 +288,20 @@ pub(super) enum Measure {
     Echo,
     /// Bytes of the line for an acknowledgement, its frame with it.
     Ack,
+    /// From a message's first bit to when the other host has all of it, in milliseconds.
+    Transit,
+    /// From then to its RFNM.
+    RoundTrip,
+    /// From when a RFNM is sent to when it is there.
+    Rfnm,
+    /// Messages per second, if each waits for the RFNM of the one before.
+    PerS,
+    /// Messages without a RFNM.
+    UnderWay,
+    /// Bits for each second of the processors of both hosts.
+    CpuBps,
+    /// Microseconds of the processors for each bit.
+    UsBit,
 }
 
 impl Measure {
@@ -260,6 +324,13 @@ impl Measure {
             Self::Timeouts => "timeouts",
             Self::Echo => "echo",
             Self::Ack => "ack",
+            Self::Transit => "transit",
+            Self::RoundTrip => "round-trip",
+            Self::Rfnm => "rfnm",
+            Self::PerS => "per-s",
+            Self::UnderWay => "under-way",
+            Self::CpuBps => "cpu-bps",
+            Self::UsBit => "us-bit",
         }
     }
 
@@ -268,18 +339,23 @@ impl Measure {
             Self::Secs => "s",
             Self::Cps => "cps",
             Self::Eff | Self::LineEff => "%",
-            Self::LineBps | Self::Bps => "bit/s",
+            Self::LineBps | Self::Bps | Self::CpuBps => "bit/s",
             Self::Mbps => "Mb/s",
             Self::Lost | Self::Rexmit => "packets",
             Self::Timeouts => "",
-            Self::Echo => "ms",
+            Self::Echo | Self::Transit | Self::RoundTrip | Self::Rfnm => "ms",
+            Self::PerS | Self::UnderWay => "messages",
+            Self::UsBit => "us",
             Self::Ack => "bytes",
         }
     }
 
     /// Whether less of it is better.
     pub(super) const fn less_is_better(self) -> bool {
-        !matches!(self, Self::Cps | Self::Eff | Self::LineBps | Self::LineEff | Self::Mbps)
+        !matches!(
+            self,
+            Self::Cps | Self::Eff | Self::LineBps | Self::LineEff | Self::Mbps | Self::CpuBps
+        )
     }
 }
 
@@ -341,22 +417,8 @@ impl Published {
         cell: &CellFile,
         source: (&str, &str),
     ) -> std::result::Result<Self, BadScenario> {
-        let given = [
-            (Measure::Secs, &cell.secs),
-            (Measure::Cps, &cell.cps),
-            (Measure::Eff, &cell.eff),
-            (Measure::LineBps, &cell.line_bps),
-            (Measure::LineEff, &cell.line_eff),
-            (Measure::Mbps, &cell.mbps),
-            (Measure::Bps, &cell.bps),
-            (Measure::Lost, &cell.lost),
-            (Measure::Rexmit, &cell.rexmit),
-            (Measure::Timeouts, &cell.timeouts),
-            (Measure::Echo, &cell.echo),
-            (Measure::Ack, &cell.ack),
-        ];
         let mut values = Vec::new();
-        for (measure, number) in given {
+        for (measure, number) in cell.numbers() {
             let Some(number) = number else { continue };
             values.push(match *number.get_ref() {
                 Number::Whole(value) => (measure, value * 1000, 500),

@@ -1,7 +1,7 @@
 //! Published beside ours: the ratio, and the verdict.
 
-use super::file::{Better, Measure, Published, Result};
-use super::{Sample, Table, Transfer, trial};
+use super::file::{Better, Measure, Published, Result, Source};
+use super::{Curve, Sample, Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
 use std::cmp::Reverse;
 use std::fmt;
@@ -99,6 +99,8 @@ pub struct Report {
     pub own: bool,
     /// Every transfer of its trials, for plots; none if it has no trials.
     pub samples: Vec<Sample>,
+    /// Its curves.
+    pub curves: Vec<Curve>,
 }
 
 /// Whether our defaults are slower than what was set as in the source, and what is said of it.
@@ -188,14 +190,13 @@ pub(super) fn judge(table: &Table, outcomes: &[Outcome]) -> Report {
     Report {
         table: table.name.clone(),
         title: file.title.clone(),
-        source: file.source.as_ref().map_or_else(String::new, |source| {
-            format!("seed {}, line {}", source.seed, source.line)
-        }),
+        source: file.source.as_ref().map_or_else(String::new, Source::words),
         cells,
         notes,
         columns: file.column.iter().map(|column| column.name.clone()).collect(),
         own: file.own,
         samples: table.trials.iter().flat_map(|trial| trial.samples(outcomes)).collect(),
+        curves: table.curves.iter().map(|curve| curve.curve(outcomes)).collect(),
     }
 }
 
@@ -464,7 +465,6 @@ impl Judge<'_> {
                 (millicps * 100_000).checked_div(self.limit(run)?)?
             }
             Measure::Mbps => run.millicps() * 8 / 1_000_000,
-            Measure::Bps => run.millicps() * 8,
             Measure::Lost => {
                 // Each packet of data comes once in the end: what else went again came twice or never.
                 let twice = run.report.sides[1].stats.duplicates;
@@ -472,8 +472,8 @@ impl Judge<'_> {
             }
             Measure::Rexmit => self.scaled(run, again(run) * 1000)?,
             Measure::Timeouts => self.scaled(run, run.report.sides[1].stats.naks_out * 1000)?,
-            Measure::Echo => run.echoes.filter(|of| of.echoed > 0)?.median_ns / 1000,
             Measure::Ack => run.ledgers?[1].ack_millibytes()?,
+            _ => exact(measure, run)?,
         })
     }
 
@@ -507,6 +507,27 @@ impl Judge<'_> {
             _ => self.exact(measure, run).map_or_else(String::new, |value| shown(value, decimal)),
         }
     }
+}
+
+/// A value of ours in thousandths, of those that need nothing but the run.
+pub(super) fn exact(measure: Measure, run: &Outcome) -> Option<u64> {
+    Some(match measure {
+        Measure::Bps => run.millicps() * 8,
+        Measure::Echo => run.echoes.filter(|of| of.echoed > 0)?.median_ns / 1000,
+        Measure::Transit => run.messages?.transit_ns / 1000,
+        Measure::RoundTrip => run.messages?.round_trip_ns / 1000,
+        Measure::Rfnm => run.messages?.rfnm_ns / 1000,
+        Measure::PerS => 1_000_000_000_000_u64.checked_div(run.messages?.round_trip_ns)?,
+        Measure::UnderWay => run.messages?.under_way_milli,
+        Measure::CpuBps => {
+            let bits = u128::from(run.report.sides[1].written) * 8_000_000_000_000;
+            u64::try_from(bits.checked_div(u128::from(run.messages?.processor_ns))?).ok()?
+        }
+        Measure::UsBit => {
+            run.messages?.processor_ns.checked_div(run.report.sides[1].written * 8)?
+        }
+        _ => return None,
+    })
 }
 
 /// Packets of data that went again: not an OPEN.

@@ -8,7 +8,7 @@
 //!
 //! ```toml
 //! title = "Kermit News 5, table 2: ..."
-//! source = { seed = "001", line = 89 }       # where in the seed document
+//! source = { seed = "001", line = 89 }       # where in the seed document; or text = "..."
 //! class = "host"                             # how near is near enough, see Class
 //! limit-cps = 1920                           # what the source's `eff` is a percentage of
 //! assumed = ["what the source does not say, and what was taken for it"]
@@ -52,19 +52,22 @@
 //! `corpora`, the mean over these files. `better = "WORDS"` with `of` is what a source says in words: the
 //! transfer is better in that value than one with `without` on top, and that holds if it is by more than
 //! `by` hundredths (1 unless given). `echo` is the median time from a key to its echo in ms, and `ack` the bytes of an acknowledgement
-//! on a SLIP line; `also = ["echo"]` shows values of ours that nobody published. A table with `own = true` has no published values: every column of every row is run, and
+//! on a SLIP line; `transit`, `round-trip`, `per-s`, `under-way`, `cpu-bps` and `us-bit` are of bare messages between hosts of the ARPANET,
+//! see [`crate::imp::MessageTimes`]; `also = ["echo"]` shows values of ours that nobody published. A table with `own = true` has no published values: every column of every row is run, and
 //! its efficiency is shown.
 //!
 //! Other top keys: `order = true` also compares the order of the columns by time in each row;
-//! `[[trial]]` is a transfer that is made over and over with other settings, see `trial.rs`;
+//! `[[curve]]` is a plot of our own, see `curve.rs`; `[[trial]]` is a transfer that is made over and over with other settings, see `trial.rs`;
 //! `seeds = N` runs each transfer in which something is left to chance with N seeds and takes the median;
 //! a column may have its own number.
 
+mod curve;
 mod file;
 mod judge;
 mod page;
 mod trial;
 
+pub use curve::Curve;
 pub use file::{Calibrated, Class};
 pub use judge::{Cell, Report, Verdict};
 pub use trial::Sample;
@@ -96,6 +99,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("rfc1030-wideband", include_str!("../../tables/rfc1030-wideband.toml")),
     ("telebit", include_str!("../../tables/telebit.toml")),
     ("rfc662", include_str!("../../tables/rfc662.toml")),
+    ("arpanet-1970s", include_str!("../../tables/arpanet-1970s.toml")),
     ("compare", include_str!("../../tables/compare.toml")),
 ];
 
@@ -106,6 +110,7 @@ pub struct Table {
     file: TableFile,
     transfers: Vec<Transfer>,
     trials: Vec<trial::Trial>,
+    curves: Vec<curve::Planned>,
     jobs: Vec<Scenario>,
 }
 
@@ -158,6 +163,7 @@ impl Table {
             file,
             transfers: Vec::new(),
             trials: Vec::new(),
+            curves: Vec::new(),
             jobs: Vec::new(),
         };
         table.plan((path, text), load)?;
@@ -219,6 +225,10 @@ impl Table {
         let origin = trial::Origin { source, common: &common, load, seeds: self.file.seeds };
         for trial in self.file.trial.clone() {
             self.trials.push(trial::Trial::plan(trial, origin, &mut self.jobs)?);
+        }
+        for of in self.file.curve.clone() {
+            let planned = curve::Planned::plan(of, source, &common, load, &mut self.jobs)?;
+            self.curves.push(planned);
         }
         Ok(())
     }
@@ -282,6 +292,7 @@ impl Table {
         }
         self.file.row.retain(|of| known && of.name == row);
         self.transfers.retain(|transfer| known && transfer.row == row);
+        self.curves.clear();
         let all = std::mem::take(&mut self.jobs);
         for transfer in &mut self.transfers {
             let Transfer { ours, defaults, without, shown, .. } = transfer;

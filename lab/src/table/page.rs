@@ -19,6 +19,9 @@ impl Report {
         for note in &self.notes {
             let _ = write!(page, "\n  * {note}");
         }
+        for curve in &self.curves {
+            let _ = write!(page, "\n\n{}\n\n{}", curve.title, aligned(&curve.rows()));
+        }
         if !self.own {
             let _ = write!(page, "\n\n{}", self.summary());
         }
@@ -52,11 +55,9 @@ impl Report {
         let _ = write!(page, "Made by `wst lab table {} --markdown`", self.table);
         let published = if self.source.is_empty() { "" } else { "; published in " };
         let _ = writeln!(page, "{published}{}.\n", self.source);
-        for (index, row) in rows.iter().enumerate() {
-            let _ = writeln!(page, "| {} |", row.join(" | "));
-            if index == 0 {
-                let _ = writeln!(page, "|{}", "---|".repeat(row.len()));
-            }
+        page.push_str(&grid(&rows));
+        for curve in &self.curves {
+            let _ = write!(page, "\n{}\n\n{}", curve.title, grid(&curve.rows()));
         }
         for (number, reason) in self.reasons().iter().enumerate() {
             let _ = write!(page, "\n[{}] {reason}\n", number + 1);
@@ -140,6 +141,18 @@ impl Cell {
             format!("{}.{:02}", hundredths / 100, hundredths % 100)
         })
     }
+}
+
+/// Rows as a table in Markdown; the first one is its head.
+fn grid(rows: &[Vec<String>]) -> String {
+    let mut page = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let _ = writeln!(page, "| {} |", row.join(" | "));
+        if index == 0 {
+            let _ = writeln!(page, "|{}", "---|".repeat(row.len()));
+        }
+    }
+    page
 }
 
 /// A value, and from where to where those of our runs go.

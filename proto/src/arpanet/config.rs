@@ -34,6 +34,8 @@ impl Config {
     }
 }
 
+const SWITCH: &[&str] = &["off", "on"];
+
 /// The rows of the table of settings.
 pub const TABLE: &[Setting] = &[
     Setting {
@@ -91,6 +93,14 @@ pub const TABLE: &[Setting] = &[
         unit: "",
         doc: "How often a message is sent again that was not delivered",
         source: "docs/decisions/071",
+    },
+    Setting {
+        name: "ncp.priority",
+        range: Range::Word(SWITCH),
+        default: "off",
+        unit: "",
+        doc: "What is typed, and what a server answers, carries the priority flag: IMPs send it before files",
+        source: "BBN 1822",
     },
     Setting {
         name: "ncp.user",
@@ -176,6 +186,7 @@ impl Settings for Config {
             "ncp.buffer" => number().map(|v| self.ncp.buffer_len = v as usize),
             "ncp.rfnm" => number().map(|v| self.ncp.rfnm_s = v as u16),
             "ncp.retries" => number().map(|v| self.ncp.retries = v as u8),
+            "ncp.priority" => word().map(|v| self.ncp.priority = v == 1),
             "ncp.user" => {
                 Text::new(value.as_bytes()).filter(|v| *v != Text::EMPTY).map(|v| self.ftp.user = v)
             }
@@ -204,6 +215,7 @@ impl Settings for Config {
             "ncp.buffer" => write!(out, "{}", self.ncp.buffer_len),
             "ncp.rfnm" => write!(out, "{}", self.ncp.rfnm_s),
             "ncp.retries" => write!(out, "{}", self.ncp.retries),
+            "ncp.priority" => out.write_str(SWITCH[usize::from(self.ncp.priority)]),
             "ncp.user" => self.ftp.user.show(out),
             "ncp.account" => self.ftp.account.show(out),
             "ncp.type" => out.write_str(if kind == Type::Ascii { "ascii" } else { "image" }),

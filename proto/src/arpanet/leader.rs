@@ -357,6 +357,24 @@ impl Leader {
         matches!((self.kind, self.subtype), (Kind::Uncontrolled, _) | (Kind::Regular, 3))
     }
 
+    /// The same with the priority flag: IMPs send its packets before others.
+    #[must_use]
+    pub const fn urgent(mut self, form: Form) -> Self {
+        match form {
+            Form::Old => self.flags |= 8,
+            Form::New => self.long.handling |= 128,
+        }
+        self
+    }
+
+    /// Whether it has the priority flag.
+    pub const fn is_urgent(&self, form: Form) -> bool {
+        match form {
+            Form::Old => self.flags & 8 != 0,
+            Form::New => self.long.handling & 128 != 0,
+        }
+    }
+
     /// Reads the leader at the beginning of a message.
     pub fn parse(form: Form, message: &[u8]) -> Result<Self, BadLeader> {
         let short = || BadLeader::Short { expected: form.octets(), came: message.len() };

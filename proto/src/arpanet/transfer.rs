@@ -84,17 +84,7 @@ impl Core {
 
     /// The wire's counters are the host's.
     fn count(&mut self) {
-        let counts = self.ncp.counts;
-        let stats = self.user.stats_mut();
-        stats.wire_out_bytes = counts.octets_out;
-        stats.wire_in_bytes = counts.octets_in;
-        stats.encoded_bytes = counts.bits_out / 8;
-        stats.packets_out = counts.messages_out;
-        stats.packets_in = counts.messages_in - counts.damaged.min(counts.messages_in);
-        stats.retransmissions = counts.again;
-        stats.naks_in = counts.incomplete;
-        stats.damaged = counts.damaged;
-        stats.longest_packet_bytes = counts.longest;
+        self.ncp.counts.tell(self.user.stats_mut());
     }
 }
 

@@ -151,6 +151,8 @@ pub(crate) struct Session {
     ask: Ask,
     notes: [Option<Note>; NOTES],
     until: Option<Instant>,
+    /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
+    progress: (u64, usize),
     stats: Stats,
 }
 
@@ -193,6 +195,7 @@ impl Session {
             ask: Ask::Nothing,
             notes: [None; NOTES],
             until,
+            progress: (0, 0),
             stats: Stats::default(),
         })
     }
@@ -341,8 +344,9 @@ impl Session {
             }
         }
         let Some(id) = self.data.filter(|_| self.stage == Stage::Data) else { return };
-        let before = self.stats.file_bytes;
         let failed = matches!(host.state(id), State::Failed(_));
+        // What the store gave or took, and what got its RFNM or came, since the last time.
+        let moved = self.progress != (self.stats.file_bytes, host.queued(id));
         let over = if self.sends {
             self.outgoing.pump(host, id, mem.file);
             if self.outgoing.done {
@@ -359,7 +363,8 @@ impl Session {
             }
             self.incoming.is_over() && self.ask == Ask::Nothing
         };
-        if before != self.stats.file_bytes {
+        self.progress = (self.stats.file_bytes, host.queued(id));
+        if moved {
             self.stir(cx);
         }
         if over || failed && !matches!(self.ask, Ask::Write(_)) {

@@ -136,6 +136,8 @@ pub(crate) struct User {
     ended: bool,
     /// Until when something must happen.
     until: Option<Instant>,
+    /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
+    progress: (u64, usize),
     stats: Stats,
     /// Names that are to be retrieved: how much of their memory they take.
     wanted: usize,
@@ -168,6 +170,7 @@ impl User {
             outcome: None,
             ended: false,
             until: None,
+            progress: (0, 0),
             stats: Stats::default(),
             wanted: 0,
         }
@@ -329,7 +332,8 @@ impl User {
         if open && host.size(id) != self.form().byte {
             return self.trouble(cx, host, mem, Trouble::ByteSize);
         }
-        let moved = self.stats.file_bytes;
+        // What the store gave or took, and what got its RFNM or came, since the last time.
+        let moved = self.progress != (self.stats.file_bytes, host.queued(id));
         if self.puts {
             self.outgoing.pump(host, id, mem.file);
             if self.outgoing.done {
@@ -344,7 +348,8 @@ impl User {
                 self.ask = Ask::Write(ready);
             }
         }
-        if moved != self.stats.file_bytes {
+        self.progress = (self.stats.file_bytes, host.queued(id));
+        if moved {
             self.until = Some(cx.now + self.options.timeout());
         }
         let over = if self.puts {

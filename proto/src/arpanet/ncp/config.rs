@@ -69,6 +69,8 @@ pub struct Config {
     pub retries: u8,
     /// Whether a host that nothing is known of is sent a RST before the first request for connection.
     pub reset: bool,
+    /// Messages of people typing carry the priority flag: IMPs send their packets before others.
+    pub priority: bool,
 }
 
 impl Default for Config {
@@ -93,6 +95,7 @@ impl Default for Config {
             all_s: 300,
             retries: 5,
             reset: true,
+            priority: false,
         }
     }
 }

@@ -33,6 +33,7 @@ use super::leader::Address;
 use crate::engine::Cx;
 use crate::machine::split;
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::stats::Stats;
 use crate::time::Instant;
 use config::{CONNECTIONS, HOSTS, LONGEST_TEXT, seconds};
 use connection::Connection;
@@ -45,7 +46,7 @@ const PENDING_OF_ONE: usize = 8;
 /// Refusals that wait to be said.
 const REFUSALS: usize = 8;
 /// Ranges of sockets that somebody listens on.
-const LISTENING: usize = 8;
+const LISTENING: usize = 16;
 
 /// What has happened so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,6 +93,21 @@ pub struct Counts {
     pub refused: u64,
     /// The longest message sent, in octets.
     pub longest: u64,
+}
+
+impl Counts {
+    /// Says the same in the words of an engine.
+    pub fn tell(&self, stats: &mut Stats) {
+        stats.wire_out_bytes = self.octets_out;
+        stats.wire_in_bytes = self.octets_in;
+        stats.encoded_bytes = self.bits_out / 8;
+        stats.packets_out = self.messages_out;
+        stats.packets_in = self.messages_in - self.damaged.min(self.messages_in);
+        stats.retransmissions = self.again;
+        stats.naks_in = self.incomplete;
+        stats.damaged = self.damaged;
+        stats.longest_packet_bytes = self.longest;
+    }
 }
 
 /// A request that waits for its match.

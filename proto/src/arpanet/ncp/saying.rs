@@ -6,7 +6,7 @@ use super::hearing::letter;
 use super::peer::{Echo, Life, Talk};
 use super::{Core, Mem, Out};
 use crate::arpanet::control::{self, CONTROL, Control, Header};
-use crate::arpanet::leader::{Form, Kind, Leader, Long};
+use crate::arpanet::leader::{Form, Kind, Leader};
 use crate::engine::Cx;
 use crate::trace::{Load, TraceEvent};
 
@@ -68,7 +68,7 @@ impl Core {
     /// Puts a leader at the front of the message that is lent.
     fn put(&mut self, mem: &mut Mem<'_>, out: Out, mut leader: Leader) {
         if self.config.form == Form::New {
-            leader.long = Long { network: self.config.network, ..Long::default() };
+            leader.long.network = self.config.network;
         }
         if let Some(len) = leader.put(self.config.form, mem.out) {
             (self.out, self.out_len) = (out, len);
@@ -165,7 +165,9 @@ impl Core {
         let (flight, link) = (c.flights[index], c.link);
         let offset = c.flights[..index].iter().map(|f| usize::from(f.bits)).sum();
         let (bits, size, queue) = (usize::from(flight.bits), c.size, c.queue);
+        let urgent = self.config.priority && c.class == Class::Interactive;
         let leader = Leader { id: flight.id, ..Leader::regular(peer.address, link) };
+        let leader = if urgent { leader.urgent(self.config.form) } else { leader };
         self.put(mem, Out::Data(slot, index), leader);
         let header = Header { size, count: (bits / usize::from(size)) as u16 };
         let at = self.out_len + header.put(&mut mem.out[self.out_len..]).unwrap_or(0);
@@ -212,6 +214,10 @@ impl Core {
         let bits = waiting.min(limit).min(c.bits as usize) / size * size;
         if c.messages == 0 || bits == 0 {
             let until = cx.now + seconds(self.config.all_s);
+            if c.all_until.is_none() && cx.trace.enabled() {
+                let value = u64::from(c.link);
+                cx.trace.record(cx.now, &TraceEvent::Value { name: "unallocated", value });
+            }
             self.connections[slot].all_until.get_or_insert(until);
             return None;
         }

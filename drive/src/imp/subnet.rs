@@ -1,0 +1,205 @@
+//! The laboratory's subnet in real time: the IMPs of two hosts, which send them datagrams as they would to any IMP.
+//!
+//! ```text
+//! host <- UDP -> ImpPort <-> element of the laboratory <-> ImpPort <- UDP -> host
+//! ```
+
+use super::ImpPort;
+use crate::clock::Clock;
+use crate::line::NcpSpec;
+use crate::live::{Report, Stop, Until};
+use crate::port::{OpenError, Port};
+use crate::signals::Signals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+use wetstring_lab::element::{Element, End};
+use wetstring_lab::imp::{Subnet, SubnetModel};
+use wetstring_proto::arpanet::leader::{Form, Kind, Leader};
+use wetstring_proto::{Cx, Instant, Trace};
+
+/// Octets of the longest message that a host takes.
+const LONGEST: usize = 2048;
+/// Messages that are moved at a time before the clock is looked at.
+const BATCH: usize = 64;
+
+/// The ends of a subnet: where the host at each takes datagrams, and which number it has.
+#[derive(Debug)]
+pub struct SubnetEnds([Side; 2]);
+
+#[derive(Debug)]
+struct Side {
+    end: End,
+    port: ImpPort,
+    /// A message that the subnet has not taken yet.
+    waiting: Option<Vec<u8>>,
+    /// The host has said a NOP, and nothing else since.
+    coming_up: bool,
+}
+
+/// Opens both ends, `ncp://HOST?host=HOST:PORT&port=N` each: the number of the host, where it is, and the UDP port that
+/// it knows as its IMP's.
+///
+/// # Errors
+///
+/// A place that has no `host=`, new leaders, two hosts of one number, and what the system says.
+pub fn open(specs: [&NcpSpec; 2]) -> Result<SubnetEnds, OpenError> {
+    let bad = |what: &str| OpenError::io(what, ErrorKind::InvalidInput);
+    if specs[0].to == specs[1].to {
+        return Err(bad("join two hosts: expected two numbers, both are the same"));
+    }
+    let side = |end: End| {
+        let spec = specs[end.index()];
+        if spec.form != Form::Old {
+            return Err(bad("be an IMP here: expected old leaders, got leader=new"));
+        }
+        if spec.host.is_none() {
+            return Err(bad("find the host: expected host=HOST:PORT in the line"));
+        }
+        // To the port, the host is what an IMP is to a host.
+        let spec = NcpSpec { imp: spec.host.clone(), host: None, ..spec.clone() };
+        let mut port = ImpPort::open(&spec)?;
+        port.greet();
+        Ok(Side { end, port, waiting: None, coming_up: false })
+    };
+    Ok(SubnetEnds([side(End::A)?, side(End::B)?]))
+}
+
+impl SubnetEnds {
+    /// The UDP ports that the hosts at A and B have as their IMPs'.
+    pub fn local_ports(&self) -> [u16; 2] {
+        [&self.0[0], &self.0[1]].map(|side| side.port.local_port())
+    }
+}
+
+/// Runs a subnet between two hosts.
+///
+/// # Errors
+///
+/// If an end or the waiting fails.
+pub fn run(
+    model: &SubnetModel,
+    specs: [&NcpSpec; 2],
+    ends: SubnetEnds,
+    until: Until<'_>,
+    trace: &mut dyn Trace,
+) -> io::Result<Report> {
+    let mut live = Live {
+        subnet: Subnet::between(model, specs.map(|spec| spec.to)),
+        sides: ends.0,
+        clock: Clock::start(),
+        scale: until.scale.max(1),
+    };
+    let stop = loop {
+        let real = live.clock.now().since(Instant::ZERO);
+        if let Some(signal) = until.signals.and_then(Signals::last) {
+            break Stop::Signal(signal);
+        }
+        let left = until.after.map(|after| after.saturating_sub(real));
+        if left == Some(Duration::ZERO) {
+            break Stop::Time;
+        }
+        if !live.turn(trace)? {
+            live.wait(until.signals, left)?;
+        }
+    };
+    for side in &mut live.sides {
+        let _ = side.port.finish(Duration::ZERO);
+    }
+    Ok(Report {
+        stop,
+        usage: End::BOTH.map(|end| live.subnet.usage(end)),
+        elapsed: live.now().since(Instant::ZERO),
+    })
+}
+
+struct Live {
+    subnet: Subnet,
+    sides: [Side; 2],
+    clock: Clock,
+    scale: u32,
+}
+
+impl Live {
+    /// The model's time.
+    fn now(&self) -> Instant {
+        Instant(self.clock.now().as_nanos().saturating_mul(u64::from(self.scale)))
+    }
+
+    /// Moves what can be moved now; whether anything did.
+    fn turn(&mut self, trace: &mut dyn Trace) -> io::Result<bool> {
+        let mut moved = false;
+        let mut message = [0; LONGEST];
+        for _ in 0..BATCH {
+            let before = moved;
+            moved = false;
+            for end in End::BOTH {
+                let now = self.now();
+                let side = &mut self.sides[end.index()];
+                if side.waiting.is_none()
+                    && let Some(len) = side.port.read(&mut message)?
+                {
+                    side.heard(&message[..len]);
+                    moved = true;
+                }
+                let cx = &mut Cx { now, trace: &mut *trace };
+                if let Some(waiting) = &side.waiting
+                    && self.subnet.offer(cx, end, waiting) > 0
+                {
+                    side.waiting = None;
+                    moved = true;
+                }
+                let len = self.subnet.emit(cx, end, &mut message);
+                if len > 0 {
+                    // What the system does not take is lost, as any datagram may be.
+                    side.port.write(&message[..len])?;
+                    moved = true;
+                }
+            }
+            if !moved {
+                return Ok(before);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits for the hosts, and for what is under way.
+    fn wait(&self, signals: Option<&Signals>, left: Option<Duration>) -> io::Result<()> {
+        let lies = |side: &Side| {
+            let room = self.subnet.room(side.end).filter(|_| side.waiting.is_some());
+            self.subnet.next(side.end).into_iter().chain(room).min()
+        };
+        let due = self.sides.iter().filter_map(lies).min().map(|due| {
+            let real = Instant(due.as_nanos().div_ceil(u64::from(self.scale)));
+            real.since(self.clock.now())
+        });
+        let timeout = due.into_iter().chain(left).min().map(|wait| Timespec {
+            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: wait.subsec_nanos().into(),
+        });
+        let readable = self.sides.iter().filter(|side| side.waiting.is_none());
+        let mut fds: Vec<PollFd<'_>> = readable
+            .map(|side| PollFd::from_borrowed_fd(side.port.read_fd(), PollFlags::IN))
+            .collect();
+        if let Some(signals) = signals {
+            fds.push(PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN));
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Side {
+    /// A message of the host.
+    fn heard(&mut self, message: &[u8]) {
+        let is_nop = Leader::parse(Form::Old, message).is_ok_and(|leader| leader.kind == Kind::Nop);
+        if is_nop && !std::mem::replace(&mut self.coming_up, true) {
+            // It comes up, and may have missed what was said before.
+            self.port.greet();
+        }
+        self.coming_up &= is_nop;
+        self.waiting = Some(message.to_vec());
+    }
+}
