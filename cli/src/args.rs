@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wetstring_drive::LineSpec;
+use wetstring_proto::FileKind;
 use wetstring_proto::settings::{Range, Setting};
 use wetstring_proto::xymodem::Variant;
 
@@ -109,7 +110,7 @@ pub(crate) enum Verb {
     Lab(Lab),
     /// Say where the time of a transfer went, and which setting would help most
     Explain(Explain),
-    /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb and lrb
+    /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb, lrb and kermit
     InstallLinks(InstallLinks),
     /// The keys by which hosts know each other on udp: and ip: lines
     Key(Key),
@@ -180,6 +181,33 @@ pub(crate) struct Access {
     pub(crate) sets: Vec<String>,
 }
 
+/// How files move between a server and here.
+#[derive(Args, Debug)]
+pub(crate) struct How {
+    /// Go on where an earlier transfer of the same file stopped
+    #[arg(long)]
+    pub(crate) recover: bool,
+    /// Delete each file where it came from when it is whole at the other end
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// Directories with all that is below them
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Lines of text: line ends become those of the end that receives
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) text: bool,
+    /// Bytes as they are
+    #[arg(long)]
+    pub(crate) binary: bool,
+}
+
+impl How {
+    /// Text or bytes, if that was said.
+    pub(crate) fn kind(&self) -> Option<FileKind> {
+        if self.text { Some(FileKind::Text) } else { self.binary.then_some(FileKind::Binary) }
+    }
+}
+
 /// `wst get`.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
@@ -191,21 +219,9 @@ pub(crate) struct Get {
     /// Directory to put them into
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
-    /// Go on where an earlier transfer of the same file stopped
-    #[arg(long)]
-    pub(crate) recover: bool,
-    /// Have each file deleted there when it is whole here
-    #[arg(long)]
-    pub(crate) delete: bool,
-    /// Directories with all that is below them
-    #[arg(short, long)]
-    pub(crate) recursive: bool,
-    /// Lines of text: line ends become those of this end
-    #[arg(long, conflicts_with = "binary")]
-    pub(crate) text: bool,
-    /// Bytes as they are
-    #[arg(long)]
-    pub(crate) binary: bool,
+    /// How the files move.
+    #[command(flatten)]
+    pub(crate) how: How,
     /// How to come in.
     #[command(flatten)]
     pub(crate) access: Access,
@@ -219,18 +235,9 @@ pub(crate) struct Put {
     /// Files here
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Go on where an earlier transfer of the same file stopped
-    #[arg(long)]
-    pub(crate) recover: bool,
-    /// Delete each file here when it is whole there
-    #[arg(long)]
-    pub(crate) delete: bool,
-    /// Directories with all that is below them
-    #[arg(short, long)]
-    pub(crate) recursive: bool,
-    /// Lines of text: line ends become those of the other end
-    #[arg(long)]
-    pub(crate) text: bool,
+    /// How the files move.
+    #[command(flatten)]
+    pub(crate) how: How,
     /// How to come in.
     #[command(flatten)]
     pub(crate) access: Access,
@@ -638,6 +645,7 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
         Verb::Put(put) => (&put.access.sets, None),
         Verb::Remote(remote) => (&remote.access.sets, None),
         Verb::Serve(serve) => (&serve.sets, None),
+        Verb::Kermit(kermit) => (&kermit.sets, None),
         _ => return Ok(parsed),
     };
     parsed.settings.extend(kind.map(|k| ("kermit.receive-kind".to_owned(), k.to_owned())));

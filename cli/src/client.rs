@@ -1,8 +1,7 @@
 //! `wst get`, `wst put` and `wst remote`: the client of a server.
 
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wetstring_drive::disk::{
@@ -10,9 +9,9 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::port::{OpenError, PATIENCE};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, open, run};
-use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand, code};
+use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::kermit::{Client, Sender};
-use wetstring_proto::{Engine, FileKind, Outcome, Reply, Request, Store, StoreError};
+use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::{Access, Common, Get, Put, Remote};
 use crate::config::Everything;
@@ -20,6 +19,7 @@ use crate::exit::Exit;
 use crate::facts;
 use crate::record::Recorder;
 use crate::remote;
+use crate::screen::{Screen, name_list};
 use crate::transfer::{Ending, Keeper, prepare, readable, usage};
 use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
@@ -135,53 +135,6 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Keeps text for the screen apart from files.
-struct Screen<'a> {
-    files: Option<&'a mut dyn Store>,
-    text: Vec<u8>,
-    /// What comes now is text.
-    on: bool,
-}
-
-/// More than that is no answer to be looked at.
-const MOST_TEXT: usize = 16 << 20;
-
-impl<'a> Screen<'a> {
-    fn new(files: Option<&'a mut dyn Store>) -> Self {
-        Self { files, text: Vec::new(), on: false }
-    }
-}
-
-impl Store for Screen<'_> {
-    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
-        if let Request::Offer { info } = &request {
-            self.on = info.screen;
-            if self.on {
-                return Reply::Accept { offset: 0 };
-            }
-        }
-        match request {
-            Request::Write { bytes, .. } if self.on => {
-                if self.text.len() + bytes.len() > MOST_TEXT {
-                    return Reply::Failed(StoreError::NoSpace);
-                }
-                self.text.extend_from_slice(bytes);
-                Reply::Done
-            }
-            Request::Close { .. } if self.on => {
-                self.on = false;
-                Reply::Done
-            }
-            Request::Digest { .. } if self.on => Reply::Failed(StoreError::Unsupported),
-            other => match &mut self.files {
-                Some(files) => files.answer(other),
-                None if matches!(other, Request::Close { .. }) => Reply::Done,
-                None => Reply::Failed(StoreError::Unsupported),
-            },
-        }
-    }
-}
-
 /// Runs `wst get`.
 pub(crate) fn get(
     voice: &Voice,
@@ -193,8 +146,8 @@ pub(crate) fn get(
     let options = ReceiveOptions {
         collision: all.collision,
         incomplete: all.incomplete,
-        resume: if verb.recover { Resume::Existing } else { Resume::Never },
-        paths: if verb.recursive { PathRule::Relative } else { PathRule::LastOnly },
+        resume: if verb.how.recover { Resume::Existing } else { Resume::Never },
+        paths: if verb.how.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };
     let disk = DiskStore::receiving(&verb.output, options).map_err(|e| {
@@ -204,16 +157,14 @@ pub(crate) fn get(
     let mut keeper = Keeper::Disk(Box::new(disk));
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     talk.enter(&verb.access)?;
-    let names = name_list(&verb.names);
-    let kind =
-        if verb.text { Some(FileKind::Text) } else { verb.binary.then_some(FileKind::Binary) };
+    let names = name_list(verb.names.iter().map(|name| name.as_bytes()));
     let command = ServerCommand::Get(GetFiles {
         names: &names,
-        delete: verb.delete,
-        recursive: verb.recursive,
-        recover: verb.recover,
+        delete: verb.how.delete,
+        recursive: verb.how.recursive,
+        recover: verb.how.recover,
         is_command: false,
-        kind,
+        kind: verb.how.kind(),
     });
     let mut observer = Observer::new(voice, Way::Receive, talk.port.facts().rate_bps);
     let mut screen = Screen::new(Some(keeper.store()));
@@ -224,23 +175,6 @@ pub(crate) fn get(
     Ok(verdict.conclude(&ended, &observer))
 }
 
-/// The names as a server takes them: a name with blanks in braces.
-fn name_list(names: &[OsString]) -> Vec<u8> {
-    let mut list = Vec::new();
-    for name in names {
-        let name = name.as_bytes();
-        if !list.is_empty() {
-            list.push(b' ');
-        }
-        if name.contains(&b' ') {
-            list.extend([b"{", name, b"}"].concat());
-        } else {
-            list.extend_from_slice(name);
-        }
-    }
-    list
-}
-
 /// Runs `wst put`.
 pub(crate) fn put(
     voice: &Voice,
@@ -249,14 +183,15 @@ pub(crate) fn put(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
-    let mut sources = Vec::new();
+    let mut files = Vec::new();
     for path in &verb.files {
-        gather(path, verb.recursive, &mut sources)?;
+        gather(path, verb.how.recursive, &mut files)?;
     }
+    let sources = files.into_iter().map(Source::path).collect();
     let options = SendOptions {
-        paths: verb.recursive,
-        kind: if verb.text { FileKind::Text } else { FileKind::Binary },
-        resume: verb.recover,
+        paths: verb.how.recursive,
+        kind: verb.how.kind().unwrap_or(FileKind::Binary),
+        resume: verb.how.recover,
         ..SendOptions::default()
     };
     let mut keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
@@ -271,7 +206,7 @@ pub(crate) fn put(
     let verdict = Verdict { voice, way: Way::Send, keeper: &keeper, unnamed: &[] };
     verdict.tell_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
-    if verb.delete {
+    if verb.how.delete {
         for record in keeper.files().iter().filter(|file| file.outcome == FileOutcome::Sent) {
             let Some(path) = &record.path else { continue };
             if let Err(error) = std::fs::remove_file(path) {
@@ -285,7 +220,7 @@ pub(crate) fn put(
 }
 
 /// A file, or with `recursive` all files below a directory.
-fn gather(path: &Path, recursive: bool, sources: &mut Vec<Source>) -> Result<(), Ending> {
+pub(crate) fn gather(path: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> Result<(), Ending> {
     if recursive && path.is_dir() && !path.is_symlink() {
         let failed = |e| {
             let name = escaped(path.as_os_str().as_bytes());
@@ -299,13 +234,13 @@ fn gather(path: &Path, recursive: bool, sources: &mut Vec<Source>) -> Result<(),
         inside.sort();
         for path in inside {
             if !path.is_symlink() {
-                gather(&path, true, sources)?;
+                gather(&path, true, files)?;
             }
         }
         return Ok(());
     }
     readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
-    sources.push(Source::path(path));
+    files.push(path.to_owned());
     Ok(())
 }
 
@@ -341,24 +276,3 @@ pub(crate) fn remote(
     }
     Ok(ending)
 }
-
-/// Settings by their names, for `wst remote LINE set NAME VALUE`.
-pub(crate) const SETTINGS: &[(&str, u16)] = &[
-    ("attributes", code::ATTRIBUTES),
-    ("file-type", code::FILE_TYPE),
-    ("file-names", code::FILE_NAMES),
-    ("collision", code::COLLISION),
-    ("incomplete", code::INCOMPLETE),
-    ("file-character-set", code::FILE_SET),
-    ("match-dot-files", code::DOT_FILES),
-    ("match-pipes", code::PIPES),
-    ("block-check", code::CHECK),
-    ("packet-length", code::LENGTH),
-    ("timeout", code::TIMEOUT),
-    ("retries", code::RETRIES),
-    ("server-timeout", code::SERVER_TIMEOUT),
-    ("transfer-character-set", code::TRANSFER_SET),
-    ("window", code::WINDOW),
-    ("transfer-mode", code::TRANSFER_MODE),
-    ("cd-message", code::CD_MESSAGE),
-];

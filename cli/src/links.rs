@@ -1,4 +1,4 @@
-//! `wst install-links`: the names by which this program is `sz`, `rz` and the others.
+//! `wst install-links`: the names by which this program is `sz`, `rz` and the others, and `kermit`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::args::InstallLinks;
 use crate::exit::Exit;
+use crate::kermit;
 use crate::personality::NAMES;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
@@ -21,7 +22,7 @@ pub(crate) fn install(voice: &Voice, verb: &InstallLinks) -> Ending {
         Err(e) => return store(format!("could not find this program: {e}")),
     };
     let mut kept = 0;
-    for name in NAMES {
+    for name in NAMES.into_iter().chain([kermit::called::NAME]) {
         let path = verb.directory.join(name);
         match link(&target, &path, verb.force) {
             Ok(Made::New) => {

@@ -31,6 +31,7 @@ mod progress;
 mod protocol;
 mod record;
 mod remote;
+mod screen;
 mod serve;
 mod show;
 mod slip;
@@ -55,6 +56,9 @@ fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     if let Some(personality) = args.first().and_then(|name| Personality::of(name)) {
         return personality.run(&args);
+    }
+    if args.first().is_some_and(|name| kermit::called::is_called(name)) {
+        return kermit::called::run(&args);
     }
     match args::parse(&args) {
         Ok(parsed) => go(&parsed),
@@ -98,7 +102,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Line(verb) => either(line::run(&voice, common, verb)),
         Verb::Slip(verb) => either(slip::run(&voice, common, verb)),
         Verb::Ncp(verb) => either(ncp::run(&voice, verb)),
-        Verb::Kermit(verb) => match kermit::run(&voice, common, verb) {
+        Verb::Kermit(verb) => match kermit::run(&voice, common, verb, settings) {
             Ok(code) => return ExitCode::from(code),
             Err(ending) => ending,
         },

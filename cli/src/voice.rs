@@ -62,6 +62,15 @@ impl Voice {
         }
     }
 
+    /// A voice that says nothing at all.
+    pub(crate) fn silent() -> Self {
+        let voice = Self::bare(false);
+        let mut inner = voice.inner.borrow_mut();
+        (inner.most, inner.silent) = (Level::Error, true);
+        drop(inner);
+        voice
+    }
+
     /// The voice that the flags ask for.
     pub(crate) fn new(common: &Common) -> Result<Self, String> {
         let voice = Self::bare(common.json);

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use peers::{End, LIMIT, Scene, ckermit, free_port, same, wst};
+use peers::{End, LIMIT, Running, Scene, ckermit, free_port, same, wst};
 
 fn kermit(scene: &Scene, name: &str, script: &str, arguments: &[&str]) -> Command {
     let path = scene.file(&format!("{name}.ksc"), script.as_bytes());
@@ -98,22 +98,34 @@ fn input_and_output_talk_to_a_program() {
 #[test]
 fn what_is_not_there_says_so() {
     let scene = Scene::new();
-    let script =
-        "server\nif success exit 2\nset host localhost\nif success exit 3\nsend t\nexit 5\n";
+    let script = "ftp\nif success exit 2\nset host localhost /raw\nif success exit 3\nsend t\n\
+                  if success exit 4\nconnect\nif success exit 6\nenable mail\nif success exit 7\n\
+                  set modem hayes\nif fail exit 8\nset modem usr\nset transfer bell off\nexit 5\n";
     let end = ran(&scene, kermit(&scene, "t", script, &[]));
     assert_eq!(end.code, 5, "{}", end.said);
-    for part in ["SERVER is not there", "expected a port", "there is no file t"] {
+    for part in [
+        "is not there in this program",
+        "expected a port",
+        "there is no file t",
+        "there is no connection",
+        "MAIL by a server is not there",
+    ] {
         assert!(end.said.contains(part), "{part}: {}", end.said);
     }
+    assert_eq!(end.said.matches("SET MODEM is kept").count(), 1, "{}", end.said);
+    assert!(!end.said.contains("SET TRANSFER BELL"), "{}", end.said);
 }
 
 /// C-Kermit is the server; the script is ours.
 fn with_server(script: &str) -> Option<(Scene, End, End)> {
     ckermit()?;
     let (scene, port) = (Scene::new(), free_port());
+    stock(&scene);
     let root = scene.folder("root");
-    std::fs::write(root.join("motd"), b"hello\n").expect("a file");
-    let begin = format!("set file display none, set host /server * {port} /raw, exit");
+    let begin = format!(
+        "set file display none, enable delete, enable rmdir, enable host, enable bye, \
+         set host /server * {port} /raw, exit"
+    );
     let mut command = Command::new("kermit");
     command.args(["-Y", "-C", &begin]).current_dir(&root).env("HOME", &root).stdin(Stdio::null());
     let mut server = scene.start("C-Kermit", &mut command).expect("kermit runs");
@@ -124,36 +136,166 @@ fn with_server(script: &str) -> Option<(Scene, End, End)> {
     Some((scene, end, over))
 }
 
-#[test]
-fn a_script_is_a_client_of_ckermit() {
-    let script = "remote pwd\nif fail exit 2\nremote set file collision overwrite\nif fail exit 3\n\
-                  get motd copy\nif fail exit 4\nremote mkdir d\nif fail exit 5\nremote rename motd m2\n\
-                  if fail exit 6\nremote cd nonesuch\nif success exit 7\nget nonesuch\nif success exit 8\n\
-                  remote directory\nif success exit 11\nremote pwd\nif fail exit 12\n\
-                  finish\nif fail exit 10\nexit 0\n";
-    let Some((scene, end, _)) = with_server(script) else { return };
-    assert_eq!(end.code, 0, "{}", end.said);
-    assert_eq!(std::fs::read(scene.path("here/copy")).expect("the file"), b"hello\n");
-    assert!(scene.path("root/d").is_dir() && scene.path("root/m2").is_file());
+/// Our server of a directory, at a port that it says.
+fn our_server(scene: &Scene) -> (Running, String) {
+    let root = scene.folder("root").display().to_string();
+    let line = "tcp-listen://127.0.0.1:0";
+    let mut command = wst(["serve", line, "--root", &root, "--allow", "write,host"]);
+    let mut running = scene.start("server", &mut command).expect("wst runs");
+    let at = running.line_after("listening on ").expect("it listens");
+    let port = at.rsplit(':').next().expect("a port").to_owned();
+    (running, port)
 }
 
-/// Appendix I of seed 000, as printed.
-#[test]
-fn the_benchmark_runs_against_ckermit() {
-    let bench = include_str!("../../script/tests/bench.ksc");
-    // The script asks for a comment: nobody is there to give one.
-    let script = format!("{bench}finish\nexit 0\n");
-    let prepared = format!("copy /etc/hostname x\nset quiet on\n{script}");
-    let Some((scene, end, _)) = with_server(&prepared) else { return };
+/// What a server's files are in [`AS_CLIENT`].
+fn stock(scene: &Scene) {
+    scene.file("root/motd", b"hello\n");
+    scene.file("root/gone", b"soon\n");
+    scene.file("root/part", &peers::material::random(90_000, 7));
+    scene.file("root/tree/a/inner.dat", b"inner");
+    scene.file("here/part", &peers::material::random(90_000, 7)[..40_000]);
+}
+
+/// Every command that asks a server for something; the server may be anybody's.
+const AS_CLIENT: &str = "remote pwd\nif fail exit 2\nremote set file collision overwrite\n\
+    if fail exit 3\nget motd copy\nif fail exit 4\nremote mkdir d\nif fail exit 5\n\
+    remote copy motd m1\nif fail exit 6\nremote rename m1 m2\nif fail exit 7\n\
+    remote cd nonesuch\nif success exit 8\nget nonesuch\nif success exit 9\n\
+    remote directory\nif fail exit 10\nremote type motd\nif fail exit 11\n\
+    remote help\nif fail exit 12\nremote space\nif fail exit 13\n\
+    get /delete gone\nif fail exit 14\nreget part\nif fail exit 15\nif not = \\fsize(part) 90000 exit 16\n\
+    get /recursive tree/*\nif fail exit 17\nget /as-name:named motd\nif fail exit 18\n\
+    remote set window 4\nif fail exit 19\nremote set block-check 2\nif fail exit 20\n\
+    mget motd m2\nif fail exit 21\nremote query kermit version\nif fail exit 22\n\
+    if equal \"\\v(query)\" \"\" exit 23\nremote delete m2\nif fail exit 24\nremote rmdir d\nif fail exit 25\n\
+    remote host echo from-the-host\nif fail exit 26\nget /text motd\nif fail exit 28\n\
+    set file display none\nsend copy up\nif fail exit 29\nremote type nonesuch\nif success exit 30\n";
+
+fn looks_right(scene: &Scene, end: &End) {
     assert_eq!(end.code, 0, "{}", end.said);
-    let log = std::fs::read_to_string(scene.path("here/bench.log")).expect("the log");
+    let read = |name: &str| std::fs::read(scene.path(name)).expect("the file");
+    for name in ["here/copy", "here/named", "here/motd", "root/up"] {
+        assert_eq!(read(name), b"hello\n", "{name}");
+    }
+    assert_eq!(read("here/gone"), b"soon\n");
+    assert!(!scene.path("root/gone").exists() && !scene.path("root/m2").exists());
+    assert_eq!(read("here/tree/a/inner.dat"), b"inner");
+    same(&scene.path("root/part"), &scene.path("here/part")).expect("the same bytes");
+    for text in ["from-the-host", "motd", "hello"] {
+        assert!(end.said.contains(text), "{text}: {}", end.said);
+    }
+}
+
+#[test]
+fn a_script_is_a_client_of_ckermit() {
+    let script = format!("{AS_CLIENT}finish\nif fail exit 31\nexit 0\n");
+    let Some((scene, end, _)) = with_server(&script) else { return };
+    looks_right(&scene, &end);
+}
+
+#[test]
+fn a_script_is_a_client_of_our_server() {
+    let scene = Scene::new();
+    stock(&scene);
+    let (_server, port) = our_server(&scene);
+    let script = format!(
+        "set host 127.0.0.1 {port} /raw\nif fail exit 1\n{AS_CLIENT}bye\nif fail exit 31\n\
+         if open connection exit 32\nexit 0\n"
+    );
+    let end = ran(&scene, kermit(&scene, "t", &script, &[]));
+    looks_right(&scene, &end);
+}
+
+/// The log that Appendix I of seed 000 writes.
+fn is_a_log(log: &str) {
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines.len(), 2 + 168 + 2, "{log}");
     assert!(lines[0].starts_with("; BEGIN: ") && lines[1].starts_with("; FILE="), "{log}");
     for (line, mode) in lines[2..170].iter().zip(["off", "on "].iter().cycle()) {
         assert_eq!(&line[8..13], format!(" {mode} "), "{line}");
-        assert!(line[..8].trim().parse::<u64>().is_ok(), "{line}");
+        assert!(line[..8].trim().parse::<u64>().is_ok_and(|cps| cps > 0), "{line}");
     }
     assert!(lines[170].contains(" - transfers: 168, max cps: "), "{log}");
     assert!(lines[171].starts_with("; STREAMING win ratio: "), "{log}");
+}
+
+/// Appendix I of seed 000, as printed. The script asks for a comment: nobody is there to give one.
+const BENCH: &str = include_str!("../../script/tests/bench.ksc");
+
+#[test]
+fn the_benchmark_runs_against_ckermit() {
+    let prepared = format!("copy /etc/hostname x\nset quiet on\n{BENCH}finish\nexit 0\n");
+    let Some((scene, end, _)) = with_server(&prepared) else { return };
+    assert_eq!(end.code, 0, "{}", end.said);
+    is_a_log(&std::fs::read_to_string(scene.path("here/bench.log")).expect("the log"));
+}
+
+#[test]
+fn the_benchmark_runs_against_our_server() {
+    let scene = Scene::new();
+    let file = scene.file("here/x", &peers::material::random(100_000, 1));
+    let (_server, port) = our_server(&scene);
+    let script = format!("set host 127.0.0.1 {port} /raw\nif fail exit 9\n{BENCH}bye\nexit 0\n");
+    let end = ran(&scene, kermit(&scene, "t", &script, &[]));
+    assert_eq!(end.code, 0, "{}", end.said);
+    is_a_log(&std::fs::read_to_string(scene.path("here/bench.log")).expect("the log"));
+    same(&file, &scene.path("root/x")).expect("the same bytes");
+}
+
+/// Our script is the server; C-Kermit does what it is told.
+fn with_client(serving: &str, commands: &str) -> Option<(Scene, End, End)> {
+    ckermit()?;
+    let (scene, port) = (Scene::new(), free_port());
+    stock(&scene);
+    let script = format!("{serving}\nset host /server * {port} /raw\nif fail exit 2\nexit 3\n");
+    let mut command = kermit(&scene, "server", &script, &[]);
+    command.current_dir(scene.path("root"));
+    let mut server = scene.start("wst kermit", &mut command).expect("wst runs");
+    server.line_after("listening").expect("it listens");
+    let script = format!(
+        "set quiet on\nset exit warning off\nset delay 0\nset tcp reverse-dns-lookup off\n\
+         set file type binary\nset transfer mode manual\ncd {}\n\
+         set host 127.0.0.1 {port} /raw\nif fail exit 99\n{commands}\nexit 0\n",
+        scene.folder("here").display()
+    );
+    let script = scene.file("client.ksc", script.as_bytes());
+    let mut command = Command::new("kermit");
+    command.arg("-Y").arg("+").arg(script);
+    let mut client = scene.start("C-Kermit", &mut command).expect("kermit runs");
+    let end = client.wait(LIMIT).expect("it ends");
+    Some((scene, end, server.wait(LIMIT).expect("the server ends")))
+}
+
+#[test]
+fn a_script_is_a_server() {
+    let commands = "get part\nif fail exit 1\nsend client.log up\nif fail exit 2\n\
+        remote directory\nif fail exit 3\nremote cd ..\nif success exit 4\nremote host id\n\
+        if success exit 5\nremote delete motd\nif fail exit 6\n\
+        remote rmdir tree\nif success exit 9\nfinish\nif fail exit 7";
+    let commands = format!("copy part client.log\nget gone\nif fail exit 8\n{commands}");
+    let Some((scene, client, server)) =
+        with_client("set file collision backup\nenable delete", &commands)
+    else {
+        return;
+    };
+    assert_eq!(client.code, 0, "{}", client.said);
+    // FINISH gives the script its connection back, and it goes on.
+    assert_eq!(server.code, 3, "{}", server.said);
+    same(&scene.path("here/client.log"), &scene.path("root/up")).expect("the same bytes");
+    assert!(!scene.path("root/motd").exists());
+}
+
+#[test]
+fn what_a_script_disables_is_refused() {
+    let serving =
+        "disable delete\ndisable cd\nenable host\ndisable get\nset server login anna secret";
+    let commands = "remote directory\nif success exit 1\nremote login anna secret\nif fail exit 2\n\
+        remote directory\nif fail exit 3\nremote delete motd\nif success exit 4\n\
+        remote cd tree\nif success exit 5\nget motd\nif success exit 6\n\
+        remote host echo yes\nif fail exit 7\nbye";
+    let Some((scene, client, server)) = with_client(serving, commands) else { return };
+    assert_eq!(client.code, 0, "{}", client.said);
+    assert_eq!(server.code, 3, "{}", server.said);
+    assert!(client.said.contains("yes"), "{}", client.said);
+    assert!(scene.path("root/motd").exists() && !scene.path("here/motd").exists());
 }

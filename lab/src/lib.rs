@@ -43,7 +43,7 @@ pub mod trace;
 pub mod window;
 
 pub use element::{Element, End, Unit, Usage};
-pub use pair::{Pair, PairReport};
+pub use pair::{Pair, PairReport, Standing};
 pub use random::Random;
 pub use serial::{LineModel, Serial};
 pub use store::{MemoryFile, MemorySink, MemorySource};

@@ -12,6 +12,10 @@
 //! comes out is given whole; one that an engine does not take waits in the port, and those behind
 //! it in the element.
 
+mod visit;
+
+pub use visit::{Standing, Visit};
+
 use crate::agenda::Agenda;
 use crate::element::{Element, End, Unit, Usage};
 use crate::net::DATAGRAM_MAX;
@@ -160,12 +164,17 @@ impl Sending {
     }
 }
 
+/// Hears what an engine tells, and when.
+type Tell<'a> = dyn FnMut(Instant, &Event<'_>) + 'a;
+
 /// One engine with its store and its port.
 pub(crate) struct Side<'a> {
     end: End,
     who: &'static str,
     pub(crate) engine: &'a mut dyn Engine,
     store: &'a mut dyn Store,
+    /// Is told what the engine tells.
+    tell: Option<&'a mut Tell<'a>>,
     /// What came out of the element and was not taken yet.
     inbox: Vec<u8>,
     /// How many bytes of the inbox that is.
@@ -368,7 +377,8 @@ impl<'a> Side<'a> {
             usage: Usage::default(),
             written: 0,
         };
-        Self { end, who, engine, store, inbox: Vec::new(), held: 0, held_back: false, report }
+        let tell = None;
+        Self { end, who, engine, store, tell, inbox: Vec::new(), held: 0, held_back: false, report }
     }
 
     fn tick(&mut self, now: Instant, recorder: &mut Recorder) {
@@ -473,6 +483,9 @@ impl<'a> Side<'a> {
                     self.report.files_skipped += 1;
                 }
                 _ => {}
+            }
+            if let Some(tell) = &mut self.tell {
+                tell(now, &event);
             }
             recorder.note(now, self.who, format_args!("event {event:?}"));
         }

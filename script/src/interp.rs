@@ -1,6 +1,6 @@
 //! The interpreter: levels, commands one after the other, and how a run ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::channels::Channels;
@@ -107,6 +107,8 @@ pub struct Interp<'w> {
     pub(crate) manners: Manners,
     /// Settings that the program's table has not.
     pub(crate) kept: Kept,
+    /// Those of them on which nothing acts.
+    pub(crate) idle: BTreeSet<String>,
     /// Blocks that were split, by their text, since loops run the same ones again.
     pub(crate) blocks: BTreeMap<Rc<[u8]>, Rc<Block>>,
 }
@@ -253,6 +255,7 @@ impl<'w> Interp<'w> {
             argv,
             manners: Manners::default(),
             kept: Kept::new(),
+            idle: BTreeSet::new(),
             blocks: BTreeMap::new(),
         }
     }
@@ -329,6 +332,11 @@ impl<'w> Interp<'w> {
     /// Says what is wrong, and where.
     pub(crate) fn complain(&mut self, what: &str) {
         self.status = 1;
+        self.remark(what);
+    }
+
+    /// Says something about the present command that is no failure.
+    pub(crate) fn remark(&mut self, what: &str) {
         let level = self.levels.last().expect("the person's level stays");
         let mut text = String::from("?");
         let inside = self.levels.iter().rev().find(|level| level.name.is_none());

@@ -180,7 +180,7 @@ pub enum Connection {
         port: Option<Vec<u8>>,
         /// What is spoken over TCP.
         speaks: Speaks,
-        /// Whether the Kermit at the other end is a server.
+        /// Whether we shall be a server as soon as there is a connection.
         server: bool,
     },
     /// A program whose input and output are the line; in a PTY or not.
@@ -274,6 +274,11 @@ pub enum Task {
     },
     /// GET and its like.
     Get(Getting),
+    /// RECEIVE, or GET of these names, with the files on stdout; no command of the language.
+    ToStdout {
+        /// Names at the other end, as a server takes them.
+        names: Option<Vec<u8>>,
+    },
     /// REMOTE and FINISH, BYE, LOGOUT of a server.
     Remote(Remote),
     /// Be a server until told to end.
@@ -351,6 +356,8 @@ pub struct Done {
     pub report: Option<Report>,
     /// What a server answered.
     pub text: Vec<u8>,
+    /// The program shall end: a client said EXIT, the person said so at CONNECT.
+    pub over: bool,
 }
 
 /// A command that was run in a shell.
@@ -433,6 +440,7 @@ pub trait World {
         Err(Fault::absent(match task {
             Task::Send(_) => "SEND",
             Task::Receive { .. } => "RECEIVE",
+            Task::ToStdout { .. } => "RECEIVE to stdout",
             Task::Get(_) => "GET",
             Task::Remote(_) => "REMOTE",
             Task::Serve => "SERVER",
@@ -444,6 +452,11 @@ pub trait World {
     }
     /// Sets a row of the program's table of settings, in the notation of the table.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault>;
+    /// Hears of a setting that the table does not have, with the words behind SET; gives whether
+    /// anything comes of it.
+    fn keep(&mut self, _name: &str, _value: &[u8]) -> Result<bool, Fault> {
+        Ok(false)
+    }
     /// The present value of a row of the program's table.
     fn shown(&mut self, name: &str) -> Option<String>;
 }

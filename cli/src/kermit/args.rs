@@ -23,6 +23,13 @@ pub(crate) struct Kermit {
     /// The line to begin with, as for `wst send`; SET LINE and SET HOST choose another
     #[arg(short = 'l', long, value_name = "LINE")]
     pub(crate) line: Option<String>,
+    /// The directory that clients see when a script says SERVER [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// Run it in the laboratory: clock and line are those of a scenario, a name or a TOML file, and a
+    /// Kermit server stands at the other end
+    #[arg(long, value_name = "SCENARIO", conflicts_with = "line")]
+    pub(crate) lab: Option<PathBuf>,
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) sets: Vec<String>,

@@ -1,13 +1,21 @@
 //! `wst kermit`: the Kermit command language, from a file, from the command line, or at a prompt.
 
 mod args;
-mod asking;
+pub(crate) mod called;
+mod lab;
+mod line;
+mod moving;
 mod prompt;
 mod seen;
+mod serving;
+mod shelf;
+mod terminal;
+mod trials;
 mod world;
 
 use std::io::{BufRead, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use wetstring_drive::Signals;
 use wetstring_script::{End, Interp, Limits, Lines, World};
@@ -17,28 +25,37 @@ use crate::config::{Everything, File};
 use crate::exit::Exit;
 use crate::transfer::{Ending, usage};
 use crate::voice::Voice;
+use lab::Bench;
 use prompt::{Prompt, Typed};
 use world::Live;
 
 pub(crate) use args::Kermit;
 
 /// Runs what was asked for; the code of EXIT is the code of the program.
-pub(crate) fn run(voice: &Voice, common: &Common, verb: &Kermit) -> Result<u8, Ending> {
+pub(crate) fn run(
+    voice: &Voice,
+    common: &Common,
+    verb: &Kermit,
+    sets: &[(String, String)],
+) -> Result<u8, Ending> {
     if common.json {
         return Err(usage("stdout cannot be both the script's and the JSON".to_owned()));
     }
     let file = File::load().map_err(usage)?;
     let mut settings = Everything::default();
     file.apply(&mut settings, common.profile.as_deref()).map_err(usage)?;
-    for pair in &verb.sets {
-        let wrong = || usage(format!("expected NAME=VALUE, got {pair}"));
-        let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
-        settings.set_all(&[(name.to_owned(), value.to_owned())], "command line").map_err(usage)?;
-    }
+    settings.set_all(sets, "command line").map_err(usage)?;
     let signals = Signals::install()
         .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    if let Some(path) = &verb.lab {
+        return in_the_laboratory(common, verb, settings, path, &signals);
+    }
     let mut world = Live::new(voice, settings, &signals, common.trace.clone())
         .map_err(|say| Ending::early(Exit::Store, say))?;
+    world.root.clone_from(&verb.root);
+    // Commands that come through a pipe would be eaten by a protocol that has stdin for its line.
+    world.may_use_stdio =
+        verb.file.is_some() || verb.commands.is_some() || std::io::stdin().is_terminal();
     if let Some(line) = &verb.line {
         let text = match line.strip_prefix('@') {
             Some(name) => file.line(name).map_err(usage)?,
@@ -55,6 +72,32 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Kermit) -> Result<u8, E
     code.map_err(|say| Ending::early(Exit::Usage, say))
 }
 
+/// `--lab`: the clock and the line are a scenario's. What the transfers come to follows the script.
+fn in_the_laboratory(
+    common: &Common,
+    verb: &Kermit,
+    settings: Everything,
+    path: &Path,
+    signals: &Signals,
+) -> Result<u8, Ending> {
+    let scenario = crate::lab::load(path)?;
+    let traced = common.trace.is_some();
+    let bench = Bench::new(settings, scenario, verb.root.as_deref(), traced, signals);
+    let mut bench = bench.map_err(usage)?;
+    let code = session(&mut bench, verb, signals).map_err(usage)?;
+    let table = bench.trials.table();
+    if !table.is_empty() {
+        crate::paper::print(&format!("\n{table}"));
+    }
+    if let Some(path) = &common.trace {
+        let lines = bench.trace().iter().map(String::as_str);
+        crate::lab::write_trace(path, lines).map_err(|e| {
+            Ending::early(Exit::Store, format!("could not write the trace {}: {e}", path.display()))
+        })?;
+    }
+    Ok(code)
+}
+
 /// What the program's code is after a run.
 fn code_of(end: End) -> u8 {
     let status = match end {
@@ -64,7 +107,7 @@ fn code_of(end: End) -> u8 {
     u8::try_from(status).unwrap_or(1)
 }
 
-fn session(world: &mut Live<'_>, verb: &Kermit, signals: &Signals) -> Result<u8, String> {
+fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8, String> {
     let argv = std::env::args_os().map(|arg| arg.as_bytes().to_vec()).collect();
     let mut interp = Interp::new(world, Limits::default(), argv);
     if let Some(commands) = &verb.commands {
@@ -81,6 +124,11 @@ fn session(world: &mut Live<'_>, verb: &Kermit, signals: &Signals) -> Result<u8,
     if std::io::stdin().is_terminal() {
         return at_prompt(&mut interp, signals);
     }
+    from_stdin(&mut interp)
+}
+
+/// Commands from a pipe or a file.
+fn from_stdin(interp: &mut Interp<'_>) -> Result<u8, String> {
     let mut lines = Lines::new();
     for line in std::io::stdin().lock().split(b'\n') {
         let line = line.map_err(|e| format!("could not read stdin: {e}"))?;

@@ -8,13 +8,33 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
-use rustyline::{Cmd, CompletionType, Config, Context, Editor, EventHandler, Helper, KeyEvent};
+use rustyline::{
+    Cmd, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event, EventContext,
+    EventHandler, Helper, KeyEvent, RepeatCount,
+};
 
 /// Lines of history that are kept.
 const HISTORY: usize = 1000;
 
 /// Completes words of commands.
 struct Words;
+
+/// Where the word at this place begins, and what it may be.
+fn follow(line: &str, at: usize) -> (usize, Vec<String>) {
+    let before = line.get(..at).unwrap_or(line);
+    let begin = before.rfind(' ').map_or(0, |blank| blank + 1);
+    (begin, wetstring_script::completions(&before[..begin], &before[begin..]))
+}
+
+/// `?`: what may follow; a question mark where nothing is known to.
+struct Question;
+
+impl ConditionalEventHandler for Question {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, at: &EventContext<'_>) -> Option<Cmd> {
+        let (_, words) = follow(at.line(), at.pos());
+        Some(if words.is_empty() { Cmd::Insert(1, "?".to_owned()) } else { Cmd::Complete })
+    }
+}
 
 impl Completer for Words {
     type Candidate = String;
@@ -25,9 +45,12 @@ impl Completer for Words {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<String>)> {
-        let before = line.get(..at).unwrap_or(line);
-        let begin = before.rfind(' ').map_or(0, |blank| blank + 1);
-        Ok((begin, wetstring_script::completions(&before[..begin], &before[begin..])))
+        let (begin, mut words) = follow(line, at);
+        if let [word] = &mut words[..] {
+            // Nothing else can be meant: the next word may begin.
+            word.push(' ');
+        }
+        Ok((begin, words))
     }
 }
 
@@ -59,12 +82,13 @@ impl Prompt {
         let say = |e: ReadlineError| format!("could not use the terminal: {e}");
         let config = Config::builder()
             .completion_type(CompletionType::List)
+            .completion_show_all_if_ambiguous(true)
             .max_history_size(HISTORY)
             .map_err(say)?
             .build();
         let mut editor = Editor::with_config(config).map_err(say)?;
         editor.set_helper(Some(Words));
-        editor.bind_sequence(KeyEvent::from('?'), EventHandler::Simple(Cmd::Complete));
+        editor.bind_sequence(KeyEvent::from('?'), EventHandler::Conditional(Box::new(Question)));
         let history = state_folder().map(|folder| folder.join("kermit-history"));
         if let Some(path) = &history {
             // There is none at first.

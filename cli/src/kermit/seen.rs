@@ -4,67 +4,95 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use wetstring_drive::Watch;
-use wetstring_proto::{Command, Event, Stats};
+use wetstring_proto::{Command, Event, Outcome, Stats};
+use wetstring_script::world::Report;
 
-use crate::voice::Voice;
-use crate::watch::{Observer, Way};
+use crate::watch::Observer;
 
-/// A watch that keeps what was agreed on, and shows everything to the person too.
-pub(super) struct Seen<'a> {
-    observer: Observer<'a>,
+/// What engines tell of a transfer, by whatever clock.
+#[derive(Default)]
+pub(super) struct Told {
     agreed: String,
     message: Option<String>,
     /// When the first file began: waiting for the other end is no part of its rate.
-    began: Option<Instant>,
+    began: Option<Duration>,
+    /// Files that were refused or cancelled.
+    missed: u64,
+    /// Short answers of a server.
+    pub(super) replies: Vec<Vec<u8>>,
 }
 
-impl<'a> Seen<'a> {
-    pub(super) fn new(voice: &'a Voice, way: Way, rate_bps: Option<u32>) -> Self {
-        let observer = Observer::new(voice, way, rate_bps);
-        Self { observer, agreed: String::new(), message: None, began: None }
-    }
-
-    pub(super) fn finish(&mut self) {
-        self.observer.finish();
-    }
-
-    /// Files that did not come through.
-    pub(super) fn missed(&self) -> u64 {
-        self.observer.missed
-    }
-
-    pub(super) fn streamed(&self) -> bool {
-        self.agreed.split(", ").any(|word| word == "streaming")
+impl Told {
+    /// Something happened, so long after the beginning.
+    pub(super) fn note(&mut self, event: &Event<'_>, at: Duration) {
+        match event {
+            Event::Negotiated(text) => {
+                (*text).clone_into(&mut self.agreed);
+                self.began.get_or_insert(at);
+            }
+            Event::Message(text) => self.message = Some(crate::words::escaped(text)),
+            Event::Replied(text) => self.replies.push(text.to_vec()),
+            Event::FileRefused { .. } | Event::FileCancelled { .. } => self.missed += 1,
+            _ => {}
+        }
     }
 
     /// A number behind a word of the agreement.
-    pub(super) fn number(&self, word: &str) -> u32 {
+    fn number(&self, word: &str) -> u32 {
         let rest = self.agreed.split(", ").find_map(|part| part.strip_prefix(word));
         let digits = rest.and_then(|rest| rest.split(' ').next());
         digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
     }
 
-    /// What the other end said, or else this.
-    pub(super) fn words(&self, otherwise: &str) -> String {
-        self.message.clone().unwrap_or_else(|| otherwise.to_owned())
+    /// The other end's words, or else ours.
+    pub(super) fn trouble(&self, outcome: Outcome) -> String {
+        match (&self.message, outcome) {
+            (Some(text), _) => format!("the other end says: {text}"),
+            (None, Outcome::Failed(failure)) => failure.to_string(),
+            (None, Outcome::Done) => format!("{} refused or cancelled", self.missed),
+        }
     }
 
-    /// How long the files took, of all that time.
-    pub(super) fn elapsed(&self, all: Duration) -> Duration {
-        self.began.map_or(all, |began| began.elapsed().min(all))
+    /// All that is known without the store. `elapsed` is from the first byte to the last.
+    pub(super) fn report(&self, outcome: Outcome, stats: &Stats, elapsed: Duration) -> Report {
+        let done = outcome == Outcome::Done && self.missed == 0;
+        Report {
+            done,
+            message: if done { String::new() } else { self.trouble(outcome) },
+            files: stats.files_done,
+            bytes: stats.file_bytes,
+            elapsed: elapsed.saturating_sub(self.began.unwrap_or_default()),
+            damaged: stats.damaged,
+            timeouts: stats.timeouts,
+            repeated: stats.retransmissions,
+            streamed: self.agreed.split(", ").any(|word| word == "streaming"),
+            window: self.number("window "),
+            packet_len: self.number("packets to "),
+            ..Report::default()
+        }
+    }
+}
+
+/// A watch that keeps that, and shows everything to the person too.
+pub(super) struct Seen<'a> {
+    observer: Observer<'a>,
+    began: Instant,
+    pub(super) told: Told,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(observer: Observer<'a>) -> Self {
+        Self { observer, began: Instant::now(), told: Told::default() }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.observer.finish();
     }
 }
 
 impl Watch for Seen<'_> {
     fn event(&mut self, event: &Event<'_>, stats: &Stats) {
-        match event {
-            Event::Negotiated(text) => {
-                (*text).clone_into(&mut self.agreed);
-                self.began.get_or_insert_with(Instant::now);
-            }
-            Event::Message(text) => self.message = Some(crate::words::escaped(text)),
-            _ => {}
-        }
+        self.told.note(event, self.began.elapsed());
         self.observer.event(event, stats);
     }
 

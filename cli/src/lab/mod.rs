@@ -10,6 +10,8 @@ mod sweep;
 mod table;
 mod traces;
 
+pub(crate) use run::{load, write_trace};
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};

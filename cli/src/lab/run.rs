@@ -60,6 +60,13 @@ struct Input {
     head: Vec<String>,
 }
 
+/// A scenario by the name or the path that a person gives.
+pub(crate) fn load(path: &Path) -> Result<Scenario, Ending> {
+    let text = text_of(path)?;
+    let scenario = Scenario::parse(&path.to_string_lossy(), &text, &beside(path));
+    scenario.map_err(|bad| Ending::early(Exit::Usage, bad.to_string()))
+}
+
 /// The text of a scenario that comes with the laboratory, or of a file.
 fn text_of(path: &Path) -> Result<String, Ending> {
     if let Some(text) = path.to_str().and_then(wetstring_lab::scenario::named) {
@@ -128,7 +135,7 @@ pub(super) fn store(path: &Path, what: &str, error: &std::io::Error) -> Ending {
 }
 
 /// Writes all lines of a trace.
-pub(super) fn write_trace<'a>(
+pub(crate) fn write_trace<'a>(
     path: &Path,
     lines: impl Iterator<Item = &'a str>,
 ) -> std::io::Result<()> {

@@ -3,6 +3,7 @@
 //! Every child is waited for, and killed by its own handle if it takes too long.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub(crate) mod desktop;
 pub(crate) mod partner;
 pub(crate) mod zmodem;
 

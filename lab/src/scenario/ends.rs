@@ -155,6 +155,14 @@ impl Ends {
         }
     }
 
+    /// Kermit's configurations, if that is what both ends speak.
+    pub(super) fn kermit(&self) -> Option<[kermit::Config; 2]> {
+        match &self.configs {
+            [Config::Kermit(a), Config::Kermit(b)] => Some([(**a).clone(), (**b).clone()]),
+            _ => None,
+        }
+    }
+
     /// Ends that nothing can be set of, for a comparator of this name.
     pub(crate) fn idle(name: &'static str, ports: [LineFacts; 2]) -> Self {
         Self { idle: Some(name), ..Self::new(Protocol::Kermit, ports) }

@@ -60,7 +60,7 @@ pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
 
 use crate::corpus::Corpus;
-use crate::element::{End, Unit};
+use crate::element::{Element, End, Unit};
 use crate::host::HostModel;
 use crate::net::Network;
 use crate::slip::TypingModel;
@@ -70,6 +70,7 @@ use ends::{Ends, MESSAGES, NCP, NETBLT};
 use std::sync::Arc;
 use wetstring_proto::Duration;
 use wetstring_proto::file::FileKind;
+use wetstring_proto::kermit;
 
 /// Gives the content of a file by the path that a scenario names, or says why not.
 pub type Load<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
@@ -109,6 +110,22 @@ pub struct Scenario {
     carrier: Carrier,
     /// Another seed gives another run.
     has_chance: bool,
+}
+
+/// A line of a scenario without its file.
+pub struct Stage {
+    /// What lies between.
+    pub element: Box<dyn Element>,
+    /// Kermit at end A and at end B.
+    pub configs: [kermit::Config; 2],
+    /// Bytes that a port takes or gives at a time.
+    pub port_bytes: usize,
+}
+
+impl std::fmt::Debug for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stage").field("port_bytes", &self.port_bytes).finish_non_exhaustive()
+    }
 }
 
 /// What moves files besides the protocols of bytes.
@@ -271,6 +288,15 @@ impl Scenario {
     /// not.
     pub fn set(&mut self, end: End, key: &str, value: &str) -> Result<(), String> {
         self.ends.set(end, key, value)
+    }
+
+    /// What lies between the ends, and how each of them is configured, for Kermit engines that
+    /// somebody else turns: a script's, which has files of its own. `None` for another protocol.
+    pub fn stage(&self) -> Option<Stage> {
+        let configs = self.ends.kermit().filter(|_| self.other.is_none())?;
+        let stretch = elements::stretch(&self.line, self.seed, &self.hosts, Unit::Bytes);
+        let element = stretch.expect("elements that were checked when it was read").element;
+        Some(Stage { element, configs, port_bytes: self.port_bytes })
     }
 
     /// The name of what moves the file: a protocol's, or a comparator's.

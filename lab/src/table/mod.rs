@@ -70,7 +70,7 @@ mod trial;
 pub use curve::Curve;
 pub use file::{Calibrated, Class};
 pub use judge::{Cell, Report, Verdict};
-pub use trial::Sample;
+pub use trial::{Sample, statistics};
 
 use crate::scenario::{BadScenario, Layer, Load, Outcome, Scenario};
 use file::{CellFile, Published, TableFile};

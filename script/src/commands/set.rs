@@ -6,7 +6,7 @@ use crate::keywords::{Found, word_of};
 use crate::text::{lossy, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
-use crate::world::{Connection, Speaks};
+use crate::world::{Connection, Speaks, Task};
 
 /// First words behind SET that are of the language itself, or make a connection.
 pub(super) const OWN: &[&str] = &[
@@ -28,6 +28,28 @@ pub(super) const OWN: &[&str] = &[
     "quiet",
     "take",
     "variable-evaluation",
+];
+
+/// Switches of SET HOST.
+const SWITCHES: &[&str] = &[
+    "/connect",
+    "/default",
+    "/network-type",
+    "/no-telnet-init",
+    "/none",
+    "/nowait",
+    "/password",
+    "/pipe",
+    "/pty",
+    "/raw",
+    "/raw-socket",
+    "/server",
+    "/ssl",
+    "/telnet",
+    "/timeout",
+    "/tls",
+    "/userid",
+    "/wait",
 ];
 
 impl Interp<'_> {
@@ -171,7 +193,9 @@ impl Interp<'_> {
             }
             _ => {
                 let value = self.expand(ungroup(words.rest()))?;
-                self.kept.insert(format!("{first} {second}"), value);
+                let name = format!("{first} {second}");
+                self.keep(&name, &lossy(&value), &["off", "1", "8"])?;
+                self.kept.insert(name, value);
             }
         }
         Ok(Flow::Next)
@@ -186,7 +210,10 @@ impl Interp<'_> {
             return Ok(Flow::Next);
         }
         let value = self.expand(ungroup(words.rest()))?;
-        self.kept.insert(format!("exit {second}"), value);
+        let anyway = if second == "hangup" { &["on"] } else { &["off"] };
+        let name = format!("exit {second}");
+        self.keep(&name, &lossy(&value), anyway)?;
+        self.kept.insert(name, value);
         Ok(Flow::Next)
     }
 
@@ -207,8 +234,27 @@ impl Interp<'_> {
                 Trouble::new(format!("SET {}: {fault}", entry.words.join(" ").to_uppercase()))
             })?;
         }
-        self.kept.insert(entry.words.join(" "), told.into_bytes());
+        let name = entry.words.join(" ");
+        if entry.rows.is_empty() {
+            self.keep(&name, &told, entry.anyway)?;
+        }
+        self.kept.insert(name, told.into_bytes());
         Ok(Flow::Next)
+    }
+
+    /// Tells the world of a setting without a row, and the person if nothing comes of it.
+    fn keep(&mut self, name: &str, value: &str, anyway: &[&str]) -> Result<(), Trouble> {
+        let acts = self.world.keep(name, value.as_bytes())?;
+        let as_it_is = acts || anyway.iter().any(|word| word.eq_ignore_ascii_case(value));
+        if as_it_is {
+            self.idle.remove(name);
+        } else if self.idle.insert(name.to_owned()) && !self.manners.quiet {
+            self.remark(&format!(
+                "SET {} is kept, and nothing here acts on it",
+                name.to_uppercase()
+            ));
+        }
+        Ok(())
     }
 
     /// The value for the table, and what is shown of it.
@@ -293,7 +339,7 @@ impl Interp<'_> {
 
     /// `set line /dev/ttyS0`; nothing ends the connection.
     pub(crate) fn set_line(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        while words.peek().is_some_and(|w| is_switch(w.text)) {
+        while words.peek().is_some_and(|w| !w.grouped && is_switch(w.text)) {
             words.word();
         }
         let device = self.expand(ungroup(words.rest()))?;
@@ -307,7 +353,7 @@ impl Interp<'_> {
     /// `set host name [port] [/raw /telnet /tls /server]`
     pub(crate) fn set_host(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let mut speaks = Speaks::Unsaid;
-        let (mut server, mut program) = (false, None);
+        let (mut server, mut talks, mut program) = (false, false, None);
         let mut fields: Vec<Vec<u8>> = Vec::new();
         while let Some(word) = words.word() {
             let text = self.expand(word.text)?;
@@ -317,33 +363,14 @@ impl Interp<'_> {
             }
             let at = text.iter().position(|b| *b == b':').unwrap_or(text.len());
             let value = text.get(at + 1..).unwrap_or_default();
-            let all = [
-                "/connect",
-                "/default",
-                "/network-type",
-                "/no-telnet-init",
-                "/none",
-                "/nowait",
-                "/password",
-                "/pipe",
-                "/pty",
-                "/raw",
-                "/raw-socket",
-                "/server",
-                "/ssl",
-                "/telnet",
-                "/timeout",
-                "/tls",
-                "/userid",
-                "/wait",
-            ];
-            match word_of(&all, &text[..at]) {
+            match word_of(SWITCHES, &text[..at]) {
                 Found::One("/raw" | "/raw-socket" | "/none" | "/no-telnet-init") => {
                     speaks = Speaks::Raw;
                 }
                 Found::One("/telnet") => speaks = Speaks::Telnet,
                 Found::One("/tls" | "/ssl") => speaks = Speaks::Tls,
                 Found::One("/server") => server = true,
+                Found::One("/connect") => talks = true,
                 Found::One("/pipe") => program = Some(false),
                 Found::One("/pty") => program = Some(true),
                 Found::One("/network-type") => match value.to_ascii_lowercase().as_slice() {
@@ -367,7 +394,13 @@ impl Interp<'_> {
             Some(host) if !host.is_empty() => {
                 let port = fields.next();
                 self.kept.insert("line".to_owned(), host.clone());
-                self.connect(&Connection::Host { host, port, speaks, server })
+                self.connect(&Connection::Host { host, port, speaks, server })?;
+                // What the switches ask for once the connection is there.
+                match (server, talks) {
+                    (true, _) => self.perform(&Task::Serve),
+                    (false, true) => self.perform(&Task::Terminal),
+                    (false, false) => Ok(Flow::Next),
+                }
             }
             _ => self.hang_up(),
         }

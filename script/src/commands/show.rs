@@ -146,6 +146,11 @@ impl Interp<'_> {
         let streaming = value(self, "kermit.streaming");
         let reliable = value(self, "kermit.reliable");
         let channel = value(self, "kermit.clear-channel");
+        let line = self.world.fact("reliable").map_or("none", |fact| match &fact[..] {
+            b"yes" => "reliable",
+            b"no" => "not reliable",
+            _ => "of unknown kind",
+        });
         let when = match (streaming.as_str(), reliable.as_str()) {
             ("off", _) => "Streaming is not offered.",
             ("on", _) => "Streaming is offered on every connection.",
@@ -154,8 +159,9 @@ impl Interp<'_> {
                 "Streaming is not offered, since the connection is said not to be reliable."
             }
             _ => {
-                "Streaming is offered where the connection is reliable from end to end: TCP, a pipe \
-                 to a program, but not a serial line or a modem."
+                "Streaming is offered where the connection is reliable from end to end\n \
+                 (TCP, a pipe to a program, but not a serial line or a modem), and where this is the\n \
+                 remote Kermit, which leaves it to the other one to know."
             }
         };
         let last = match &self.report {
@@ -166,7 +172,8 @@ impl Interp<'_> {
             Some(_) => "Streaming was not done in the last transfer.".to_owned(),
         };
         format!(
-            " Streaming:     {streaming}\n Reliable:      {reliable}\n Clear-channel: {channel}\n\n \
+            " Streaming:     {streaming}\n Reliable:      {reliable}\n Clear-channel: {channel}\n \
+             Connection:    {line}\n\n \
              {when}\n It is done only if the other Kermit offers it too. Then packets are not\n \
              acknowledged one by one, the window is not a bound, and a damaged packet ends the\n \
              transfer.\n {last}\n"
@@ -240,7 +247,8 @@ impl Interp<'_> {
             let row = entry.rows.first().and_then(|row| self.world.shown(row));
             let kept = self.kept.get(&name).map(|value| lossy(value));
             let value = row.or(kept).unwrap_or_else(|| "as it is".to_owned());
-            text += &format!(" {name:<28} {value}\n");
+            let idle = if self.idle.contains(&name) { " (kept, nothing acts on it)" } else { "" };
+            text += &format!(" {name:<28} {value}{idle}\n");
         }
         if first.contains(&"control") {
             for row in ["kermit.prefixed", "kermit.unprefixed"] {

@@ -5,7 +5,7 @@ use crate::keywords::{Found, Verb, word_of};
 use crate::text::{lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
-use crate::world::{Connection, Getting, Mode, Remote, Sending, Task};
+use crate::world::{Connection, Done, Fault, Getting, Mode, Question, Remote, Sending, Task};
 
 /// What may stand behind REMOTE.
 pub(super) const REMOTE: &[&str] = &[
@@ -38,7 +38,7 @@ pub(super) const REMOTE: &[&str] = &[
 
 /// What may stand behind REMOTE SET, with how many words, as C-Kermit's own names.
 const REMOTE_SET: &[(&str, &[&str])] = &[
-    ("attributes", &[]),
+    ("attributes", &["all", "date", "disposition", "encoding", "length", "system-id", "type"]),
     ("block-check", &[]),
     ("file", &["character-set", "collision", "incomplete", "names", "type"]),
     ("match", &["dotfile", "fifo"]),
@@ -135,18 +135,29 @@ struct Said {
 }
 
 impl Interp<'_> {
+    /// Hands a task to the world with the settings of the language, and keeps what came of it.
+    pub fn task(&mut self, task: &Task) -> Result<Done, Fault> {
+        let done = self.world.perform(task, &self.kept)?;
+        if let Some(report) = &done.report {
+            self.report = Some(report.clone());
+        }
+        Ok(done)
+    }
+
     /// Hands a task to the world; what came of files is kept for \v(cps) and others.
     pub(crate) fn perform(&mut self, task: &Task) -> Result<Flow, Trouble> {
-        let done = self.world.perform(task, &self.kept)?;
+        let done = self.task(task)?;
         self.status = 0;
         if let Some(report) = done.report {
             self.status = i64::from(!report.done);
-            self.report = Some(report);
+            if !report.done && !self.manners.quiet {
+                self.complain(&report.message);
+            }
         }
         if !done.text.is_empty() {
             self.answer.clone_from(&done.text);
         }
-        Ok(Flow::Next)
+        Ok(if done.over { Flow::Exit(self.exit_code) } else { Flow::Next })
     }
 
     pub(crate) fn connect(&mut self, to: &Connection) -> Result<Flow, Trouble> {
@@ -350,6 +361,18 @@ impl Interp<'_> {
                 let kind = self.choice(words, &["global", "kermit", "system", "user"])?;
                 arguments.push(kind.as_bytes().to_vec());
                 arguments.push(self.expand(ungroup(words.rest()))?);
+            }
+            "login" => {
+                arguments = self.macro_arguments(words.rest())?;
+                for (index, prompt) in [(0, "Username: "), (1, "Password: ")] {
+                    if arguments.len() == index {
+                        let prompt = prompt.as_bytes().to_vec();
+                        let question = Question { prompt, echo: index == 0, wait: None };
+                        let missing =
+                            || Trouble::new("expected a user and a password, got nothing");
+                        arguments.push(self.world.ask(&question).ok_or_else(missing)?);
+                    }
+                }
             }
             _ => arguments = self.macro_arguments(words.rest())?,
         }

@@ -62,7 +62,7 @@
 
 mod file;
 mod judge;
-mod statistics;
+pub mod statistics;
 
 pub(super) use file::TrialFile;
 pub(super) use judge::{Setting, judge};

@@ -2,7 +2,7 @@
 
 /// Mean, and the standard deviation of a sample (divided by n - 1, as statistics programs do).
 /// Nothing, of no values.
-pub(super) fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
+pub fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -11,7 +11,7 @@ pub(super) fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The value in the middle; of an even number, the mean of the two in the middle.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
+pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
@@ -20,7 +20,7 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// Pearson's coefficient of correlation; nothing where one of the two does not vary.
-pub(super) fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let column = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).collect::<Vec<f64>>();
     let (x_mean, _) = mean_and_deviation(&column(|pair| pair.0))?;
     let (y_mean, _) = mean_and_deviation(&column(|pair| pair.1))?;

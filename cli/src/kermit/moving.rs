@@ -1,0 +1,356 @@
+//! SEND, RECEIVE, GET and REMOTE: the engines of Kermit on the connection of a script.
+
+use std::io::stdout;
+use std::path::Path;
+
+use wetstring_drive::disk::{
+    DiskStore, FileRecord, PathRule, ReceiveOptions, Resume, SendOptions, Source,
+};
+use wetstring_drive::{LineSpec, RunOptions, SinkStore, run};
+use wetstring_proto::kermit::Client;
+use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
+use wetstring_proto::{Engine, FileKind, Outcome, Store};
+use wetstring_script::world::{Done, Fault, Getting, Kept, Remote, Report, Screen, Sending};
+use wetstring_script::{Local, World};
+
+use super::seen::Seen;
+use super::world::{Live, no_connection};
+use crate::config::Everything;
+use crate::facts;
+use crate::hint;
+use crate::protocol::Protocol;
+use crate::record::Recorder;
+use crate::remote;
+use crate::screen::{Screen as Answer, name_list, safe};
+use crate::voice::{Level, Voice};
+use crate::watch::{Observer, Way};
+
+/// What became of an engine.
+pub(super) struct Turned {
+    pub(super) outcome: Outcome,
+    pub(super) report: Report,
+    /// Short answers of a server.
+    pub(super) replies: Vec<Vec<u8>>,
+}
+
+/// Makes an engine of settings to which the facts of the line were added.
+pub(super) type Make<'m> = &'m dyn Fn(&Everything) -> Result<Box<dyn Engine>, String>;
+
+/// A name without what leads to the root or upwards.
+fn below(mut name: &[u8]) -> &[u8] {
+    while let Some(rest) = [&b"/"[..], b"./", b"../"].iter().find_map(|at| name.strip_prefix(*at)) {
+        name = rest;
+    }
+    name
+}
+
+/// Whether files are text unless a command says otherwise.
+pub(super) fn is_text(kept: &Kept) -> bool {
+    kept.get("file type").is_some_and(|value| value == b"text")
+}
+
+/// What a command of the language is for a server.
+pub(super) fn command_of<'r>(words: &[&'r [u8]]) -> Result<ServerCommand<'r>, Fault> {
+    remote::command(words).map_err(Fault::new)
+}
+
+/// The words of a command of the language.
+pub(super) fn words_of(remote: &Remote) -> Vec<&[u8]> {
+    let arguments = remote.arguments.iter().map(Vec::as_slice);
+    std::iter::once(remote.verb.as_bytes()).chain(arguments).collect()
+}
+
+/// What GET asks a server for; `names` is a list as the server has it.
+pub(super) fn command_to_get<'n>(getting: &Getting, names: &'n [u8]) -> ServerCommand<'n> {
+    let kind = |text| if text { FileKind::Text } else { FileKind::Binary };
+    ServerCommand::Get(GetFiles {
+        names,
+        delete: getting.delete,
+        recursive: getting.recursive,
+        recover: getting.recover,
+        is_command: false,
+        kind: getting.text.map(kind),
+    })
+}
+
+/// A client of a server.
+pub(super) fn client(
+    settings: &Everything,
+    command: &ServerCommand<'_>,
+) -> Result<Box<dyn Engine>, String> {
+    let config = settings.kermit.clone();
+    let memory = vec![0; config.client_memory()];
+    Ok(Box::new(Client::new(config, command, memory).map_err(|e| e.to_string())?))
+}
+
+/// What a server said, short and long.
+pub(super) fn whole_answer(replies: &[Vec<u8>], long: &[u8]) -> Vec<u8> {
+    let mut text = replies.concat();
+    if !text.is_empty() {
+        text.push(b'\n');
+    }
+    text.extend_from_slice(long);
+    text
+}
+
+/// What moves files for a script, in real time or in the laboratory: how engines are turned, and
+/// what follows from that.
+pub(super) trait Mover: World {
+    /// The files of this machine.
+    fn local(&self) -> &Local;
+    /// The settings.
+    fn settings(&self) -> &Everything;
+    /// Whether stdin may be sent as a file.
+    fn takes_stdin(&self) -> bool {
+        false
+    }
+    /// Turns an engine on the connection until it is over.
+    fn turn(
+        &mut self,
+        make: Make<'_>,
+        store: &mut dyn Store,
+        way: Way,
+        quiet: bool,
+    ) -> Result<Turned, Fault>;
+
+    /// SEND.
+    fn send(&mut self, sending: &Sending, kept: &Kept) -> Result<Done, Fault> {
+        if sending.start > 0 || sending.disposition.is_some() || sending.calibrate.is_some() {
+            return Err(Fault::absent("SEND with /STARTING-AT, /MAIL, /PRINT or /CALIBRATE"));
+        }
+        if sending.as_name.is_some() && sending.files.len() > 1 {
+            let got = sending.files.len();
+            return Err(Fault::new(format!("expected one file with an as-name, got {got}")));
+        }
+        let paths = kept.get("send pathnames").is_some_and(|value| value.starts_with(b"rel"));
+        let source = |name: &Vec<u8>| {
+            let source = match (&name[..], &sending.as_name) {
+                (b"-", Some(as_name)) if self.takes_stdin() => Source::stdin(as_name.clone()),
+                _ => Source::path(self.local().path(name)),
+            };
+            match &sending.as_name {
+                Some(name) => source.named(name.clone()),
+                // As it was said, not as it is found.
+                None if paths => source.named(below(name).to_vec()),
+                None => source,
+            }
+        };
+        let sources: Vec<Source> = sending.files.iter().map(source).collect();
+        let text = sending.text.unwrap_or_else(|| is_text(kept));
+        let options = SendOptions {
+            kind: if text { FileKind::Text } else { FileKind::Binary },
+            resume: sending.recover,
+            ..SendOptions::default()
+        };
+        let mut disk = DiskStore::sending(sources, options);
+        let turned = self.turn(&|all| Protocol::Kermit.sender(all), &mut disk, Way::Send, false)?;
+        let report = with_files(turned.report, disk.files(), disk.last_error());
+        if sending.delete && report.done {
+            for name in &sending.files {
+                self.files().delete(name)?;
+            }
+        }
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    /// Where files that come are stored.
+    fn inbox(
+        &self,
+        kept: &Kept,
+        as_name: Option<&Vec<u8>>,
+        resume: Resume,
+        paths: bool,
+    ) -> Result<DiskStore, Fault> {
+        let options = ReceiveOptions {
+            collision: self.settings().collision,
+            incomplete: self.settings().incomplete,
+            resume,
+            paths: if paths { PathRule::Relative } else { PathRule::LastOnly },
+            name: as_name.cloned(),
+            ..ReceiveOptions::default()
+        };
+        let directory = kept.get("file download-directory").filter(|name| !name.is_empty());
+        let directory = self.local().path(directory.map_or(&b"."[..], |name| name));
+        Ok(DiskStore::receiving(&directory, options)?)
+    }
+
+    fn receive(&mut self, as_name: Option<&Vec<u8>>, kept: &Kept) -> Result<Done, Fault> {
+        let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
+        let mut disk = self.inbox(kept, as_name, self.settings().resume, paths)?;
+        let make: Make<'_> = &|all| Protocol::Kermit.receiver(all);
+        let turned = self.turn(make, &mut disk, Way::Receive, false)?;
+        let report = with_files(turned.report, disk.files(), disk.last_error());
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    /// Asks the server for files, and receives them.
+    fn get(&mut self, getting: &Getting, kept: &Kept) -> Result<Done, Fault> {
+        let names = name_list(getting.files.iter().map(Vec::as_slice));
+        let command = command_to_get(getting, &names);
+        let resume = if getting.recover { Resume::Existing } else { Resume::Never };
+        let mut disk = self.inbox(kept, getting.as_name.as_ref(), resume, getting.recursive)?;
+        let mut answer = Answer::new(Some(&mut disk));
+        let make: Make<'_> = &|all| client(all, &command);
+        let turned = self.turn(make, &mut answer, Way::Receive, false)?;
+        self.show(&whole_answer(&turned.replies, &answer.text));
+        let mut report = with_files(turned.report, disk.files(), disk.last_error());
+        if report.done && report.files == 0 {
+            report.done = false;
+            "the server sent no files".clone_into(&mut report.message);
+        }
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    /// Receives to stdout, or gets from a server to it (`kermit -k`, `-G`).
+    fn to_stdout(&mut self, names: Option<&[u8]>) -> Result<Done, Fault> {
+        let mut sink = SinkStore::new(stdout());
+        let turned = match names {
+            None => self.turn(&|all| Protocol::Kermit.receiver(all), &mut sink, Way::Receive, true),
+            Some(names) => {
+                let command = ServerCommand::Get(GetFiles { names, ..GetFiles::default() });
+                self.turn(&|all| client(all, &command), &mut sink, Way::Receive, true)
+            }
+        }?;
+        let report = with_files(turned.report, sink.files(), sink.last_error());
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    fn remote(&mut self, remote: &Remote) -> Result<Done, Fault> {
+        let words = words_of(remote);
+        let command = command_of(&words)?;
+        let mut answer = Answer::new(None);
+        let make: Make<'_> = &|all| client(all, &command);
+        let turned = self.turn(make, &mut answer, Way::Receive, true)?;
+        if turned.outcome != Outcome::Done {
+            return Err(Fault::new(turned.report.message));
+        }
+        let text = whole_answer(&turned.replies, &answer.text);
+        if remote.verb != "query" {
+            self.show(&text);
+        }
+        if remote.verb == "bye" {
+            // The server has closed it, or is about to.
+            self.hang_up()?;
+        }
+        Ok(Done { text: turned.replies.concat(), ..Done::default() })
+    }
+
+    fn show(&mut self, text: &[u8]) {
+        let mut text = safe(text);
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        self.say(Screen::Output, text.as_bytes());
+    }
+}
+
+impl Mover for Live<'_> {
+    fn local(&self) -> &Local {
+        &self.local
+    }
+
+    fn settings(&self) -> &Everything {
+        &self.settings
+    }
+
+    fn takes_stdin(&self) -> bool {
+        self.may_use_stdio
+    }
+
+    /// What the engine did not take stays. Without a connection the line is this program's own stdin
+    /// and stdout: we are then the remote Kermit of somebody else.
+    fn turn(
+        &mut self,
+        make: Make<'_>,
+        store: &mut dyn Store,
+        way: Way,
+        quiet: bool,
+    ) -> Result<Turned, Fault> {
+        let own = self.port.is_none();
+        if own {
+            if !self.may_use_stdio {
+                return Err(no_connection());
+            }
+            self.voice.line_is_stdio();
+            if !quiet {
+                let kermit = Some(Protocol::Kermit);
+                hint::say(self.voice, way, kermit, &self.settings, &LineSpec::Stdio);
+            }
+            self.open_line(&LineSpec::Stdio)?;
+        }
+        let turned = self.turn_engine(make, store, way, quiet);
+        if own {
+            let closed = self.hang_up();
+            self.voice.line_is_over();
+            closed?;
+        }
+        turned
+    }
+}
+
+impl Live<'_> {
+    fn turn_engine(
+        &mut self,
+        make: Make<'_>,
+        store: &mut dyn Store,
+        way: Way,
+        quiet: bool,
+    ) -> Result<Turned, Fault> {
+        let who = if way == Way::Send { "sender" } else { "receiver" };
+        let port = self.port.as_mut().ok_or_else(no_connection)?;
+        let mut settings = self.settings.clone();
+        facts::apply(port.facts(), &mut settings);
+        let mut engine = make(&settings).map_err(Fault::new)?;
+        let mut recorder =
+            Recorder::new(self.voice, who, self.trace.as_deref()).map_err(Fault::new)?;
+        let before: Vec<u8> = self.ahead.drain(..).collect();
+        let silent = Voice::silent();
+        let voice = if quiet || self.display_none { &silent } else { self.voice };
+        let mut seen = Seen::new(Observer::new(voice, way, port.facts().rate_bps));
+        let mut options = RunOptions::new(&mut recorder);
+        options.signals = Some(self.signals);
+        options.before = &before;
+        options.silence = self.silence;
+        let ended = run(&mut *engine, &mut **port, store, &mut seen, options);
+        seen.finish();
+        let (_, error) = recorder.finish();
+        if let Some(error) = error {
+            self.voice.say(Level::Error, &format!("could not write the trace: {error}"));
+        }
+        self.ahead.extend(&ended.leftover);
+        let report = seen.told.report(ended.outcome, &ended.stats, ended.elapsed);
+        if ended.outcome != Outcome::Done && ended.error.is_some() {
+            self.hang_up()?;
+        }
+        let replies = std::mem::take(&mut seen.told.replies);
+        Ok(Turned { outcome: ended.outcome, report, replies })
+    }
+
+    /// A file as it is, its line ends as CR unless it is binary.
+    pub(super) fn transmit_file(&mut self, name: &[u8], binary: bool) -> Result<Done, Fault> {
+        let bytes = read(&self.local.path(name))?;
+        let bytes = if binary {
+            bytes
+        } else {
+            bytes.into_iter().map(|b| if b == b'\n' { b'\r' } else { b }).collect()
+        };
+        self.transmit(&bytes)?;
+        Ok(Done::default())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Fault> {
+    Ok(std::fs::read(path)?)
+}
+
+/// What the store knows besides.
+fn with_files(mut report: Report, files: &[FileRecord], error: Option<&str>) -> Report {
+    if let Some(last) = files.last() {
+        report.last_bytes = last.size;
+        report.name.clone_from(&last.wire_name);
+    }
+    if let (false, Some(error)) = (report.done, error) {
+        report.message = format!("{}: {error}", report.message);
+    }
+    report
+}

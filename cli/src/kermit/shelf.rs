@@ -1,0 +1,140 @@
+//! The files of a server in the laboratory: one directory in memory.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use wetstring_drive::disk::ReceiveOptions;
+use wetstring_drive::serve::tree::Room;
+use wetstring_drive::serve::{Content, Entry, Tree};
+use wetstring_proto::{Reply, Request, Store, StoreError};
+
+type Files = BTreeMap<Vec<u8>, Arc<Vec<u8>>>;
+
+/// A directory without others in it. A file that comes replaces the one of its name.
+#[derive(Clone, Default)]
+pub(super) struct Shelf(Arc<Mutex<Files>>);
+
+/// Bytes of all its files.
+const MOST: usize = 1 << 30;
+
+impl Shelf {
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn file(&self, place: &[Vec<u8>]) -> io::Result<(Vec<u8>, Arc<Vec<u8>>)> {
+        let [name] = place else { return Err(io::ErrorKind::NotFound.into()) };
+        let bytes = self.files().get(name).cloned().ok_or(io::ErrorKind::NotFound)?;
+        Ok((name.clone(), bytes))
+    }
+}
+
+fn entry(name: &[u8], size: usize, is_directory: bool) -> Entry {
+    Entry { name: name.to_vec(), is_directory, size: size as u64, modified: None, mode: None }
+}
+
+struct Book(Arc<Vec<u8>>);
+
+impl Content for Book {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.0.get(offset..));
+        let rest = rest.unwrap_or_default();
+        let len = rest.len().min(into.len());
+        into[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+}
+
+/// Takes files onto the shelf.
+struct Coming {
+    shelf: Shelf,
+    name: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+impl Store for Coming {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Offer { info } => {
+                self.name = info.name.to_vec();
+                self.bytes.clear();
+                Reply::Accept { offset: 0 }
+            }
+            Request::Write { offset, bytes } => {
+                if offset != self.bytes.len() as u64 || self.bytes.len() + bytes.len() > MOST {
+                    return Reply::Failed(StoreError::NoSpace);
+                }
+                self.bytes.extend_from_slice(bytes);
+                Reply::Done
+            }
+            Request::Close { complete, .. } => {
+                let bytes = std::mem::take(&mut self.bytes);
+                if complete {
+                    self.shelf.files().insert(self.name.clone(), Arc::new(bytes));
+                }
+                Reply::Done
+            }
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+impl Tree for Shelf {
+    fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry> {
+        if place.is_empty() {
+            return Ok(entry(b"", 0, true));
+        }
+        self.file(place).map(|(name, bytes)| entry(&name, bytes.len(), false))
+    }
+
+    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>> {
+        if !place.is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(self.files().iter().map(|(name, bytes)| entry(name, bytes.len(), false)).collect())
+    }
+
+    fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
+        let (name, bytes) = self.file(place)?;
+        Ok((entry(&name, bytes.len(), false), Box::new(Book(bytes))))
+    }
+
+    fn receive(
+        &self,
+        _place: &[Vec<u8>],
+        _options: ReceiveOptions,
+    ) -> io::Result<Box<dyn Store + Send>> {
+        Ok(Box::new(Coming { shelf: self.clone(), name: Vec::new(), bytes: Vec::new() }))
+    }
+
+    fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        let (name, _) = self.file(place)?;
+        self.files().remove(&name);
+        Ok(())
+    }
+
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+        self.copy(from, to)?;
+        self.remove(from)
+    }
+
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+        let (_, bytes) = self.file(from)?;
+        let [name] = to else { return Err(io::ErrorKind::NotFound.into()) };
+        self.files().insert(name.clone(), bytes);
+        Ok(())
+    }
+
+    fn make_directory(&self, _place: &[Vec<u8>]) -> io::Result<()> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    fn remove_directory(&self, _place: &[Vec<u8>]) -> io::Result<()> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    fn room(&self) -> io::Result<Option<Room>> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,75 @@
+//! What a server answers: text for the screen, kept apart from files, and names as it takes them.
+
+use wetstring_proto::{Reply, Request, Store, StoreError};
+
+/// Keeps text for the screen apart from files.
+pub(crate) struct Screen<'a> {
+    files: Option<&'a mut dyn Store>,
+    /// The text.
+    pub(crate) text: Vec<u8>,
+    /// What comes now is text.
+    on: bool,
+}
+
+/// More than that is no answer to be looked at.
+const MOST_TEXT: usize = 16 << 20;
+
+impl<'a> Screen<'a> {
+    pub(crate) fn new(files: Option<&'a mut dyn Store>) -> Self {
+        Self { files, text: Vec::new(), on: false }
+    }
+}
+
+impl Store for Screen<'_> {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        if let Request::Offer { info } = &request {
+            self.on = info.screen;
+            if self.on {
+                return Reply::Accept { offset: 0 };
+            }
+        }
+        match request {
+            Request::Write { bytes, .. } if self.on => {
+                if self.text.len() + bytes.len() > MOST_TEXT {
+                    return Reply::Failed(StoreError::NoSpace);
+                }
+                self.text.extend_from_slice(bytes);
+                Reply::Done
+            }
+            Request::Close { .. } if self.on => {
+                self.on = false;
+                Reply::Done
+            }
+            Request::Digest { .. } if self.on => Reply::Failed(StoreError::Unsupported),
+            other => match &mut self.files {
+                Some(files) => files.answer(other),
+                None if matches!(other, Request::Close { .. }) => Reply::Done,
+                None => Reply::Failed(StoreError::Unsupported),
+            },
+        }
+    }
+}
+
+/// The names as a server takes them: a name with blanks in braces.
+pub(crate) fn name_list<'n>(names: impl Iterator<Item = &'n [u8]>) -> Vec<u8> {
+    let mut list = Vec::new();
+    for name in names {
+        if !list.is_empty() {
+            list.push(b' ');
+        }
+        if name.contains(&b' ') {
+            list.extend([b"{", name, b"}"].concat());
+        } else {
+            list.extend_from_slice(name);
+        }
+    }
+    list
+}
+
+/// Text of the other end, which must not command this terminal.
+pub(crate) fn safe(text: &[u8]) -> String {
+    let lossy = String::from_utf8_lossy(text);
+    let lossy = lossy.replace("\r\n", "\n");
+    let keep = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    lossy.chars().map(|c| if keep(c) { c } else { '?' }).collect()
+}

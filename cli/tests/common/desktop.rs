@@ -1,0 +1,100 @@
+//! A person at a terminal.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Termios, tcgetattr};
+
+use super::{WST, tame};
+
+/// The program at a terminal of its own, as from a shell: it is in front there.
+pub(crate) struct Desktop {
+    child: Child,
+    keyboard: File,
+    terminal: File,
+    before: Termios,
+    screen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Desktop {
+    pub(crate) fn start(args: &[&str]) -> Self {
+        Self::start_with(args, |_| {})
+    }
+
+    /// The same, with something more done to the command.
+    pub(crate) fn start_with(args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pty");
+        grantpt(&master).and_then(|()| unlockpt(&master)).expect("its other side");
+        let name = ptsname(&master, Vec::new()).expect("its name");
+        let mut both = File::options();
+        let terminal = both.read(true).write(true).open(name.to_str().expect("a path"));
+        let terminal = terminal.expect("the terminal");
+        let before = tcgetattr(&terminal).expect("its settings");
+        // util-linux's, which gives the program a session with this terminal.
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(WST).args(args);
+        tame(&mut command);
+        more(&mut command);
+        let copy = || terminal.try_clone().expect("a copy");
+        command.stdin(copy()).stdout(copy()).stderr(copy());
+        let child = command.spawn().expect("setsid starts");
+        drop(command);
+        let keyboard = File::from(master);
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let (mut reader, shown) = (keyboard.try_clone().expect("a copy"), screen.clone());
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(len @ 1..) = reader.read(&mut buffer) {
+                shown.lock().expect("the screen").extend_from_slice(&buffer[..len]);
+            }
+        });
+        Self { child, keyboard, terminal, before, screen }
+    }
+
+    pub(crate) fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().expect("the screen")).into_owned()
+    }
+
+    /// Waits until something is true.
+    #[track_caller]
+    pub(crate) fn until(&self, what: &str, mut so: impl FnMut(&Self) -> bool) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !so(self) {
+            assert!(Instant::now() < end, "expected {what}, got {}", self.screen());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub(crate) fn modes(&self) -> LocalModes {
+        tcgetattr(&self.terminal).expect("its settings").local_modes
+    }
+
+    pub(crate) fn press(&mut self, keys: &[u8]) {
+        self.keyboard.write_all(keys).expect("the terminal is there");
+    }
+
+    /// Waits for the end, and looks whether the terminal is as it was.
+    #[track_caller]
+    pub(crate) fn end(&mut self) -> ExitStatus {
+        let end = Instant::now() + Duration::from_secs(20);
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the child") {
+                break status;
+            }
+            if Instant::now() > end {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                panic!("it did not end: {}", self.screen());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let after = tcgetattr(&self.terminal).expect("its settings");
+        assert_eq!(after.local_modes, self.before.local_modes, "{}", self.screen());
+        assert_eq!(after.input_modes, self.before.input_modes, "{}", self.screen());
+        status
+    }
+}

@@ -1,0 +1,140 @@
+//! `wst kermit` at a terminal: the prompt, CONNECT, and the settings of a serial line.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use common::desktop::Desktop;
+use common::{Desk, Running, wst};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::tcgetattr;
+
+/// A person at the prompt, whose history is in this folder.
+fn at_prompt(state: &str) -> Desktop {
+    let person = Desktop::start_with(&["kermit"], |command| {
+        command.env("XDG_STATE_HOME", state).env("TERM", "xterm");
+    });
+    person.until("the prompt", |person| person.screen().contains("wst kermit> "));
+    person
+}
+
+/// Types, and waits until something is on the screen that was not there before.
+#[track_caller]
+fn typed(person: &mut Desktop, keys: &[u8], says: &str) {
+    let before = person.screen().len();
+    person.press(keys);
+    person
+        .until(says, |person| person.screen().get(before..).is_some_and(|new| new.contains(says)));
+}
+
+#[test]
+fn the_prompt_completes_helps_and_remembers() {
+    let desk = Desk::new(1);
+    let state = desk.path("state");
+    let mut person = at_prompt(&state);
+    typed(&mut person, b"echo first\\45one\r", "first-one");
+    // Tab: a word that can only become one, and what follows SET.
+    typed(&mut person, b"statis\t", "statistics");
+    typed(&mut person, b"\r", "no transfer yet");
+    typed(&mut person, b"set stream\t", "set streaming ");
+    typed(&mut person, b"on\r", "wst kermit> ");
+    typed(&mut person, b"show streaming\r", "Streaming is offered on every connection");
+    // `?`: what may follow, without a key for it on the line.
+    typed(&mut person, b"remote ?", "directory");
+    person.until("more of them", |person| person.screen().contains("rename"));
+    person.press(b"\x15");
+    typed(&mut person, b"echo who\\45is\\45it?\r", "who-is-it?");
+    // A block goes over several lines, and Ctrl-C forgets one.
+    typed(&mut person, b"if = 1 1 {\r", "  ... ");
+    typed(&mut person, b"\x03", "wst kermit> ");
+    typed(&mut person, b"for \\%i 1 2 1 {\r", "  ... ");
+    typed(&mut person, b"echo n\\%i\r", "  ... ");
+    typed(&mut person, b"}\r", "n2");
+    // The line before, by the arrow.
+    typed(&mut person, b"echo again\\45and\r", "again-and");
+    typed(&mut person, b"\x1b[A\r", "again-and");
+    typed(&mut person, b"nonesuch\r", "not a command or a macro: nonesuch");
+    typed(&mut person, b"exit 5\r", "exit 5");
+    assert_eq!(person.end().code(), Some(5));
+    // The next one finds the history.
+    let mut person = at_prompt(&state);
+    typed(&mut person, b"\x1b[A\x1b[A\x1b[A\r", "again-and");
+    person.press(b"\x04");
+    assert!(person.end().code().is_some());
+}
+
+#[test]
+fn connect_is_a_terminal_and_comes_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    let host = std::thread::spawn(move || {
+        let (mut host, _) = listener.accept().expect("somebody comes");
+        host.write_all(b"login: ").expect("it hears");
+        let mut heard = Vec::new();
+        let mut buffer = [0; 64];
+        while !heard.ends_with(b"bye\r") {
+            let len = host.read(&mut buffer).expect("it speaks");
+            assert!(len > 0, "closed after {heard:?}");
+            heard.extend_from_slice(&buffer[..len]);
+        }
+        host.write_all(b"good bye\r\n").expect("it hears");
+        heard
+    });
+    let desk = Desk::new(1);
+    let log = desk.path("session.log");
+    let mut person = at_prompt(&desk.path("state"));
+    typed(&mut person, format!("log session {log}\r").as_bytes(), "wst kermit> ");
+    let connect = format!("set host 127.0.0.1 {port} /raw /connect\r");
+    typed(&mut person, connect.as_bytes(), "login: ");
+    // Help, the escape character itself, and a word.
+    typed(&mut person, b"\x1c?", "comes back, H hangs up");
+    person.press(b"me\x1c\x1c\r");
+    typed(&mut person, b"\x1cc", "(back at the commands)");
+    typed(&mut person, b"echo is \\v(local)\r", "is 1");
+    typed(&mut person, b"connect\r", "Connected to 127.0.0.1:");
+    typed(&mut person, b"bye\r", "good bye");
+    person.until("the end", |person| person.screen().contains("(the connection is closed)"));
+    typed(&mut person, b"echo is \\v(local)\r", "is 0");
+    typed(&mut person, b"exit\r", "exit");
+    assert_eq!(person.end().code(), Some(0));
+    assert_eq!(host.join().expect("the host"), b"me\x1c\rbye\r");
+    let log = std::fs::read_to_string(log).expect("the log");
+    assert!(log.contains("login: ") && log.contains("good bye"), "{log}");
+}
+
+#[test]
+fn set_speed_acts_on_a_serial_line() {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pty");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("its other side");
+    let device = ptsname(&master, Vec::new()).expect("its name").into_string().expect("a path");
+    let desk = Desk::new(1);
+    let script = desk.path("speed.ksc");
+    let text = format!(
+        "set speed 9600\nset line {device}\nif fail exit 2\noutput one\nset input echo off\n\
+         input 20 go\nif fail exit 3\nset speed 19200\nif fail exit 4\noutput two\ninput 20 go\n\
+         if fail exit 5\nif not = \\v(speed) 19200 exit 6\nset speed 0\nif success exit 7\nexit 0\n"
+    );
+    std::fs::write(&script, text).expect("a script");
+    let running = Running::start(wst(["kermit", &script]));
+    let mut terminal = std::fs::File::from(master);
+    let mut buffer = [0; 16];
+    let mut speeds = Vec::new();
+    for word in [&b"one"[..], b"two"] {
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut heard = Vec::new();
+        while heard != word {
+            assert!(Instant::now() < until, "{heard:?}");
+            // Between two openings of the line there is nobody at it.
+            match terminal.read(&mut buffer) {
+                Ok(len) => heard.extend_from_slice(&buffer[..len]),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+        speeds.push(tcgetattr(&terminal).expect("its settings").output_speed());
+        terminal.write_all(b"go").expect("it hears");
+    }
+    let ran = running.end();
+    assert_eq!((ran.code(), speeds), (0, vec![9600, 19200]), "{}", ran.stderr);
+}
