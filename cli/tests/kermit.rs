@@ -123,7 +123,7 @@ fn with_server(script: &str) -> Option<(Scene, End, End)> {
     stock(&scene);
     let root = scene.folder("root");
     let begin = format!(
-        "set file display none, enable delete, enable rmdir, enable host, enable bye, \
+        "set file display none, set file character-set utf8, enable delete, enable rmdir, enable host, enable bye, \
          set host /server * {port} /raw, exit"
     );
     let mut command = Command::new("kermit");
@@ -153,6 +153,7 @@ fn stock(scene: &Scene) {
     scene.file("root/gone", b"soon\n");
     scene.file("root/part", &peers::material::random(90_000, 7));
     scene.file("root/tree/a/inner.dat", b"inner");
+    scene.file("here/here.txt", b"Gr\x81\xE1e\n");
     scene.file("here/part", &peers::material::random(90_000, 7)[..40_000]);
 }
 
@@ -240,6 +241,20 @@ fn the_benchmark_runs_against_our_server() {
     assert_eq!(end.code, 0, "{}", end.said);
     is_a_log(&std::fs::read_to_string(scene.path("here/bench.log")).expect("the log"));
     same(&file, &scene.path("root/x")).expect("the same bytes");
+}
+
+#[test]
+fn text_is_translated_as_the_script_says() {
+    let commands = "set file character-set cp850\nset transfer character-set latin1\nset file type text\n\
+                    send here.txt there.txt\nif fail exit 2\nset file character-set utf8\n\
+                    set transfer character-set nonesuch\nif success exit 3\nfinish\nexit 0\n";
+    let script = format!("remote set file type text\nif fail exit 4\n{commands}");
+    let Some((scene, end, _)) = with_server(&script) else { return };
+    assert_eq!(end.code, 0, "{}", end.said);
+    assert_eq!(
+        std::fs::read(scene.path("root/there.txt")).expect("the file"),
+        "Grüße\n".as_bytes()
+    );
 }
 
 /// Our script is the server; C-Kermit does what it is told.

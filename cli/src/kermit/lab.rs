@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wetstring_drive::Signals;
+use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::serve::{LocalTree, Rules, Session, Tree};
 use wetstring_lab::pair::Stop;
 use wetstring_lab::scenario::Scenario;
@@ -147,7 +148,8 @@ impl Mover for Bench<'_> {
         let mut tell = |at: wetstring_proto::Instant, event: &wetstring_proto::Event<'_>| {
             told.note(event, at.since(began));
         };
-        let visit = self.standing.visit(&mut *engine, store, &mut tell, &mut self.recorder);
+        let mut store = Translated::new(store, Sets::from(&self.settings.kermit));
+        let visit = self.standing.visit(&mut *engine, &mut store, &mut tell, &mut self.recorder);
         let outcome = visit.outcome.unwrap_or_else(|| outcome_of(visit.stop));
         let report = told.report(outcome, &visit.stats, visit.elapsed);
         if way == Way::Send && report.done {

@@ -3,6 +3,7 @@
 use std::io::stdout;
 use std::path::Path;
 
+use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileRecord, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
@@ -22,6 +23,7 @@ use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::remote;
 use crate::screen::{Screen as Answer, name_list, safe};
+use crate::transfer::say_lost;
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way};
 
@@ -311,8 +313,10 @@ impl Live<'_> {
         options.signals = Some(self.signals);
         options.before = &before;
         options.silence = self.silence;
-        let ended = run(&mut *engine, &mut **port, store, &mut seen, options);
+        let mut store = Translated::new(store, Sets::from(&settings.kermit));
+        let ended = run(&mut *engine, &mut **port, &mut store, &mut seen, options);
         seen.finish();
+        say_lost(self.voice, store.lost());
         let (_, error) = recorder.finish();
         if let Some(error) = error {
             self.voice.say(Level::Error, &format!("could not write the trace: {error}"));

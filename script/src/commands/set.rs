@@ -276,6 +276,10 @@ impl Interp<'_> {
                 let value = list.iter().find(|(word, _)| *word == chosen).map_or("", |(_, v)| *v);
                 (value.to_owned(), chosen.to_owned())
             }
+            Takes::Name(all) => {
+                let chosen = self.choice(words, all)?.to_owned();
+                (chosen.clone(), chosen)
+            }
             Takes::Number(low, high, most) => {
                 let missing =
                     || Trouble::new(format!("expected {low} to {most} for {name}, got nothing"));

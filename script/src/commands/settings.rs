@@ -1,5 +1,7 @@
 //! What SET and SHOW know: the words of C-Kermit, and the row of the program's table behind them.
 
+use wetstring_proto::kermit::Charset;
+
 /// What a setting takes after its words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Takes {
@@ -7,6 +9,8 @@ pub(crate) enum Takes {
     Switch(&'static str, &'static str),
     /// One of these, and what each is called in the table.
     Word(&'static [(&'static str, &'static str)]),
+    /// One of these, which are called the same in the table.
+    Name(&'static [&'static str]),
     /// A whole number between the two; larger ones up to the third become the second.
     Number(i64, i64, i64),
     /// Anything.
@@ -94,7 +98,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["off"],
     ),
     kept(&["file", "bytesize"], Takes::Number(7, 8, 8), &["8"]),
-    kept(&["file", "character-set"], FREE, &["transparent"]),
+    entry(&["file", "character-set"], Takes::Name(Charset::NAMES), &["kermit.file-set"]),
     entry(
         &["file", "collision"],
         Takes::Word(&[
@@ -233,7 +237,11 @@ pub(crate) const ENTRIES: &[Entry] = &[
     kept(&["transaction-log"], FREE, &[]),
     kept(&["transfer", "bell"], ON_OFF, &["off"]),
     kept(&["transfer", "cancellation"], FREE, &[]),
-    kept(&["transfer", "character-set"], FREE, &["transparent"]),
+    entry(
+        &["transfer", "character-set"],
+        Takes::Name(Charset::WIRE_NAMES),
+        &["kermit.transfer-set"],
+    ),
     kept(&["transfer", "crc-calculation"], ON_OFF, &["off"]),
     kept(&["transfer", "display"], FREE, &["brief", "crt", "fullscreen", "serial"]),
     kept(&["transfer", "interruption"], ON_OFF, &["on"]),
@@ -256,11 +264,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     kept(&["transmit", "pause"], Takes::Number(0, 60_000, 60_000), &["0"]),
     kept(&["transmit", "prompt"], FREE, &[]),
     kept(&["transmit", "timeout"], Takes::Number(0, 86_400, 86_400), &[]),
-    kept(
-        &["unknown-char-set"],
-        Takes::Word(&[("discard", "discard"), ("keep", "keep")]),
-        &["keep"],
-    ),
+    entry(&["unknown-char-set"], Takes::Name(&["discard", "keep"]), &["kermit.unknown-set"]),
     kept(&["wildcard-expansion"], FREE, &["on"]),
     // C-Kermit takes 32, of which the protocol can use 31.
     entry(&["window-size"], Takes::Number(1, 31, 32), &["kermit.window"]),
