@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Without an action, or with `-S`, it goes on with commands from stdin. Without a line, its own
-//! stdin and stdout are the line. [`options`] reads, [`Called`] does.
+//! stdin and stdout are the line. [`options`] reads the command line.
 
 mod options;
 
