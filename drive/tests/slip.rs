@@ -38,7 +38,6 @@ impl Marking {
             segment_len: None,
             seven_bit: false,
             xon_xoff: false,
-            telnet: false,
         };
         Self { socket, facts }
     }

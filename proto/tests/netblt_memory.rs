@@ -138,15 +138,15 @@ fn zero_allocations_in_a_transfer() {
 fn stated(config: &Config) -> (usize, usize) {
     let datagram = usize::from(config.max_datagram) & !3;
     let packet = datagram - 24;
-    let buffer = if config.buffer_size == 0 { 32 * packet } else { config.buffer_size as usize };
+    let buffer = if config.buffer_size == 0 { 20 * packet } else { config.buffer_size as usize };
     let outstanding = usize::from(config.outstanding);
-    let ring = outstanding.max((4 * outstanding).min(1024));
+    let ring = outstanding.max((4 * outstanding).min(98_304));
     let bits = |count: usize| count.div_ceil(64) * 8;
     let packets = bits(buffer.div_ceil(packet));
     let data = config.buffer_len.max(2 * buffer + 4 * datagram);
     let out = datagram.max(676);
     let sender = out + data + datagram + ring * packets + 3 * bits(ring) + 8192 + 512;
-    let messages = (3 * ring + 16).min(32_000) * 24;
+    let messages = (3 * ring + 16).min(28_000) * 24;
     (sender, out + data + ring * (packets + 32) + messages + 512)
 }
 

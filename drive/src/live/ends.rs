@@ -59,7 +59,6 @@ fn facts(name: String) -> PortFacts {
         segment_len: None,
         seven_bit: false,
         xon_xoff: false,
-        telnet: false,
     }
 }
 

@@ -3,7 +3,9 @@
 //! QUIC leaves its cryptography to others [RFC 9001]. The laboratory needs none of it: nothing there
 //! listens, and nothing damages a packet without losing it. What is kept is what costs time on a
 //! path: two flights of handshake before the first data, the transport parameters in them, and the
-//! 16 bytes by which protection makes each packet longer. No random number is drawn.
+//! 16 bytes by which protection makes each packet longer. No random number is drawn. The tag says which
+//! key it is of: a packet that was overtaken by a key update must fail with the new key, as it does with
+//! real ones, or the library takes it for a second update and ends the connection.
 //!
 //! ```text
 //! client                              server
@@ -28,16 +30,27 @@ use xxhash_rust::xxh3::xxh3_64;
 /// What protection adds to a packet: the tag of every AEAD that QUIC knows [RFC 9001 §5.3].
 const TAG: usize = 16;
 
-/// All the keys there are.
+/// The key of everything but packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoKey;
 
-impl PacketKey for NoKey {
-    fn encrypt(&self, _: u64, _: &mut [u8], _: usize) {}
+/// The key of packets: how many updates there were before it.
+#[derive(Clone, Copy, Debug)]
+struct Generation(u128);
+
+impl PacketKey for Generation {
+    fn encrypt(&self, _: u64, packet: &mut [u8], _: usize) {
+        if let Some(tag) = packet.last_chunk_mut::<TAG>() {
+            *tag = self.0.to_be_bytes();
+        }
+    }
 
     fn decrypt(&self, _: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
-        let len = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
-        payload.truncate(len);
+        let tag = payload.last_chunk::<TAG>().ok_or(CryptoError)?;
+        if *tag != self.0.to_be_bytes() {
+            return Err(CryptoError);
+        }
+        payload.truncate(payload.len() - TAG);
         Ok(())
     }
 
@@ -101,13 +114,14 @@ impl AeadKey for NoKey {
     }
 }
 
-fn packet_keys() -> KeyPair<Box<dyn PacketKey>> {
-    KeyPair { local: Box::new(NoKey), remote: Box::new(NoKey) }
+fn packet_keys(generation: u128) -> KeyPair<Box<dyn PacketKey>> {
+    let key = || Box::new(Generation(generation));
+    KeyPair { local: key(), remote: key() }
 }
 
 fn keys() -> Keys {
     let header = KeyPair::<Box<dyn HeaderKey>> { local: Box::new(NoKey), remote: Box::new(NoKey) };
-    Keys { header, packet: packet_keys() }
+    Keys { header, packet: packet_keys(0) }
 }
 
 /// What both ends are configured with.
@@ -119,7 +133,7 @@ impl NoCrypto {
         let mut own = Vec::new();
         params.write(&mut own);
         let state = if side.is_client() { State::SayHello } else { State::AwaitHello };
-        Box::new(Handshake { side, state, own, peer: None, heard: Vec::new() })
+        Box::new(Handshake { side, state, own, peer: None, heard: Vec::new(), updates: 0 })
     }
 }
 
@@ -176,6 +190,8 @@ struct Handshake {
     peer: Option<TransportParameters>,
     /// Bytes that make no whole message yet.
     heard: Vec<u8>,
+    /// Keys that were asked for after those of the handshake.
+    updates: u128,
 }
 
 fn say(into: &mut Vec<u8>, kind: u8, content: &[u8]) {
@@ -276,7 +292,8 @@ impl Session for Handshake {
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        Some(packet_keys())
+        self.updates += 1;
+        Some(packet_keys(self.updates))
     }
 
     fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {

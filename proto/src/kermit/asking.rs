@@ -137,8 +137,12 @@ impl Core {
         kind: FailureKind,
         say: Option<&str>,
     ) {
-        if !self.link.last_words(cx, mem.out, 0, say) {
+        if self.link.ending != Ending::No {
             return;
+        }
+        self.link.output.drop_unsent();
+        if let Some(text) = say {
+            self.link.say_error(cx, mem.out, 0, text);
         }
         self.enter(Asking::Done);
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
@@ -185,10 +189,7 @@ impl Core {
         self.link.turn_begins(cx.now);
         match (self.state, packet.kind) {
             // A server that does not know I says so; it may know the command.
-            (Asking::Info, kind::ERROR) => {
-                self.link.take_message(packet.data);
-                self.introduced(cx, mem, &[]);
-            }
+            (Asking::Info, kind::ERROR) => self.introduced(cx, mem, &[]),
             (Asking::Info, kind::ACK) => self.introduced(cx, mem, packet.data),
             (Asking::Command, kind::ERROR) => {
                 self.link.take_message(packet.data);

@@ -55,7 +55,7 @@ pub struct Config {
     pub first_buffer: u32,
     /// Longest packet, header included, in bytes: what passes the path in one piece.
     pub max_datagram: u16,
-    /// Bytes of a buffer; 0 is 32 packets.
+    /// Bytes of a buffer; 0 is 20 packets.
     pub buffer_size: u32,
     /// Most buffers outstanding.
     pub outstanding: u16,
@@ -104,14 +104,15 @@ impl Default for Config {
     }
 }
 
-/// Packets of a buffer unless something else is said.
-const BUFFER_PACKETS: u32 = 32;
+/// Packets of a buffer unless something else is said: one burst that a queue of 20 packets takes, so that the
+/// first OK, which brings the first offer, comes a round trip after the first packet.
+const BUFFER_PACKETS: u32 = 20;
 /// Shortest packet that the engines work with.
 pub(crate) const SHORTEST: usize = 256;
 /// Longest name of a file on the wire.
 pub(crate) const MAX_NAME: usize = 512;
 /// Burst of the first packets, while nothing is known of the path.
-const FIRST_BURST: u16 = 16;
+const FIRST_BURST: u16 = BUFFER_PACKETS as u16;
 /// And its interval in milliseconds.
 const FIRST_INTERVAL_MS: u16 = 4;
 
@@ -241,7 +242,7 @@ pub const TABLE: &[Setting] = &[
         range: Range::Number(0, 0xFFFF_FFFF),
         default: "0",
         unit: "bytes",
-        doc: "Bytes of a buffer; 0 is 32 packets",
+        doc: "Bytes of a buffer; 0 is 20 packets",
         source: "RFC 998 buffer size",
     },
     Setting {

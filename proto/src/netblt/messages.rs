@@ -1,13 +1,13 @@
 //! The receiver's control messages that the sender has not acknowledged: the one long-lived CONTROL
 //! packet of RFC 1030 section 7, as a ring.
 
-use super::sequence::ahead;
+use super::sequence::{AHEAD, ahead};
 use crate::time::Instant;
 
 /// Bytes of an entry.
 const ENTRY: usize = 24;
-/// Numbers have 16 bits, and half of them must not be under way.
-const MOST: usize = 32_000;
+/// More are not under way: their numbers would be taken for old ones.
+const MOST: usize = AHEAD as usize;
 
 /// Bytes of the ring for so many buffers.
 pub(crate) const fn ring_len(slots: usize) -> usize {
@@ -198,6 +198,6 @@ mod tests {
         messages.begin();
         let taken = (0..100).filter(|index| messages.push(&mut ring, About::Ok, *index)).count();
         assert_eq!(taken, 19);
-        assert!(ring_len(65_535) <= 32_000 * 24);
+        assert_eq!(ring_len(65_535), MOST * ENTRY);
     }
 }

@@ -31,6 +31,8 @@ const MANY_PACKETS: u64 = 256;
 const LONG_LOOK: u64 = 250_000_000;
 /// Packets of the first burst that come within this came at once.
 const TOGETHER: u64 = 10_000;
+/// More packets that are missing in a row count as so many.
+const LONGEST_RUN: u64 = 16 * ONE;
 /// The shortest round trips are forgotten after so long.
 const FORGET_NS: u64 = 10_000_000_000;
 
@@ -49,6 +51,9 @@ struct Look {
     /// The shortest round trip, and how many were measured.
     rtt: Option<u64>,
     trips: u32,
+    /// The first round trip, and the last.
+    first_rtt: u64,
+    last_rtt: u64,
 }
 
 /// The path as the receiver sees it.
@@ -59,12 +64,17 @@ pub(crate) struct Path {
     offered: u64,
     /// What the bottleneck carries of ours, when it was last seen full.
     capacity: Option<u64>,
+    /// What the first burst said of it, until a queue stands or more is lost than usual. The bursts after it may
+    /// be too close to one another to be told apart.
+    opening: u64,
     /// What bursts say of it.
     spread: Spread,
     /// Loss that has nothing to do with how much is sent, and how much it differs from look to look.
     loss: u64,
     loss_varies: u64,
     loss_known: bool,
+    /// How many packets are missing in a row.
+    loss_run: u64,
     handling: Loss,
     others: Others,
     /// Judgements in a row that found room.
@@ -116,10 +126,12 @@ impl Path {
             ceiling: ceiling.unwrap_or(FASTEST),
             offered: rate_of(first),
             capacity: None,
+            opening: 0,
             spread: Spread::default(),
             loss: 0,
             loss_varies: 0,
             loss_known: false,
+            loss_run: ONE,
             handling: Loss::default(),
             others: Others::default(),
             rooms: 0,
@@ -147,6 +159,7 @@ impl Path {
         (self.srtt, self.var) = (known.srtt, known.var);
         (self.loss, self.loss_varies, self.loss_known) =
             (known.loss, known.loss_varies, known.loss_known);
+        self.loss_run = known.loss_run;
         if known.begun {
             (self.capacity, self.offered) = (known.capacity, known.offered);
             (self.begun, self.judged, self.spread) = (true, known.judged, known.spread);
@@ -189,9 +202,21 @@ impl Path {
     }
 
     /// What the path seems to carry, as far as is known, in thousandths of packets per second.
-    pub(crate) fn expected(&self) -> u64 {
+    fn expected(&self) -> u64 {
         let first = self.train_rate().filter(|_| !self.begun);
         first.unwrap_or(self.offered).min(self.ceiling)
+    }
+
+    /// Packets that it seems to carry in this time.
+    pub(crate) fn carries(&self, time: Duration) -> u64 {
+        let packets = u128::from(self.expected()) * time.as_nanos() / 1_000_000_000_000;
+        u64::try_from(packets).unwrap_or(u64::MAX)
+    }
+
+    /// The time that so many packets seem to take.
+    pub(crate) fn takes(&self, packets: u64) -> Duration {
+        let ns = u128::from(packets) * 1_000_000_000_000 / u128::from(self.expected().max(1));
+        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
     /// A control message came back after so long.
@@ -212,6 +237,10 @@ impl Path {
         self.base[0] = self.base[0].min(rtt);
         if let Some(look) = &mut self.look {
             look.rtt = Some(look.rtt.map_or(rtt, |least| least.min(rtt)));
+            if look.trips == 0 {
+                look.first_rtt = rtt;
+            }
+            look.last_rtt = rtt;
             look.trips += 1;
         }
     }
@@ -223,12 +252,16 @@ impl Path {
         if let Some(look) = &mut self.look {
             look.arrived += 1;
             let gap = now - look.last;
-            if gap > 4_000_000 * self.values.interval_ms() {
+            // Not if those that are missing took the time.
+            if went <= 1 && gap > 4_000_000 * self.values.interval_ms() {
                 look.idle += gap;
             }
             look.last = now;
             look.went += went;
             look.fresh += u64::from(place.is_some());
+        }
+        if went > 1 {
+            self.loss_run = (self.loss_run * 7 + ((went - 1) << 16).min(LONGEST_RUN)) / 8;
         }
         self.last_arrival = now;
         let burst = if self.begun { self.values.burst() } else { self.first_values };
@@ -284,6 +317,7 @@ impl Path {
         self.begun = true;
         self.capacity = Some(rate);
         self.spread.expect(rate);
+        self.opening = rate;
         self.offer(rate - rate / 64);
         Some(self.say())
     }

@@ -141,6 +141,8 @@ struct Core {
     /// Those below this one were granted, and those below that one know it.
     granted: u64,
     known: u64,
+    /// From this buffer on an OK may be missing for which there was no number.
+    owed: Option<u64>,
     /// Packets below this place have come, or are overdue.
     passed: u64,
     /// A buffer is overdue at this time at the earliest.
@@ -163,8 +165,12 @@ struct Core {
     bringing: Option<u16>,
     /// When CONTROL was sent last, and when it is sent again.
     control_left: Option<Instant>,
+    /// When its acknowledgement is overdue.
+    control_due: Option<Instant>,
     control_again: Option<Instant>,
     backoff: u32,
+    /// How often the control timer is doubled, as it runs out too soon.
+    strain: u32,
     /// When the control timer ran out last.
     timed_out: Option<Instant>,
     /// The packet that is lent is a CONTROL.
@@ -197,6 +203,7 @@ impl Core {
             ahead_whole: 0,
             granted: 0,
             known: 0,
+            owed: None,
             passed: 0,
             overdue: None,
             front: None,
@@ -209,8 +216,10 @@ impl Core {
             burst: first,
             bringing: None,
             control_left: None,
+            control_due: None,
             control_again: None,
             backoff: 0,
+            strain: 0,
             timed_out: None,
             lent_control: false,
         }

@@ -5,6 +5,10 @@ use super::bits;
 /// Bytes of the set of numbers that came ahead of their turn.
 pub(crate) const SEEN_LEN: usize = 65_536 / 8;
 
+/// Numbers that may be under way. All others are old ones: copies of what was acknowledged may come so much
+/// later that more than half of the numbers have been used meanwhile.
+pub(crate) const AHEAD: u16 = 28_000;
+
 /// How far `a` is ahead of `b`; negative if it is behind.
 pub(crate) fn ahead(a: u16, b: u16) -> i16 {
     a.wrapping_sub(b).cast_signed()
@@ -27,7 +31,8 @@ impl Seen {
 
     /// This one came; true if for the first time.
     pub(crate) fn came(&mut self, set: &mut [u8], sequence: u16) -> bool {
-        if ahead(sequence, self.high) <= 0 || !bits::put(set, usize::from(sequence)) {
+        let is_ahead = (1..=AHEAD).contains(&sequence.wrapping_sub(self.high));
+        if !is_ahead || !bits::put(set, usize::from(sequence)) {
             return false;
         }
         while bits::has(set, usize::from(self.high.wrapping_add(1))) {
@@ -54,5 +59,8 @@ mod tests {
         assert!(seen.came(&mut set, 0));
         assert_eq!(seen.high, 1);
         assert!(!seen.came(&mut set, 1) && !seen.came(&mut set, 65_534));
+        // An old copy is none that has yet to come, however late it is.
+        assert!(seen.came(&mut set, 1 + AHEAD));
+        assert!(!seen.came(&mut set, 2 + AHEAD) && !seen.came(&mut set, 1 + 0x8000));
     }
 }

@@ -140,6 +140,8 @@ impl Others {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     queue: u64,
+    /// It has become shorter meanwhile: less is sent than the bottleneck carries.
+    falls: bool,
     /// What passed the bottleneck.
     passed: u64,
     lost: u64,
@@ -178,6 +180,7 @@ impl Path {
         let lost = share(look.went.saturating_sub(look.fresh), look.went.max(1)).min(ONE);
         let found = Found {
             queue: rtt.saturating_sub(base),
+            falls: look.last_rtt.saturating_sub(base) * 8 < look.first_rtt.saturating_sub(base) * 7,
             passed: mpps(look.went + again, time.saturating_sub(look.idle)),
             lost,
             packets: look.went,
@@ -197,12 +200,13 @@ impl Path {
         let allowed = self.queue_allowed(found.trips);
         let step = share(allowed, found.horizon.max(1)).clamp(ONE / 100, ONE / 4);
         // Where packets did not wait none was lost for want of room, unless it is very many.
-        let packet = 1_000_000_000_000 / sent.max(1);
-        let own = (self.values.burst() + 2) * packet;
-        let waited = found.queue > own || found.lost > self.loss + ONE / 4;
+        let waited = self.has_waited(found) || found.lost > self.loss + ONE / 4;
         let more = found.lost > self.loss + self.doubt(found.packets);
         // Of what is lost at first nobody knows whether it is by chance: others may have been here before.
         let losing = more && if self.loss_known { waited } else { found.lost > FIRST_LOSS };
+        if found.queue > allowed || losing || self.others.compete {
+            self.opening = 0;
+        }
         if self.others.compete {
             return self.share_with_others(found, losing, allowed);
         }
@@ -211,7 +215,7 @@ impl Path {
             let lost = if more { found.lost - self.loss } else { 0 };
             let ours = part(found.passed, ONE - lost);
             let stands = found.queue > allowed;
-            if !stands || ours < most - most / 64 {
+            if !stands || (ours < most - most / 64 && !found.falls) {
                 self.others.sign(stands);
             }
         }
@@ -239,7 +243,7 @@ impl Path {
         let sent = self.offered;
         let known = self.capacity.unwrap_or(found.passed).max(found.passed.min(sent));
         self.capacity = Some(known);
-        let most = self.spread.rate().unwrap_or(FASTEST);
+        let most = self.spread.rate().map_or(FASTEST, |most| most.max(self.opening));
         if sent >= most - most / 64 {
             self.rooms += 1;
             let more = if self.rooms.is_multiple_of(TRY_MORE) { most / 64 } else { 0 };
@@ -271,6 +275,18 @@ impl Path {
         if aim < sent { sent - (sent - aim) / 8 } else { sent + (aim - sent) / 8 }
     }
 
+    /// Others fill the queue from now on; so much passed before.
+    fn begin_to_share(&mut self, before: u64) -> u64 {
+        self.others = Others { compete: true, before, ..Others::default() };
+        self.spread.rate().unwrap_or(before) / 2
+    }
+
+    /// Whether packets waited for longer than their own burst takes.
+    fn has_waited(&self, found: &Found) -> bool {
+        let packet = 1_000_000_000_000 / self.offered.max(1);
+        found.queue > (self.values.burst() + 2) * packet
+    }
+
     /// A queue stands: it is drained within a round trip, unless it is that of others.
     fn shorten(&mut self, found: &Found, losing: bool) -> u64 {
         let Found { queue, horizon, .. } = *found;
@@ -291,9 +307,7 @@ impl Path {
         self.rooms = 0;
         self.handling = Loss::Usual;
         if self.others.stuck >= STUCK || self.others.signs >= SIGNS {
-            let before = self.others.before;
-            self.others = Others { compete: true, before, ..Others::default() };
-            return self.spread.rate().unwrap_or(before) / 2;
+            return self.begin_to_share(self.others.before);
         }
         let first = self.others.stuck == 1;
         let carried = self.capacity.filter(|_| !first).unwrap_or(passed);
@@ -322,13 +336,19 @@ impl Path {
                     self.handling = Loss::Less { before: sent, lost };
                     return Some(part(sent, ONE - (lost - self.loss).min(ONE / 4)));
                 }
+                if !self.loss_known && self.has_waited(found) {
+                    // The queue was full when this end came, and is: those who came before fill it.
+                    return Some(self.begin_to_share(found.passed));
+                }
                 // Less arrives of less: it is not for want of room.
                 self.loss_varies = self.loss_varies.max(self.loss.abs_diff(lost) / 4);
                 (self.loss, self.loss_known) = (lost.min(then), true);
                 return Some(before);
             }
             Loss::Again { less } if losing => {
-                self.handling = Loss::Careful(if self.loss_known { CAREFUL } else { CAREFUL / 4 });
+                // Where they come in long rows it may have been chance twice.
+                let sure = self.loss_known && self.loss_run < 3 * ONE;
+                self.handling = Loss::Careful(if sure { CAREFUL } else { CAREFUL / 4 });
                 self.capacity = Some(less);
                 self.spread.forget();
                 return Some(less);
@@ -363,8 +383,9 @@ impl Path {
     /// How much more than usual may be lost of so many packets by chance, in runs too.
     fn doubt(&self, packets: u64) -> u64 {
         let usual = self.loss.max(ONE / 200);
-        // Three times the deviation of losses in runs of two, or four times what was seen.
-        let deviation = (part(usual, ONE - usual) * ONE * 2 / packets.max(1)).isqrt();
+        // Three times the deviation of losses in runs as they are, or four times what was seen.
+        let runs = (2 * self.loss_run).saturating_sub(ONE).max(2 * ONE);
+        let deviation = (part(usual, ONE - usual) * runs / packets.max(1)).isqrt();
         (3 * deviation).max(4 * self.loss_varies).max(ONE * 3 / 200)
     }
 }

@@ -16,11 +16,16 @@ const FIRST_TIMER: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
 const GATHER: Duration = Duration::from_millis(4);
-/// After so long at most a message is said again, for safety's sake.
+/// After so long at most a message is said again, for safety's sake; where they are many, after a quarter.
 const LATER: Duration = Duration::from_millis(128);
-/// Control timers that run out in a row before they become longer. Losses in a row are of packets: what is
-/// said seldom is lost for long.
-const STEADY: u32 = 6;
+/// Losses in a row are of packets: what is said seldom is lost for long. So CONTROL leaves a part of a long
+/// round trip after the one before while anything waits for its acknowledgement, but not sooner than this,
+const PACE: Duration = Duration::from_millis(64);
+/// and after a control timer has run out, for so many times, not sooner than that. Then it becomes longer.
+const HURRY: Duration = Duration::from_millis(8);
+const HURRIED: u32 = 16;
+/// How often the control timer is doubled at most while all that is acknowledged had been said again.
+const MOST_STRAIN: u32 = 3;
 /// So many unacknowledged messages are a part of the 16-bit numbers that matters: one that is missing
 /// must not hold up all of them. Then there are more copies of each, and of the oldest above all.
 const MANY: usize = 4096;
@@ -35,6 +40,7 @@ impl Core {
         let Some(rtt) = self.path.round_trip() else { return FIRST_TIMER };
         let interval = Duration::from_millis(u64::from(self.burst.1));
         let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
+        let timer = timer * (1 << self.strain);
         // Several fit into the other end's patience.
         let patience = Duration::from_millis(u64::from(self.link.config.death_s) * 1000 / 6);
         timer.min(patience.max(PATIENCE))
@@ -62,13 +68,44 @@ impl Core {
         self.messages.len() >= MANY
     }
 
-    /// When CONTROL leaves again though nothing is new: at `timer`, or where numbers may run out as soon as
-    /// the oldest is overdue.
-    fn again_at(&self, mem: &Mem<'_>, now: Instant, timer: Instant) -> Instant {
+    /// When CONTROL leaves again though nothing is new: when the control timer runs out; where the rate is
+    /// found also a part of a round trip after the one before; and where numbers may run out as soon as the
+    /// oldest is overdue.
+    fn again_at(&self, mem: &Mem<'_>, now: Instant) -> Option<Instant> {
+        let mut again = self.control_due?;
+        let rtt = self.path.round_trip().filter(|_| self.link.config.is_automatic());
+        if let Some((left, rtt)) = self.control_left.zip(rtt.filter(|rtt| *rtt > PACE * 4)) {
+            again = again.min(left + (rtt / 16).max(PACE));
+        }
         let oldest = self.messages.entry(mem.messages, 0).filter(|oldest| oldest.sent);
-        match oldest.filter(|_| self.are_many()) {
-            Some(oldest) => timer.min((oldest.first + self.control_timer()).max(now + GATHER)),
-            None => timer.max(now),
+        if let Some(oldest) = oldest.filter(|_| self.are_many()) {
+            again = again.min((oldest.first + self.control_timer()).max(now + GATHER));
+        }
+        Some(again.max(now))
+    }
+
+    /// The time of several packets of data: what is said costs those that are on their way a part of the path,
+    /// and a host that cannot hear while it speaks a packet.
+    fn several(&self) -> Duration {
+        Duration::from_nanos(self.spacing * 8)
+    }
+
+    /// How long to wait for an acknowledgement.
+    fn control_wait(&self) -> Duration {
+        let timer = self.control_timer();
+        let is_automatic = self.link.config.is_automatic();
+        match self.path.round_trip().filter(|_| is_automatic) {
+            Some(rtt) if (1..=HURRIED).contains(&self.backoff) => {
+                (rtt / 8).min(PACE).max(self.several()).max(HURRY)
+            }
+            _ => {
+                // However long nothing comes back, many copies fit into the other end's patience: losses in
+                // a row are of packets, not of time.
+                let patience = u64::from(self.link.config.death_s) * 1000 / 16;
+                let late = self.backoff.saturating_sub(HURRIED);
+                let doubled = if is_automatic { late } else { self.backoff / 2 };
+                (timer * (1 << doubled.min(3))).min(Duration::from_millis(patience).max(timer))
+            }
         }
     }
 
@@ -83,7 +120,8 @@ impl Core {
             self.burst = self.path.say();
         }
         let mut at = HEADER;
-        let first_unsent = self.messages.len() - self.messages.unsent;
+        let unsent = self.messages.unsent;
+        let first_unsent = self.messages.len() - unsent;
         let timer = self.control_timer();
         let mut position = 0;
         // What should have been acknowledged by now goes first, in up to half of the packet.
@@ -133,14 +171,11 @@ impl Core {
             Packet { ports: self.link.ports, body: Body::Control(b"") }.letter();
         self.lent_control = true;
         self.control_left = Some(cx.now);
-        // However long nothing comes back, many copies fit into the other end's patience: losses in
-        // a row are of packets, not of time.
-        let patience = Duration::from_millis(u64::from(self.link.config.death_s) * 1000 / 16);
-        let steady = self.link.config.is_automatic();
-        let doubled = if steady { self.backoff.saturating_sub(STEADY) } else { self.backoff / 2 };
-        let wait = timer * (1 << doubled.min(3));
-        let wait = wait.min(patience.max(timer));
-        self.control_again = Some(self.again_at(mem, cx.now, cx.now + wait));
+        let is_due = self.control_due.is_none_or(|due| cx.now >= due);
+        if is_due || self.messages.unsent < unsent {
+            self.control_due = Some(cx.now + self.control_wait());
+        }
+        self.control_again = self.again_at(mem, cx.now);
     }
 
     /// Says again what was said a while ago, each message once, and up to four times where they are
@@ -155,9 +190,12 @@ impl Core {
         at: &mut usize,
     ) {
         let Some(rtt) = self.path.round_trip() else { return };
-        let wait = (rtt / 4).min(LATER);
-        let (copies, end) =
-            if self.are_many() { (COPIES, mem.out.len() * 3 / 4) } else { (1, mem.out.len() / 2) };
+        let later = (rtt / 4).min(LATER);
+        let (copies, wait, end) = if self.are_many() {
+            (COPIES, later / 4, mem.out.len() * 3 / 4)
+        } else {
+            (1, later, mem.out.len() / 2)
+        };
         for copy in 0..COPIES {
             let wait = wait * (copy as u32 + 1);
             let mut position = self.messages.position_of(self.again_from[copy]).max(low);
@@ -209,7 +247,8 @@ impl Core {
 
     /// What is known of the buffer of a message.
     fn record(&self, mem: &mut Mem<'_>, index: u64) -> Record {
-        if index < self.low || index >= self.low + self.shape.slots as u64 {
+        // Its slot may be that of a later one.
+        if index >= self.granted || index + (self.shape.slots as u64) < self.granted {
             return Record { flags: WHOLE | SAID_OK, ..Record::default() };
         }
         Gets::new(self.shape, mem.slots).record(index)
@@ -283,10 +322,17 @@ impl Core {
             let repeated = self.timed_out.is_some_and(|at| first <= at);
             if !repeated || self.path.round_trip().is_none() {
                 self.path.answered(cx.now, cx.now.since(first));
+                self.strain = 0;
+            } else if self.link.config.is_automatic() {
+                // It may have been too soon to say it again. If the timer always is, nothing is ever learned.
+                self.strain = (self.strain + 1).min(MOST_STRAIN);
             }
-            let timer = self.control_left.unwrap_or(cx.now) + self.control_timer();
-            self.control_again =
-                (self.messages.len() > 0).then(|| self.again_at(mem, cx.now, timer));
+            let left = self.control_left.unwrap_or(cx.now);
+            self.control_due = (self.messages.len() > 0).then(|| left + self.control_timer());
+            self.control_again = self.again_at(mem, cx.now);
+        }
+        if matches!(self.stage, Stage::Moving | Stage::Checking | Stage::Leaving) {
+            self.say_owed(mem);
         }
         if self.stage == Stage::Leaving && self.messages.len() == 0 {
             self.leave(cx);
@@ -297,13 +343,11 @@ impl Core {
     pub(super) fn control_timed_out(&mut self, cx: &mut Cx<'_>) {
         if self.messages.len() == 0 {
             self.control_again = None;
-        } else if self.are_many()
-            && self.control_left.is_some_and(|left| cx.now < left + self.control_timer())
-        {
-            // The oldest is overdue, and nothing else.
+        } else if self.control_due.is_some_and(|due| cx.now < due) {
+            // It is said again for safety's sake.
         } else if self.messages.unsent < self.messages.len() && self.link.lent == 0 {
             self.timeout(cx, "acknowledgement", u64::from(self.messages.next_sequence()));
-            self.backoff = (self.backoff + 1).min(STEADY + 3);
+            self.backoff = (self.backoff + 1).min(HURRIED + 3);
             self.timed_out = Some(cx.now);
         }
     }

@@ -14,6 +14,10 @@ use crate::trace::trace_duplicate;
 
 /// Timers are no finer.
 const TICK: Duration = Duration::from_millis(1);
+/// What is granted lasts so long without a word.
+const UNHEARD: Duration = Duration::from_millis(250);
+/// Numbers that are kept for OKs and RESENDs at most.
+const RESERVED: usize = 3500;
 /// Lateness that was seen once counts for so long, in nanoseconds.
 const FORGOTTEN: u64 = 30_000_000_000;
 /// Lateness beyond this is a loss whatever came before.
@@ -314,10 +318,6 @@ impl Core {
         let mut record = gets.record(index);
         record.deadline_ns = 0;
         record.flags = record.flags & !ASKING | WHOLE;
-        if !is_last {
-            // The last OK says that the file is in its place.
-            record.flags |= SAID_OK;
-        }
         gets.keep(index, &record);
         self.ahead_whole += 1;
         while self.low < self.granted && gets.record(self.low).flags & WHOLE != 0 {
@@ -327,15 +327,46 @@ impl Core {
         if self.sink.in_order {
             self.advance_in_order();
         }
+        // The last OK says that the file is in its place.
         if !is_last {
             self.offer_rate(cx);
-            self.messages.push(mem.messages, About::Ok, index);
+            if !self.say_ok(mem, index) {
+                self.owed = Some(self.owed.map_or(index, |owed| owed.min(index)));
+            }
         }
         if self.buffers().is_some_and(|buffers| self.low >= buffers) {
             self.front = None;
             self.overdue = None;
             self.enter(cx, Stage::Checking);
         }
+    }
+
+    /// Adds the OK of a buffer; false if there is no number for it.
+    pub(super) fn say_ok(&mut self, mem: &mut Mem<'_>, index: u64) -> bool {
+        let said = self.messages.push(mem.messages, About::Ok, index);
+        if said {
+            let mut gets = Gets::new(self.shape, mem.slots);
+            let mut record = gets.record(index);
+            record.flags |= SAID_OK;
+            gets.keep(index, &record);
+        }
+        said
+    }
+
+    /// Adds the OKs for which there was no number. Nothing was granted meanwhile, so their records still stand.
+    pub(super) fn say_owed(&mut self, mem: &mut Mem<'_>) {
+        let Some(from) = self.owed else { return };
+        // That of the last buffer waits until the store has closed the file.
+        let last = self.buffers().filter(|_| self.stage != Stage::Leaving);
+        let end = last.map_or(self.granted, |buffers| (buffers - 1).min(self.granted));
+        for index in from..end {
+            let flags = Gets::new(self.shape, mem.slots).record(index).flags;
+            if flags & (WHOLE | SAID_OK) == WHOLE && !self.say_ok(mem, index) {
+                self.owed = Some(index);
+                return;
+            }
+        }
+        self.owed = None;
     }
 
     /// In order: how far the data is here without a hole.
@@ -387,9 +418,9 @@ impl Core {
         }
         end = end.min(self.sink.limit(mem.data.len()) / u64::from(agreed.buffer));
         while self.granted < end {
-            // Each that is outstanding will need an OK.
-            let owed = (self.granted - self.low - self.ahead_whole) as usize + 8;
-            if self.messages.room(mem.messages) <= owed {
+            // Each that is outstanding will need an OK, though not all of them at once.
+            let owed = (self.granted - self.low - self.ahead_whole) as usize;
+            if self.messages.room(mem.messages) <= owed.min(RESERVED) + 8 {
                 break;
             }
             let (count, counted) = self.count(self.granted);
@@ -406,16 +437,24 @@ impl Core {
         }
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
         let time = rtt * 3 / 2 + self.path.variance() * 2 + Duration::from_millis(40);
-        let flying = u128::from(self.path.expected()) * time.as_nanos() / 1_000_000_000_000;
-        let flying = u64::try_from(flying).unwrap_or(u64::MAX) / packets;
+        if self.path.is_offered() {
+            // Control messages may be lost in a row.
+            return self.path.carries(time + UNHEARD) / packets + 3;
+        }
         // Until a measured rate is in force the sender goes by the first burst values: what it gets before
         // the offer is what passes until that comes, and a part of what a queue may hold.
-        if self.path.is_offered() {
-            flying + 3
-        } else if self.path.is_begun() {
-            (flying / 2).max(1)
-        } else {
-            1 + flying / 8
+        let flying = self.path.carries(time) / packets;
+        if self.path.is_begun() {
+            return (flying / 2).max(2);
         }
+        if self.passed >= packets {
+            // Something of the first buffer is missing.
+            return 2 + flying / 8;
+        }
+        // The second buffer comes to the bottleneck when the first has just passed it; or the OK of the first
+        // does, if that leaves as soon.
+        let rest = self.path.takes(packets - self.passed);
+        let packet = self.path.takes(1);
+        1 + u64::from(rest > rtt / 16 && rest <= rtt + packet)
     }
 }

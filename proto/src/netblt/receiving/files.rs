@@ -7,7 +7,6 @@ use crate::file::{Refusal, Reply, StoreError};
 use crate::netblt::config::Role;
 use crate::netblt::info::{Said, refusal_word};
 use crate::netblt::link::{Note, Short, store_words};
-use crate::netblt::messages::About;
 use crate::netblt::packet::{OPEN_HEADER, Ports, Terms};
 use crate::netblt::ranges::{Having, Ranges};
 use crate::netblt::rate::rate_of;
@@ -202,7 +201,8 @@ impl Core {
         (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
         self.ahead_whole = 0;
         (self.overdue, self.front, self.arrived) = (None, None, None);
-        (self.control_left, self.control_again, self.backoff) = (None, None, 0);
+        (self.control_left, self.control_due, self.control_again) = (None, None, None);
+        (self.backoff, self.strain, self.owed) = (0, 0, None);
         self.messages.begin();
         self.again_from = [1; super::control::COPIES];
         self.begin_rate();
@@ -289,7 +289,9 @@ impl Core {
         let size = self.sink.file_len();
         self.link.note(Note::Done { size, verified });
         let last = self.buffers().unwrap_or(1) - 1;
-        self.messages.push(mem.messages, About::Ok, last);
+        if !self.say_ok(mem, last) {
+            self.owed = Some(last);
+        }
         self.link.progress = cx.now;
         (self.anew, self.told, self.attempts) = (false, false, 0);
         self.enter(cx, Stage::Leaving);
