@@ -36,6 +36,8 @@ Examples:
 LINE is one of:
   /dev/ttyUSB0, serial:/dev/ttyUSB0?baud=9600&parity=even&flow=rtscts
   tcp://HOST:PORT, tcp-listen://HOST:PORT
+  telnet://HOST[:PORT], telnet-listen://HOST:PORT, rfc2217://HOST:PORT?baud=9600    a serial port behind Telnet
+  tls://HOST:PORT?fingerprint=SHA256, tls-listen://HOST:PORT?cert=FILE&key=FILE
   udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, ip-listen://ADDRESS    NETBLT
   exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
   pty:[NAME]                         make a PTY and print, or link, its name
@@ -114,6 +116,8 @@ pub(crate) enum Verb {
     InstallLinks(InstallLinks),
     /// The keys by which hosts know each other on udp: and ip: lines
     Key(Key),
+    /// The users that a server lets in: names and hashed passwords in a file
+    Users(Users),
     /// List the serial ports of this machine
     Ports,
     /// Show settings: their values, ranges and defaults
@@ -260,7 +264,7 @@ pub(crate) struct Remote {
 /// `wst serve`.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
-    /// The line to serve; tcp-listen: serves many clients at once
+    /// The line to serve; tcp-listen:, telnet-listen: and tls-listen: serve many clients at once
     pub(crate) line: OsString,
     /// The directory that clients see; nothing outside it can be reached
     #[arg(long, value_name = "DIR")]
@@ -271,7 +275,7 @@ pub(crate) struct Serve {
     /// Disable a command: get, send, cd, delete, space, finish... (`wst remote LINE help` lists them)
     #[arg(long, value_name = "COMMAND", value_delimiter = ',')]
     pub(crate) disable: Vec<String>,
-    /// Let in only who is in this file: a line NAME:HASH for each, the hash by argon2
+    /// Let in only who is in this file, which wst users add makes: a line NAME:HASH for each, by argon2
     #[arg(long, value_name = "FILE")]
     pub(crate) users: Option<PathBuf>,
     /// Append a line for each action to a file
@@ -407,6 +411,44 @@ pub(crate) enum KeyVerb {
     },
     /// Write a new secret for --secret-file to stdout
     Secret,
+}
+
+/// `wst users`.
+#[derive(Args, Debug)]
+pub(crate) struct Users {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) what: UsersVerb,
+}
+
+/// The verbs of `wst users`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum UsersVerb {
+    /// Add a user, or give one another password. The password is asked for, or read as a line from
+    /// stdin where that is no terminal; the file keeps an argon2id hash of it
+    Add {
+        /// The file, as for wst serve --users; it is made when there is none
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The name of the user
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Remove a user
+    Remove {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The name of the user
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// List the names
+    List {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 /// `wst install-links`.
@@ -667,7 +709,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "wst {word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, ports, show, install-links"
+            "wst {word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
         );
         return (say.clone(), format!("wst: {say}\n"));
     }

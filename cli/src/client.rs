@@ -7,8 +7,8 @@ use serde_json::json;
 use wetstring_drive::disk::{
     DiskStore, FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
-use wetstring_drive::port::{OpenError, PATIENCE};
-use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, open, run};
+use wetstring_drive::port::{OpenError, PATIENCE, Purpose, open_for};
+use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::kermit::{Client, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
@@ -61,7 +61,8 @@ impl<'a> Conversation<'a> {
             voice.say(Level::Note, text);
             voice.event("line", json!({"text": text}));
         };
-        let port = open(spec, Some(&signals), &mut notes).map_err(|error| match error {
+        let opened = open_for(spec, Purpose::Client, Some(&signals), &mut notes);
+        let port = opened.map_err(|error| match error {
             OpenError::Interrupted(_) => Ending::early(Exit::Interrupted, error.to_string()),
             _ => Ending::early(Exit::Line, error.to_string()),
         })?;

@@ -24,7 +24,7 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
         reliable: facts.reliable,
         clear: facts.clear,
         rate_bps: facts.rate_bps.unwrap_or(0),
-        telnet: false,
+        telnet: facts.telnet,
     };
     crate::protocol::know(all, line);
     all.kermit.zone = Zone(offset_at);
@@ -127,6 +127,7 @@ mod tests {
             segment_len,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         }
     }
 

@@ -36,6 +36,7 @@ mod serve;
 mod show;
 mod slip;
 mod transfer;
+mod users;
 mod verdict;
 mod voice;
 mod watch;
@@ -108,6 +109,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         },
         Verb::Lab(verb) => lab::run(&voice, common, verb),
         Verb::Key(verb) => either(keychain::run(&voice, verb)),
+        Verb::Users(verb) => either(users::run(&voice, verb)),
         Verb::Explain(verb) => either(explain::run(&voice, verb)),
         Verb::InstallLinks(verb) => links::install(&voice, verb),
         Verb::Ports => match ports::run(&voice) {

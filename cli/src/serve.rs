@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use wetstring_drive::port::{Listener, OpenError};
+use wetstring_drive::port::{Listener, OpenError, Purpose, open_for};
 use wetstring_drive::serve::{Action, Audit, Limits, LocalTree, Rules, Service, Users};
-use wetstring_drive::{LineSpec, Port, Signals, open};
+use wetstring_drive::{LineSpec, Port, Signals};
 use wetstring_proto::{Failure, FailureKind, Outcome};
 
 use crate::args::{Common, Serve};
@@ -59,9 +59,12 @@ pub(crate) fn run(
         service.audit = Some(audit.clone());
         Arc::new(service)
     };
-    if let LineSpec::TcpListen(at) = &spec {
-        let listener = Listener::bind(at).map_err(|e| line_error(&e))?;
+    if let Some(listener) = Listener::of(&spec) {
+        let listener = listener.map_err(|e| line_error(&e))?;
         let address = listener.address().map_err(|e| Ending::early(Exit::Line, e.to_string()))?;
+        if let Some(fingerprint) = listener.fingerprint() {
+            note(voice, &format!("certificate {fingerprint}"));
+        }
         note(voice, &format!("listening on {address}"));
         voice.say(Level::Note, &say);
         let service = shared(&all);
@@ -88,8 +91,9 @@ fn one(
     if *spec == LineSpec::Stdio {
         voice.line_is_stdio();
     }
-    let mut port = open(spec, Some(signals), &mut |text: &str| note(voice, text))
-        .map_err(|e| line_error(&e))?;
+    let mut notes = |text: &str| note(voice, text);
+    let mut port =
+        open_for(spec, Purpose::Server, Some(signals), &mut notes).map_err(|e| line_error(&e))?;
     let ended = service(&*port)
         .serve(&mut *port, None, signals)
         .map_err(|e| Ending::early(Exit::Line, e.to_string()))?;

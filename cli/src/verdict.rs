@@ -98,12 +98,15 @@ impl Verdict<'_> {
         };
         let exit = Exit::of(failure);
         let mut message = failure.to_string();
+        let said_why = failure.kind == FailureKind::Closed && observer.partner_said.is_some();
         let detail = match exit {
             Exit::Store => self.keeper.last_error().map(str::to_owned),
             Exit::Peer => observer.partner_said.clone(),
+            // Who says why before it hangs up is to be heard.
+            Exit::Line if said_why => observer.partner_said.clone(),
             _ => ended.error.as_ref().map(ToString::to_string),
         };
-        let told = failure.kind == FailureKind::PeerError && detail.is_some();
+        let told = said_why || failure.kind == FailureKind::PeerError && detail.is_some();
         let advice = if told { "" } else { exit::advice(failure) };
         for more in [detail.as_deref().unwrap_or(""), advice] {
             if !more.is_empty() {

@@ -179,8 +179,15 @@ impl<'a> Observer<'a> {
         let name = self.meter.take().map_or_else(String::new, |meter| meter.name);
         self.missed += 1;
         let who = if by_peer { "by the peer" } else { "here" };
-        let what = if name.is_empty() { "a file that had not begun" } else { &name };
-        self.voice.say(Level::Error, &format!("{what}: cancelled {who}"));
+        let say = match name.is_empty() {
+            true if self.screen && by_peer => {
+                "the answer may not be whole: the server says that what gave it failed".to_owned()
+            }
+            true if self.screen => "the answer: cancelled here".to_owned(),
+            true => format!("a file that had not begun: cancelled {who}"),
+            false => format!("{name}: cancelled {who}"),
+        };
+        self.voice.say(Level::Error, &say);
         self.voice.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
     }
 }

@@ -59,7 +59,7 @@ fn a_wrong_command_line_ends_with_2() {
         &["send", "f", "-", "--set", "kermit.widow=3"],
         &["send", "f", "-", "--set", "kermit.window=0"],
         &["send", "f", "nonsense"],
-        &["send", "f", "telnet://host"],
+        &["send", "f", "lab:wet"],
         &["send", "f", "tcp://host"],
         &["send", "a", "b", "-", "--as", "c"],
         &["send", "-", "exec:cat"],

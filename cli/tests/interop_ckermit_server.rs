@@ -4,45 +4,9 @@ mod peers;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::process::Command;
 
-use peers::ckermit::listens;
-use peers::{End, LIMIT, Running, Scene, ckermit, free_port, same, wst};
-
-/// Files of a server: random bytes, lines, an empty one, one in a directory.
-fn stock(scene: &Scene) -> Vec<u8> {
-    let bytes: Vec<u8> =
-        (0..150_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    scene.file("root/bin.dat", &bytes);
-    scene.file("root/txt.dat", b"one\ntwo\n");
-    scene.file("root/empty.dat", b"");
-    scene.file("root/sub/inner.dat", b"inner");
-    bytes
-}
-
-/// Our server for many, at a port that it says.
-fn server(scene: &Scene, flags: &[&str]) -> Result<(Running, String), String> {
-    let root = scene.path("root").display().to_string();
-    let mut args = vec!["serve", "tcp-listen://127.0.0.1:0", "--root", &root];
-    args.extend_from_slice(flags);
-    let mut running = scene.start("server", &mut wst(args))?;
-    let at = running.line_after("listening on ")?;
-    Ok((running, at))
-}
-
-/// Runs commands of C-Kermit against our server; its output is kept.
-fn client(scene: &Scene, at: &str, commands: &str) -> Result<End, String> {
-    let (host, port) = at.split_once(':').ok_or("expected HOST:PORT")?;
-    let script = format!(
-        "set quiet on\nset exit warning off\nset delay 0\nset tcp reverse-dns-lookup off\n\
-         set file type binary\nset transfer mode manual\nset transfer display none\n\
-         cd {}\nset host {host} {port} /raw\nif fail exit 99 no line\n{commands}\nexit 0\n",
-        scene.folder("in").display()
-    );
-    let script = scene.file("client.ksc", script.as_bytes());
-    let mut command = Command::new("kermit");
-    scene.start("kermit", command.arg("-Y").arg("+").arg(script))?.wait(LIMIT)
-}
+use peers::serving::{against, client, server, stock};
+use peers::{Scene, ckermit, same};
 
 #[test]
 fn ckermit_gets_and_sends() {
@@ -50,7 +14,7 @@ fn ckermit_gets_and_sends() {
     for streaming in ["on", "off"] {
         let scene = Scene::new();
         stock(&scene);
-        let (_server, at) = server(&scene, &["--allow", "write"]).unwrap();
+        let (_server, at) = server(&scene, "tcp-listen", &["--allow", "write"]).unwrap();
         scene.file("up.dat", &fs::read(scene.path("root/bin.dat")).unwrap()[..50_000]);
         let commands = format!(
             "set streaming {streaming}\n\
@@ -63,7 +27,7 @@ fn ckermit_gets_and_sends() {
              finish\nif fail exit 7 finish",
             scene.path("up.dat").display()
         );
-        let end = client(&scene, &at, &commands).unwrap();
+        let end = client(&scene, &at, "", "/raw", &commands).unwrap();
         assert_eq!(end.code, 0, "streaming {streaming}: {}", end.said);
         for (ours, theirs) in [
             ("root/bin.dat", "in/bin.dat"),
@@ -84,12 +48,12 @@ fn ckermit_recovers() {
     let Some(_) = ckermit() else { return };
     let scene = Scene::new();
     let bytes = stock(&scene);
-    let (_server, at) = server(&scene, &["--allow", "write"]).unwrap();
+    let (_server, at) = server(&scene, "tcp-listen", &["--allow", "write"]).unwrap();
     scene.file("in/bin.dat", &bytes[..70_000]);
     scene.file("root/part.dat", &bytes[..60_000]);
     scene.file("in/part.dat", &bytes);
     let commands = "reget bin.dat\nif fail exit 1\nresend part.dat\nif fail exit 2\nbye";
-    let end = client(&scene, &at, commands).unwrap();
+    let end = client(&scene, &at, "", "/raw", commands).unwrap();
     assert_eq!(end.code, 0, "{}", end.said);
     assert!(fs::read(scene.path("in/bin.dat")).unwrap() == bytes);
     assert!(fs::read(scene.path("root/part.dat")).unwrap() == bytes);
@@ -100,7 +64,7 @@ fn ckermit_asks_for_everything() {
     let Some(_) = ckermit() else { return };
     let scene = Scene::new();
     stock(&scene);
-    let (_server, at) = server(&scene, &["--allow", "write,host"]).unwrap();
+    let (_server, at) = server(&scene, "tcp-listen", &["--allow", "write,host"]).unwrap();
     let good = [
         "remote pwd",
         "remote directory",
@@ -140,7 +104,7 @@ fn ckermit_asks_for_everything() {
         let _ = write!(commands, "{command}\nif success exit {} {command}\n", index + 60);
     }
     commands.push_str("finish\nif fail exit 90 finish");
-    let end = client(&scene, &at, &commands).unwrap();
+    let end = client(&scene, &at, "", "/raw", &commands).unwrap();
     assert_eq!(end.code, 0, "{}", end.said);
     for text in ["from the host", "two", "150000", "bar"] {
         assert!(end.said.contains(text), "{text}: {}", end.said);
@@ -156,41 +120,18 @@ fn ckermit_logs_in() {
     let line = format!("anna:{}\n", wetstring_drive::serve::users::hash(b"secret").unwrap());
     let users = scene.file("users", line.as_bytes()).display().to_string();
     let audit = scene.path("audit").display().to_string();
-    let (_server, at) = server(&scene, &["--users", &users, "--audit", &audit]).unwrap();
+    let (_server, at) =
+        server(&scene, "tcp-listen", &["--users", &users, "--audit", &audit]).unwrap();
     let commands = "remote pwd\nif success exit 1\nremote login anna wrong\nif success exit 2\n\
                     remote login anna secret\nif fail exit 3\nremote pwd\nif fail exit 4\n\
                     get bin.dat\nif fail exit 5\nsend client.ksc\nif success exit 6\n\
                     remote logout\nremote pwd\nif success exit 7\nbye";
     scene.file("in/client.ksc", b"no");
-    let end = client(&scene, &at, commands).unwrap();
+    let end = client(&scene, &at, "", "/raw", commands).unwrap();
     assert_eq!(end.code, 0, "{}", end.said);
     let log = fs::read_to_string(audit).unwrap();
     assert!(log.contains("user=anna get /bin.dat: done, 150000 bytes"), "{log}");
     assert!(log.contains("login: refused") && !log.contains("secret"), "{log}");
-}
-
-/// C-Kermit as a server for one client; `wst` is told `args` behind the line.
-fn against(scene: &Scene, args: &[&[&str]]) -> Result<Vec<End>, String> {
-    let mut ends = Vec::new();
-    for words in args {
-        let port = free_port();
-        let script = format!(
-            "set quiet on\nset exit warning off\nset delay 0\nset tcp reverse-dns-lookup off\n\
-             cd {}\nset host /server * {port} /raw\nif fail exit 99 no line\nserver\nexit 0\n",
-            scene.path("root").display()
-        );
-        let script = scene.file("server.ksc", script.as_bytes());
-        let mut command = Command::new("kermit");
-        let _kermit = scene.start("kermit", command.arg("-Y").arg("+").arg(script))?;
-        listens(port)?;
-        let (verb, rest) = words.split_first().ok_or("a verb")?;
-        let line = format!("tcp://127.0.0.1:{port}");
-        let mut all = vec![*verb, &line];
-        all.extend_from_slice(rest);
-        let mut ours = wst(&all);
-        ends.push(scene.start("wst", ours.current_dir(scene.folder("in")))?.wait(LIMIT)?);
-    }
-    Ok(ends)
 }
 
 #[test]
@@ -207,7 +148,7 @@ fn we_get_and_put() {
         &["get", "nothing-here"],
     ];
     scene.folder("second");
-    let ends = against(&scene, calls).unwrap();
+    let ends = against(&scene, "tcp", calls).unwrap();
     for (end, call) in ends.iter().zip(calls).take(4) {
         assert_eq!(end.code, 0, "{call:?}: {}", end.said);
     }
@@ -228,7 +169,7 @@ fn we_recover() {
     scene.file("in/part.dat", &bytes);
     scene.file("root/part.dat", &bytes[..50_000]);
     let calls: &[&[&str]] = &[&["get", "--recover", "bin.dat"], &["put", "--recover", "part.dat"]];
-    for (end, call) in against(&scene, calls).unwrap().iter().zip(calls) {
+    for (end, call) in against(&scene, "tcp", calls).unwrap().iter().zip(calls) {
         assert_eq!(end.code, 0, "{call:?}: {}", end.said);
     }
     assert!(fs::read(scene.path("in/bin.dat")).unwrap() == bytes);
@@ -262,7 +203,7 @@ fn we_ask_for_everything() {
         (&["remote", "bye"], ""),
     ];
     let words: Vec<&[&str]> = calls.iter().map(|(words, _)| *words).collect();
-    let ends = against(&scene, &words).unwrap();
+    let ends = against(&scene, "tcp", &words).unwrap();
     let mut failed = Vec::new();
     for (end, (call, text)) in ends.iter().zip(calls) {
         // C-Kermit answers these by programs of the machine, and says by a Z with D that such a one failed.

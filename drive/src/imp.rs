@@ -89,6 +89,7 @@ impl ImpPort {
             segment_len: None,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         };
         let plays = spec.host.is_some().then_some((spec.me, spec.to));
         let mut port = Self {

@@ -4,6 +4,10 @@
 //! |---|---|
 //! | `/dev/ttyUSB0`, `COM3`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
 //! | `tcp://HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
+//! | `telnet://HOST[:PORT]`, `telnet-listen://HOST:PORT` | Telnet, to and from; port 23 unless given |
+//! | `rfc2217://HOST:PORT?baud=9600&parity=even` | a serial port behind a Telnet server, set from here |
+//! | `tls://HOST:PORT?ca=FILE`, `tls://HOST:PORT?fingerprint=SHA256` | TLS; without either, the system's authorities |
+//! | `tls-listen://HOST:PORT?cert=FILE&key=FILE` | TLS, from who connects |
 //! | `udp://HOST:PORT`, `udp-listen://HOST:PORT` | datagrams, to and from: NETBLT |
 //! | `ip://HOST`, `ip-listen://ADDRESS` | the same on IP protocol 30, without UDP |
 //! | `ncp://HOST/PATH?imp=HOST:PORT` | a host of the ARPANET, by an IMP that takes UDP datagrams |
@@ -15,8 +19,10 @@
 //! [`LineSpec`] parses (`FromStr`) and prints (`Display`); what it prints parses to the same.
 
 mod ncp;
+mod tls;
 
 pub use ncp::NcpSpec;
+pub use tls::TlsSpec;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -33,6 +39,16 @@ pub enum LineSpec {
     Tcp(HostPort),
     /// Listen on a TCP port, take the first that connects. Port 0 lets the system choose.
     TcpListen(HostPort),
+    /// Connect to a TCP port, and speak Telnet there.
+    Telnet(HostPort),
+    /// Listen on a TCP port, and speak Telnet with the first that connects.
+    TelnetListen(HostPort),
+    /// Connect to a Telnet server with a serial port behind it; the path is its `HOST:PORT`.
+    Rfc2217(HostPort, SerialSpec),
+    /// Connect to a TCP port, and speak TLS there.
+    Tls(TlsSpec),
+    /// Listen on a TCP port, and speak TLS with the first that connects.
+    TlsListen(TlsSpec),
     /// Send datagrams to a UDP port, and take those that come from it.
     Udp(HostPort),
     /// Take datagrams at a UDP port. Port 0 lets the system choose.
@@ -123,12 +139,15 @@ pub enum Pin {
 
 /// The forms that [`LineSpec`] takes, in one line, for messages and help.
 pub const FORMS: &str = "/dev/tty..., COM3, serial:DEVICE[?baud=...], tcp://HOST:PORT, \
-     tcp-listen://HOST:PORT, udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, \
+     tcp-listen://HOST:PORT, telnet://HOST[:PORT], telnet-listen://HOST:PORT, rfc2217://HOST:PORT[?baud=...], tls://HOST:PORT, \
+     tls-listen://HOST:PORT?cert=FILE&key=FILE, udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, \
      ip-listen://ADDRESS, ncp://HOST/PATH?imp=HOST:PORT, tun:[NAME], exec:COMMAND, exec-pty:COMMAND, pty:[NAME], - or stdio:";
 
 /// Prefixes that CLI and documentation know, but that no port exists for yet.
-const NOT_BUILT: [&str; 6] =
-    ["telnet://", "telnet-listen://", "rfc2217://", "tls://", "tls-listen://", "lab:"];
+const NOT_BUILT: [&str; 1] = ["lab:"];
+
+/// Telnet's own port.
+const TELNET: u16 = 23;
 
 /// A text that names no line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -288,6 +307,18 @@ impl HostPort {
         let port = port.parse().map_err(|_| part("port", "0..65535", port))?;
         Ok(Self { host: host.to_owned(), port })
     }
+
+    /// The same where somebody is called: the port is not 0, and may be left out where it has a default.
+    fn called(text: &str, default: Option<u16>) -> Result<Self, BadLine> {
+        let alone = host(text).ok().filter(|host| !host.contains(':') || text.starts_with('['));
+        if let (Some(host), Some(port)) = (alone, default) {
+            return Ok(Self { host, port });
+        }
+        match Self::parse(text)? {
+            Self { port: 0, .. } => Err(part("port", "1..65535", "0")),
+            to => Ok(to),
+        }
+    }
 }
 
 impl fmt::Display for HostPort {
@@ -320,14 +351,27 @@ impl FromStr for LineSpec {
             return SerialSpec::parse(rest).map(Self::Serial);
         }
         if let Some(rest) = text.strip_prefix("tcp://") {
-            let to = HostPort::parse(rest)?;
-            if to.port == 0 {
-                return Err(part("port", "1..65535", "0"));
-            }
-            return Ok(Self::Tcp(to));
+            return HostPort::called(rest, None).map(Self::Tcp);
+        }
+        if let Some(rest) = text.strip_prefix("telnet://") {
+            return HostPort::called(rest, Some(TELNET)).map(Self::Telnet);
+        }
+        if let Some(rest) = text.strip_prefix("telnet-listen://") {
+            return HostPort::parse(rest).map(Self::TelnetListen);
         }
         if let Some(rest) = text.strip_prefix("tcp-listen://") {
             return HostPort::parse(rest).map(Self::TcpListen);
+        }
+        if let Some(rest) = text.strip_prefix("rfc2217://") {
+            let spec = SerialSpec::parse(rest)?;
+            let to = HostPort::called(&spec.path.to_string_lossy(), None)?;
+            return Ok(Self::Rfc2217(to, spec));
+        }
+        if let Some(rest) = text.strip_prefix("tls://") {
+            return TlsSpec::parse(rest, true).map(Self::Tls);
+        }
+        if let Some(rest) = text.strip_prefix("tls-listen://") {
+            return TlsSpec::parse(rest, false).map(Self::TlsListen);
         }
         if let Some(rest) = text.strip_prefix("ncp://") {
             return NcpSpec::parse(rest).map(Self::Ncp);
@@ -354,10 +398,7 @@ impl FromStr for LineSpec {
 /// The forms that carry datagrams; `None` if it is none of them.
 fn datagrams(text: &str) -> Option<Result<LineSpec, BadLine>> {
     if let Some(rest) = text.strip_prefix("udp://") {
-        return Some(HostPort::parse(rest).and_then(|to| match to.port {
-            0 => Err(part("port", "1..65535", "0")),
-            _ => Ok(LineSpec::Udp(to)),
-        }));
+        return Some(HostPort::called(rest, None).map(LineSpec::Udp));
     }
     if let Some(rest) = text.strip_prefix("udp-listen://") {
         return Some(HostPort::parse(rest).map(LineSpec::UdpListen));
@@ -419,10 +460,15 @@ impl LineSpec {
 impl fmt::Display for LineSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Serial(spec) => spec.fmt(f),
+            Self::Serial(spec) => spec.show("serial:", f),
             Self::Ncp(spec) => spec.fmt(f),
             Self::Tcp(to) => write!(f, "tcp://{to}"),
             Self::TcpListen(at) => write!(f, "tcp-listen://{at}"),
+            Self::Telnet(to) => write!(f, "telnet://{to}"),
+            Self::TelnetListen(at) => write!(f, "telnet-listen://{at}"),
+            Self::Rfc2217(_, spec) => spec.show("rfc2217://", f),
+            Self::Tls(spec) => write!(f, "tls://{spec}"),
+            Self::TlsListen(spec) => write!(f, "tls-listen://{spec}"),
             Self::Udp(to) => write!(f, "udp://{to}"),
             Self::UdpListen(at) => write!(f, "udp-listen://{at}"),
             Self::Ip(host) => write!(f, "ip://{host}"),
@@ -438,10 +484,16 @@ impl fmt::Display for LineSpec {
 }
 
 impl fmt::Display for SerialSpec {
-    /// Only what differs from the default is written.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.show("serial:", f)
+    }
+}
+
+impl SerialSpec {
+    /// Only what differs from the default is written.
+    fn show(&self, prefix: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = Self::new(&self.path);
-        write!(f, "serial:{}", show_path(&self.path))?;
+        write!(f, "{prefix}{}", show_path(&self.path))?;
         let mut separator = '?';
         let mut put = |key: &str, value: &dyn fmt::Display, differs: bool| {
             if differs {

@@ -286,7 +286,7 @@ impl Side {
     }
 
     fn wants_output(&self) -> bool {
-        !self.closed && !self.outbox.is_empty()
+        !self.closed && (!self.outbox.is_empty() || self.port.held())
     }
 
     fn has_room(&self) -> bool {
@@ -325,6 +325,10 @@ impl Side {
             // Nobody is there to hear it.
             self.outbox.clear();
             self.written = 0;
+        }
+        if self.port.held() && self.writable && !self.closed {
+            self.closed |= self.port.flush().is_err();
+            self.writable = !self.port.held();
         }
         if self.outbox.is_empty() || !self.writable {
             return false;

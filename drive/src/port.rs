@@ -5,11 +5,12 @@
 
 use crate::line::LineSpec;
 use crate::signals::Signals;
+use rustix::event::PollFlags;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitStatus;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 mod child;
 mod exec;
@@ -20,9 +21,13 @@ mod pty;
 mod serial;
 mod stdio;
 mod tcp;
+mod telnet;
+mod tls;
 
 pub use list::{PortInfo, UsbFacts, ports};
 pub use tcp::Listener;
+
+use telnet::TelnetLine;
 
 /// The end of a line. Object safe; every call returns at once except [`Port::finish`].
 pub trait Port: Send {
@@ -41,6 +46,26 @@ pub trait Port: Send {
     /// the port cannot tell of damage, and marks nothing. Lost characters (overrun) are marked by no system.
     fn mark_damage(&mut self) -> io::Result<bool> {
         Ok(false)
+    }
+    /// Whether the port keeps output that the system has not taken yet, which
+    /// [`Port::flush`] writes when [`Port::write_fd`] is ready.
+    fn held(&self) -> bool {
+        false
+    }
+    /// Writes as much as fits of what is [held](Port::held).
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    /// Says and hears what comes before the first byte of data, where there is such a thing (the
+    /// options of Telnet). Takes bounded time; a second call does nothing. `notes` is told what a
+    /// person should know.
+    fn settle(
+        &mut self,
+        signals: Option<&Signals>,
+        notes: &mut dyn FnMut(&str),
+    ) -> Result<(), OpenError> {
+        let _ = (signals, notes);
+        Ok(())
     }
     /// Wait on this to read.
     fn read_fd(&self) -> BorrowedFd<'_>;
@@ -81,6 +106,20 @@ pub struct PortFacts {
     pub seven_bit: bool,
     /// XON and XOFF are taken out of the stream by the driver or by what is on the way.
     pub xon_xoff: bool,
+    /// Telnet is spoken: 255 and CR cost more than one byte.
+    pub telnet: bool,
+}
+
+/// What a line is opened for. Telnet tells its partner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Purpose {
+    /// Whatever two programs have agreed on.
+    #[default]
+    Transfer,
+    /// To ask the Kermit server at the other end.
+    Client,
+    /// To be a Kermit server.
+    Server,
 }
 
 /// Why a port could not be opened.
@@ -141,10 +180,52 @@ pub fn open(
     signals: Option<&Signals>,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Box<dyn Port>, OpenError> {
+    open_for(spec, Purpose::Transfer, signals, notes)
+}
+
+/// The same, for a client or server of Kermit.
+pub fn open_for(
+    spec: &LineSpec,
+    purpose: Purpose,
+    signals: Option<&Signals>,
+    notes: &mut dyn FnMut(&str),
+) -> Result<Box<dyn Port>, OpenError> {
+    let mut port = unsettled(spec, purpose, signals, notes)?;
+    port.settle(signals, notes)?;
+    Ok(port)
+}
+
+fn unsettled(
+    spec: &LineSpec,
+    purpose: Purpose,
+    signals: Option<&Signals>,
+    notes: &mut dyn FnMut(&str),
+) -> Result<Box<dyn Port>, OpenError> {
+    let telnet = |line: tcp::TcpLine, calls: bool| {
+        let plan = TelnetLine::plan(purpose, calls);
+        Box::new(TelnetLine::new(Box::new(line), plan, purpose))
+    };
     Ok(match spec {
         LineSpec::Serial(spec) => Box::new(serial::SerialLine::open(spec)?),
         LineSpec::Tcp(to) => Box::new(tcp::TcpLine::connect(to, signals)?),
         LineSpec::TcpListen(at) => Box::new(tcp::TcpLine::listen(at, signals, notes)?),
+        LineSpec::Telnet(to) => telnet(tcp::TcpLine::connect(to, signals)?, true),
+        LineSpec::TelnetListen(at) => telnet(tcp::TcpLine::listen(at, signals, notes)?, false),
+        LineSpec::Rfc2217(to, spec) => {
+            let line = tcp::TcpLine::connect(to, signals)?;
+            Box::new(TelnetLine::serial(Box::new(line), spec))
+        }
+        LineSpec::Tls(spec) => {
+            let line = tcp::TcpLine::connect(&spec.to, signals)?;
+            Box::new(tls::TlsLine::call(Box::new(line), spec)?)
+        }
+        LineSpec::TlsListen(spec) => {
+            let identity = tls::Identity::of(spec)?;
+            notes(&format!("certificate {}", identity.fingerprint));
+            let line = tcp::TcpLine::listen(&spec.to, signals, notes)?;
+            let failed = |error| OpenError::io("begin TLS", error);
+            Box::new(tls::TlsLine::answer(Box::new(line), &identity).map_err(failed)?)
+        }
         LineSpec::Exec(command) => Box::new(exec::ExecLine::spawn(command)?),
         LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command)?),
         LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
@@ -160,6 +241,18 @@ pub fn open(
             return Err(OpenError::io(format!("use {spec} as a line of bytes"), error));
         }
     })
+}
+
+/// Gives what a port holds time to leave.
+fn drain(port: &mut dyn Port, patience: Duration) {
+    let until = Instant::now() + patience;
+    while port.flush().is_ok() && port.held() {
+        let left = until.saturating_duration_since(Instant::now());
+        let ready = Signals::wait(None, port.write_fd(), PollFlags::OUT, Some(left));
+        if left.is_zero() || !matches!(ready, Ok(Ok(ready)) if !ready.is_empty()) {
+            return;
+        }
+    }
 }
 
 /// One non-blocking read, as [`Port::read`] has it.

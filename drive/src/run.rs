@@ -261,6 +261,15 @@ impl Turning<'_, '_> {
             if !(self.output_ready && self.speaks) {
                 return moved;
             }
+            if self.port.held() {
+                if let Err(error) = self.port.flush() {
+                    self.speaks = false;
+                    self.broke(Some(error));
+                    continue;
+                }
+                self.output_ready = !self.port.held();
+                continue;
+            }
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
             let bytes = self.engine.transmit(&mut cx);
             let len = bytes.len();
@@ -462,7 +471,7 @@ impl Turning<'_, '_> {
     fn wait(&mut self) {
         let wants_input =
             self.hears && !self.input_ready && self.fed == self.filled && !self.ended();
-        let blocked = self.speaks && !self.output_ready;
+        let blocked = self.speaks && (!self.output_ready || self.port.held());
         let rest = if blocked { self.port.rest() } else { Duration::ZERO };
         let wants_output = blocked && rest.is_zero();
         let timeout = self.timeout(rest);

@@ -64,6 +64,15 @@ impl Restore {
         Ok(guard)
     }
 
+    /// Lets a line be typed that nobody shall see.
+    pub fn silent(fd: impl AsFd) -> io::Result<Self> {
+        let guard = Self::settings(&fd)?;
+        let mut settings = tcgetattr(&fd)?;
+        settings.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&fd, OptionalActions::Flush, &settings)?;
+        Ok(guard)
+    }
+
     /// Makes a descriptor non-blocking. Everybody who shares its open file sees that.
     pub fn nonblocking(fd: impl AsFd) -> io::Result<Self> {
         let flags = fcntl_getfl(&fd)?;

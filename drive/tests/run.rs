@@ -38,6 +38,7 @@ fn facts(reliable: Option<bool>) -> PortFacts {
         segment_len: None,
         seven_bit: false,
         xon_xoff: false,
+        telnet: false,
     }
 }
 

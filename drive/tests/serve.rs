@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wetstring_drive::serve::tree::{matches, names, quoted, resolve, shown};
-use wetstring_drive::serve::users::hash;
+use wetstring_drive::serve::users::{NotLoggedIn, hash};
 use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Users};
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
 use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
@@ -144,16 +144,22 @@ fn nothing_outside_the_root_can_be_reached() {
         b"up/tree/a.txt",
     ];
     for name in outside {
-        let pair = [name, b"new"];
-        let back = [&b"a.txt"[..], b"up/stolen"];
+        // Every command that takes a name, in each place where one stands.
         let commands = [
             get(name),
             C::Get(Get { names: name, recursive: true, delete: true, ..Get::default() }),
+            C::Get(Get { names: name, recover: true, ..Get::default() }),
             C::Type(name),
+            C::Copy([name, b"new"]),
+            C::Copy([b"a.txt", name]),
+            C::Rename([b"a.txt", name]),
+            C::Directory(name),
+            C::ChangeDirectory(name),
+            C::MakeDirectory(name),
+            C::RemoveDirectory(name),
             C::Delete(b"up/secret"),
-            C::Copy(pair),
-            C::Copy(back),
-            C::Rename(back),
+            C::Copy([b"a.txt", b"up/stolen"]),
+            C::Rename([b"a.txt", b"up/stolen"]),
             C::Directory(b"up/*"),
             C::ChangeDirectory(b"up"),
             C::ChangeDirectory(b".."),
@@ -162,6 +168,9 @@ fn nothing_outside_the_root_can_be_reached() {
             C::RemoveDirectory(b"../empty"),
             C::RemoveDirectory(b"up"),
         ];
+        // Who may write may move and remove a link, which is not what it leads to.
+        let moved = (name != b"link").then_some([C::Rename([name, b"new"]), C::Delete(name)]);
+        let commands = commands.into_iter().chain(moved.into_iter().flatten());
         for command in commands {
             let said = ask(&mut s, &command);
             let held = match &said {
@@ -309,6 +318,22 @@ fn only_users_come_in_and_guessing_is_slow_and_ends() {
     assert_eq!(ask(&mut s, &C::Login([b"anna", b"right", b""])), locked);
     let log = scene.log.0.lock().unwrap().join("\n");
     assert!(log.contains("login: refused") && !log.contains("guess") && !log.contains("right"));
+    // Who guesses in many sessions at once has no more tries than in one.
+    let users = Users::parse(&file).unwrap().with_delay(Duration::from_millis(50));
+    let from = Some("10.0.0.2".parse().unwrap());
+    let wrong = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                if users.admit(from, b"anna", b"guess") == Err(NotLoggedIn::Wrong) {
+                    wrong.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert_eq!(wrong.into_inner(), 5);
+    assert_eq!(users.admit(from, b"anna", b"right"), Err(NotLoggedIn::Locked));
+    assert_eq!(users.admit(Some("10.0.0.3".parse().unwrap()), b"anna", b"right"), Ok(()));
     for bad in ["anna", "anna:plain", "anna:$argon2id$x"] {
         assert!(Users::parse(bad).is_err(), "{bad}");
     }

@@ -38,6 +38,7 @@ impl Marking {
             segment_len: None,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         };
         Self { socket, facts }
     }

@@ -19,15 +19,20 @@
 //! | [`arpanet::leader`] | a message | what is read can be written and read again |
 //! | [`arpanet::ncp`] | a script: messages, right and wrong ones, RFNMs, time, a process | no panic, messages fit, no endless talk, all timers end |
 //! | [`arpanet::reply`] | a server's lines | numbers are numbers, texts stand in their lines |
+//! | [`kermit::command`] | the words of a client | what is read can be written and read again |
+//! | [`kermit::server`] | a script: packets to a server, time, answers of a store | no panic, no endless requests, an abort ends it |
+//! | [`telnet::talk`] | a script: what a partner says, data, wishes | nothing comes of nothing, what is owed is bounded |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 
 pub mod arpanet;
+pub mod kermit;
 pub mod netblt;
 pub mod script;
 pub mod session;
 pub mod slip;
 pub mod talk;
+pub mod telnet;
 
 /// Bytes that are taken from the front; zeros when they are used up.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{arpanet, netblt, script, session, slip, talk};
+use wetstring_fuzz::{arpanet, kermit, netblt, script, session, slip, talk, telnet};
 use wetstring_proto::stats::Stats;
 
 fn number(name: &str) -> Option<u64> {
@@ -153,4 +153,28 @@ fn arpanet_ncp() {
 #[test]
 fn arpanet_reply() {
     body("arpanet-reply", 20_000, arpanet::reply);
+}
+
+#[test]
+fn telnet_talk() {
+    let reached = body("telnet-talk", 20_000, telnet::talk);
+    let some = reached.iter().filter(|count| **count > 0).count();
+    println!("{} scripts: {some} agreed on something", reached.len());
+    if is_whole() {
+        assert!(some > 100, "the scripts get far enough: {some}");
+    }
+}
+
+#[test]
+fn kermit_command() {
+    let read = body("kermit-command", 50_000, kermit::command);
+    assert!(!is_whole() || read.iter().sum::<u64>() > 1000);
+}
+
+#[test]
+fn kermit_server() {
+    let asked = body("kermit-server", 5000, kermit::server);
+    let some = asked.iter().filter(|count| **count > 3).count();
+    println!("{} scripts: {some} had the store asked", asked.len());
+    assert!(!is_whole() || some > 200, "the scripts get far enough: {some}");
 }

@@ -13,7 +13,8 @@
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
 //! settings; [`arpanet`], [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
-//! files, [`slip`] carries IP over the line, for whatever moves files there.
+//! files, [`slip`] carries IP over the line, for whatever moves files there, and [`telnet`] is what stands
+//! between a protocol and a Telnet connection.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -33,6 +34,7 @@ pub mod netblt;
 pub mod settings;
 pub mod slip;
 pub mod stats;
+pub mod telnet;
 pub mod time;
 pub mod trace;
 pub mod uucp;

@@ -419,7 +419,8 @@ fn a_session_allocates_nothing_and_needs_what_it_says() {
     let mut server = Server::new(set.clone(), &mut serving[..]).unwrap();
     let mut sending = vec![0; set.sender_memory()];
     let mut sender = wetstring_proto::kermit::Sender::new(set.clone(), &mut sending[..]).unwrap();
-    let (mut now, mut arrived, mut given) = (Instant(1), 0, false);
+    let (mut now, mut given) = (Instant(1), false);
+    let (mut arrived, mut got) = (0, vec![0; file.len()]);
     let mut pipes = [[0u8; 4000]; 2];
     let mut held = [0usize; 2];
     let counted = allocation_counter::measure(|| {
@@ -447,7 +448,9 @@ fn a_session_allocates_nothing_and_needs_what_it_says() {
                         Request::Offer { .. } => Reply::Accept { offset: 0 },
                         Request::Digest { .. } => Reply::Digest([7; 32]),
                         Request::Write { offset, bytes } => {
-                            arrived = offset as usize + bytes.len();
+                            let from = offset as usize;
+                            arrived = from + bytes.len();
+                            got[from..arrived].copy_from_slice(bytes);
                             Reply::Done
                         }
                         _ => Reply::Done,
@@ -470,6 +473,7 @@ fn a_session_allocates_nothing_and_needs_what_it_says() {
         }
     });
     assert_eq!(arrived, file.len());
+    assert!(got == file, "the bytes are the same");
     assert_eq!(counted.count_total, 0);
     assert!(server.is_idle());
     let short = vec![0; set.server_memory() - 1];

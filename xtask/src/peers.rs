@@ -23,6 +23,7 @@ mod netblt;
 mod netblt_path;
 mod plain;
 mod run;
+mod serve;
 mod slip;
 mod tables;
 mod xyz;
@@ -44,7 +45,7 @@ pub(crate) struct Bench {
     huge: u64,
 }
 
-const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, slip, wire, memory)";
+const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, slip, serve, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {

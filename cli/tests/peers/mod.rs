@@ -10,6 +10,7 @@ pub mod ckermit;
 pub mod joined;
 pub mod lrzsz;
 pub mod material;
+pub mod serving;
 pub mod uboot;
 pub mod wired;
 
@@ -156,6 +157,11 @@ impl Running {
     /// What it has written so far.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     fn group(&self) -> Option<Pid> {

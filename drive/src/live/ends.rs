@@ -59,6 +59,7 @@ fn facts(name: String) -> PortFacts {
         segment_len: None,
         seven_bit: false,
         xon_xoff: false,
+        telnet: false,
     }
 }
 

@@ -55,6 +55,7 @@ impl ExecLine {
             segment_len: None,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         };
         Ok(Self { child, to: Some(to), from, facts, status: None, finished: false })
     }

@@ -123,6 +123,7 @@ impl ExecPtyLine {
             segment_len: None,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         };
         Ok(Self { child, masters: Some(masters), facts, status: None, finished: false })
     }

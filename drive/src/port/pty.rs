@@ -66,6 +66,7 @@ impl PtyLine {
             segment_len: None,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         };
         let link = link.map(Path::to_owned);
         Ok(Self { master, slave, slave_path, link, facts, written: false, finished: false })

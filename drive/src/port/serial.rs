@@ -69,7 +69,7 @@ impl SerialLine {
 }
 
 /// What is known of the line.
-fn facts(device: String, spec: &SerialSpec) -> PortFacts {
+pub(super) fn facts(device: String, spec: &SerialSpec) -> PortFacts {
     PortFacts {
         name: device,
         reliable: Some(false),
@@ -79,6 +79,7 @@ fn facts(device: String, spec: &SerialSpec) -> PortFacts {
         segment_len: None,
         seven_bit: spec.data_bits < 8,
         xon_xoff: spec.flow == Flow::XonXoff,
+        telnet: false,
     }
 }
 

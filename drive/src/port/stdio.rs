@@ -86,6 +86,7 @@ impl StdioLine {
             segment_len: None,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         };
         let (from_pipe, to_pipe) = (Growing::new(&from), Growing::new(&to));
         Ok(Self { from, to, facts, restore, from_pipe, to_pipe })

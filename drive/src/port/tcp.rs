@@ -1,7 +1,9 @@
 //! Raw TCP: reliable, clear, and as fast as the segment size and the buffers allow.
 
-use super::{OpenError, PATIENCE, Port, PortFacts};
-use crate::line::HostPort;
+use super::telnet::TelnetLine;
+use super::tls::{Identity, TlsLine};
+use super::{OpenError, PATIENCE, Port, PortFacts, Purpose};
+use crate::line::{HostPort, LineSpec};
 use crate::signals::Signals;
 use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -48,9 +50,9 @@ impl TcpLine {
     ) -> Result<Self, OpenError> {
         let failed = |error: io::Error| OpenError::io(format!("listen on {at}"), error);
         let listener = Listener::bind(at)?;
-        notes(&format!("listening on {}", listener.address().map_err(failed)?));
+        notes(&format!("listening on {}", listener.local_addr().map_err(failed)?));
         let (stream, peer) =
-            listener.next(signals).map_err(OpenError::Interrupted)?.map_err(failed)?;
+            next(&listener, signals).map_err(OpenError::Interrupted)?.map_err(failed)?;
         notes(&format!("connected from {peer}"));
         Self::new(stream)
     }
@@ -76,6 +78,7 @@ impl TcpLine {
             segment_len,
             seven_bit: false,
             xon_xoff: false,
+            telnet: false,
         };
         Ok(Self { stream, facts, finished: false })
     }
@@ -83,49 +86,59 @@ impl TcpLine {
 
 /// A TCP port at which everybody may connect, one after the other or many at once.
 #[derive(Debug)]
-pub struct Listener(TcpListener);
+pub struct Listener {
+    socket: TcpListener,
+    kind: Kind,
+}
+
+/// What is spoken on the connections.
+#[derive(Debug)]
+enum Kind {
+    /// Nothing but what the two ends say.
+    Raw,
+    Telnet,
+    Tls(Identity),
+}
 
 impl Listener {
-    /// Listens.
-    pub fn bind(at: &HostPort) -> Result<Self, OpenError> {
+    /// Listens, if a line says so; `None` if it is of another kind.
+    pub fn of(spec: &LineSpec) -> Option<Result<Self, OpenError>> {
+        let (at, kind) = match spec {
+            LineSpec::TcpListen(at) => (at, Kind::Raw),
+            LineSpec::TelnetListen(at) => (at, Kind::Telnet),
+            LineSpec::TlsListen(spec) => match Identity::of(spec) {
+                Ok(identity) => (&spec.to, Kind::Tls(identity)),
+                Err(error) => return Some(Err(error)),
+            },
+            _ => return None,
+        };
+        Some(Self::bind(at).map(|socket| Self { socket, kind }))
+    }
+
+    fn bind(at: &HostPort) -> Result<TcpListener, OpenError> {
         let failed = |error: io::Error| OpenError::io(format!("listen on {at}"), error);
         let addresses = resolve(at)?;
         let listener = TcpListener::bind(&addresses[..]).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
-        Ok(Self(listener))
+        Ok(listener)
     }
 
     /// Where.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.socket.local_addr()
     }
 
-    /// The next who connects; a signal (its number) ends the wait.
-    fn next(&self, signals: Option<&Signals>) -> Result<io::Result<(TcpStream, SocketAddr)>, i32> {
-        loop {
-            match self.0.accept() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let ready = Signals::wait(signals, self.0.as_fd(), PollFlags::IN, None)?;
-                    if let Err(error) = ready {
-                        return Ok(Err(error));
-                    }
-                }
-                // The one who knocked has gone again; the next may come.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                result => return Ok(result),
-            }
-        }
-    }
-
-    /// The next who connects, as a port, and from where; `None` when a signal came. Where no more
-    /// connections can be had for now, the wait goes on when there are fewer.
+    /// The next who connects, as a port that has not [settled](Port::settle), and from where; `None`
+    /// when a signal came. Where no more connections can be had for now, the wait goes on when there
+    /// are fewer.
     pub fn accept(&self, signals: &Signals) -> io::Result<Option<(Box<dyn Port>, SocketAddr)>> {
         loop {
-            let Ok(next) = self.next(Some(signals)) else { return Ok(None) };
+            let Ok(next) = next(&self.socket, Some(signals)) else { return Ok(None) };
             match next {
                 Ok((stream, peer)) => {
-                    if let Ok(line) = TcpLine::new(stream) {
-                        return Ok(Some((Box::new(line), peer)));
+                    let line = TcpLine::new(stream).ok();
+                    if let Some(port) = line.and_then(|line| self.dressed(line)) {
+                        return Ok(Some((port, peer)));
                     }
                 }
                 // Too many open files here, or in the whole system.
@@ -134,6 +147,47 @@ impl Listener {
                 }
                 Err(error) => return Err(error),
             }
+        }
+    }
+
+    /// A connection with what is spoken on it. The other end is a client: who listens is a server.
+    fn dressed(&self, line: TcpLine) -> Option<Box<dyn Port>> {
+        let line = Box::new(line);
+        Some(match &self.kind {
+            Kind::Raw => line,
+            Kind::Telnet => {
+                let plan = TelnetLine::plan(Purpose::Server, false);
+                Box::new(TelnetLine::new(line, plan, Purpose::Server))
+            }
+            Kind::Tls(identity) => Box::new(TlsLine::answer(line, identity).ok()?),
+        })
+    }
+
+    /// The fingerprint of the certificate that is shown, if one is.
+    pub fn fingerprint(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Tls(identity) => Some(&identity.fingerprint),
+            _ => None,
+        }
+    }
+}
+
+/// The next who connects; a signal (its number) ends the wait.
+fn next(
+    listener: &TcpListener,
+    signals: Option<&Signals>,
+) -> Result<io::Result<(TcpStream, SocketAddr)>, i32> {
+    loop {
+        match listener.accept() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let ready = Signals::wait(signals, listener.as_fd(), PollFlags::IN, None)?;
+                if let Err(error) = ready {
+                    return Ok(Err(error));
+                }
+            }
+            // The one who knocked has gone again; the next may come.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            result => return Ok(result),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::tree::Tree;
 use crate::port::{PATIENCE, Port};
 use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -13,6 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::{Command, Event};
+use wetstring_proto::kermit::check::Check;
+use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
 use wetstring_proto::kermit::{Config, Server};
 use wetstring_proto::line::LineFacts;
 use wetstring_proto::stats::Stats;
@@ -22,6 +25,12 @@ use wetstring_proto::trace::NoTrace;
 const BUFFER: usize = 64 * 1024;
 /// Stack of a session; only what is touched of it takes memory.
 const STACK: usize = 2 * 1024 * 1024;
+/// Open files of a session: its connection, what ends it, a file, and directories on the way there.
+const FILES: usize = 8;
+/// Open files of the whole program.
+const FILES_BESIDE: usize = 64;
+/// What somebody is told who finds no place. It has no byte that needs a prefix.
+const FULL: &[u8] = b"Too many sessions here, try again later";
 /// Nobody looks at the progress of a session, and an idle one shall not wake for it.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -86,6 +95,13 @@ impl Service {
         self.guests().len()
     }
 
+    /// Whether there is no place for one from this address.
+    fn is_full(&self, address: IpAddr) -> bool {
+        let guests = self.guests();
+        let same = guests.values().filter(|guest| guest.address == Some(address)).count();
+        guests.len() >= self.limits.sessions || same >= self.limits.per_address
+    }
+
     fn roster(&self) -> String {
         let mut text = String::new();
         for guest in self.guests().values() {
@@ -130,15 +146,20 @@ impl Service {
     ) -> io::Result<Ended> {
         let client = port.facts().name.clone();
         let Some(_place) = self.enter(&client, address, signals.clone()) else {
+            turn_away(port);
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "too many sessions"));
         };
+        if let Err(error) = port.settle(Some(signals), &mut |_| {}) {
+            self.note(&format!("{client} connect: failed, {error}"));
+            return Err(io::Error::other(error.to_string()));
+        }
         self.note(&format!("{client} connect: done"));
         let config = Config {
             line: LineFacts {
                 reliable: port.facts().reliable,
                 clear: port.facts().clear,
+                telnet: port.facts().telnet,
                 rate_bps: port.facts().rate_bps.unwrap_or(0),
-                ..self.config.line
             },
             buffer_len: self.config.buffer_len.min(BUFFER),
             ..self.config.clone()
@@ -176,15 +197,24 @@ impl Service {
         signals: &Signals,
     ) -> io::Result<()> {
         let mut threads = Vec::new();
+        make_room(self.limits.sessions);
         while let Some((mut port, peer)) = listener.accept(signals)? {
             threads.retain(|thread: &std::thread::JoinHandle<()>| !thread.is_finished());
             let service = self.clone();
-            let stop = Signals::detached()?;
             let client = port.facts().name.clone();
+            let stop = match Signals::detached() {
+                Ok(stop) => stop,
+                // Too many open files: nobody else shall lose by it.
+                Err(error) => {
+                    self.note(&format!("{client} connect: refused, {error}"));
+                    turn_away(&mut *port);
+                    continue;
+                }
+            };
             // Before there is a thread: silent strangers cost no more than the limit allows.
-            if self.count() >= self.limits.sessions {
+            if self.is_full(peer.ip()) {
                 self.note(&format!("{client} connect: refused, too many sessions"));
-                let _ = port.finish(Duration::ZERO);
+                turn_away(&mut *port);
                 continue;
             }
             let spawned = std::thread::Builder::new().stack_size(STACK).spawn(move || {
@@ -204,6 +234,27 @@ impl Service {
         }
         Ok(())
     }
+}
+
+/// Lets the process have as many open files as so many sessions need, where the system lets it.
+fn make_room(sessions: usize) {
+    let want = (sessions.saturating_mul(FILES) + FILES_BESIDE) as u64;
+    let had = getrlimit(Resource::Nofile);
+    if had.current.is_some_and(|current| current < want) {
+        let current = Some(had.maximum.map_or(want, |maximum| want.min(maximum)));
+        // With fewer, those who come last are turned away.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..had });
+    }
+}
+
+/// Tells somebody that there is no place, in a packet that every Kermit shows, and hangs up.
+fn turn_away(port: &mut dyn Port) {
+    let mut packet = [0; LONG_HEADER + FULL.len() + 2];
+    packet[LONG_HEADER..LONG_HEADER + FULL.len()].copy_from_slice(FULL);
+    let (start, end) = finish(&mut packet, FULL.len(), 0, b'E', Check::Sum6, 1, false);
+    // What does not fit into an empty connection need not be said.
+    let _ = port.write(&[&packet[start..end], b"\r"].concat());
+    let _ = port.finish(Duration::ZERO);
 }
 
 /// A guest's place; he is gone when it is dropped.

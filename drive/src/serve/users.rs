@@ -28,6 +28,8 @@ pub struct Users {
     /// For names that nobody has, so that they take as long.
     nobody: String,
     failures: Mutex<BTreeMap<Option<IpAddr>, (u32, Instant)>>,
+    /// Held while a password is judged, which takes 19 MiB: one at a time.
+    judging: Mutex<()>,
     delay: Duration,
 }
 
@@ -63,7 +65,8 @@ impl Users {
             hashes.insert(name.trim().as_bytes().to_vec(), hash.to_owned());
         }
         let nobody = hash(b"nobody has this password")?;
-        Ok(Self { hashes, nobody, failures: Mutex::default(), delay: DELAY })
+        let (failures, judging) = (Mutex::default(), Mutex::default());
+        Ok(Self { hashes, nobody, failures, judging, delay: DELAY })
     }
 
     /// The same, with another delay after a wrong password.
@@ -79,18 +82,19 @@ impl Users {
         name: &[u8],
         password: &[u8],
     ) -> Result<(), NotLoggedIn> {
-        if self.is_locked(from) {
+        if !self.may_try(from) {
             return Err(NotLoggedIn::Locked);
         }
         let known = self.hashes.get(name);
-        let hash = PasswordHash::new(known.unwrap_or(&self.nobody));
-        let right =
-            hash.is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok());
+        let right = {
+            let _alone = self.judging.lock().unwrap_or_else(PoisonError::into_inner);
+            let hash = PasswordHash::new(known.unwrap_or(&self.nobody));
+            hash.is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok())
+        };
         if right && known.is_some() {
             self.failures().remove(&from);
             return Ok(());
         }
-        self.failed(from);
         std::thread::sleep(self.delay);
         Err(NotLoggedIn::Wrong)
     }
@@ -99,12 +103,9 @@ impl Users {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_locked(&self, from: Option<IpAddr>) -> bool {
-        let failures = self.failures();
-        failures.get(&from).is_some_and(|(count, last)| *count >= TRIES && last.elapsed() < LOCKED)
-    }
-
-    fn failed(&self, from: Option<IpAddr>) {
+    /// Whether an address may try once more. The try is counted at once, so that many sessions
+    /// which guess at the same time have no more of them than one.
+    fn may_try(&self, from: Option<IpAddr>) -> bool {
         let mut failures = self.failures();
         let now = Instant::now();
         if failures.len() >= ADDRESSES {
@@ -112,8 +113,15 @@ impl Users {
             oldest.and_then(|oldest| failures.remove(&oldest));
         }
         let (count, last) = failures.entry(from).or_insert((0, now));
-        *count = if last.elapsed() < LOCKED { count.saturating_add(1) } else { 1 };
+        if last.elapsed() >= LOCKED {
+            *count = 0;
+        }
+        if *count >= TRIES {
+            return false;
+        }
+        *count += 1;
         *last = now;
+        true
     }
 }
 

@@ -391,6 +391,13 @@ impl Run<'_> {
     fn write(&mut self, news: &mut dyn FnMut(News<'_>)) -> bool {
         let now = self.now();
         let Line::Open(port) = &mut self.line else { return false };
+        if self.writable
+            && port.held()
+            && let Err(error) = port.flush()
+        {
+            self.lost(&error.to_string(), news);
+            return true;
+        }
         while self.writable {
             let bytes = self.link.transmit(now);
             if bytes.is_empty() {
@@ -459,7 +466,7 @@ impl Run<'_> {
             if self.elapsed() >= self.next_read {
                 fds.push(PollFd::from_borrowed_fd(port.read_fd(), PollFlags::IN));
             }
-            if !self.writable && port.rest().is_zero() {
+            if (!self.writable || port.held()) && port.rest().is_zero() {
                 output = Some(fds.len());
                 fds.push(PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT));
             }

@@ -137,12 +137,8 @@ impl Core {
         kind: FailureKind,
         say: Option<&str>,
     ) {
-        if self.link.ending != Ending::No {
+        if !self.link.last_words(cx, mem.out, 0, say) {
             return;
-        }
-        self.link.output.drop_unsent();
-        if let Some(text) = say {
-            self.link.say_error(cx, mem.out, 0, text);
         }
         self.enter(Asking::Done);
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
@@ -189,7 +185,10 @@ impl Core {
         self.link.turn_begins(cx.now);
         match (self.state, packet.kind) {
             // A server that does not know I says so; it may know the command.
-            (Asking::Info, kind::ERROR) => self.introduced(cx, mem, &[]),
+            (Asking::Info, kind::ERROR) => {
+                self.link.take_message(packet.data);
+                self.introduced(cx, mem, &[]);
+            }
             (Asking::Info, kind::ACK) => self.introduced(cx, mem, packet.data),
             (Asking::Command, kind::ERROR) => {
                 self.link.take_message(packet.data);

@@ -544,6 +544,25 @@ impl Link {
         self.say(cx, out, kind::ERROR, number, &data[..len], self.agreed.check);
     }
 
+    /// A failure: what has not left is dropped, and the partner is told why, if there is something
+    /// to say. False if the end has begun already.
+    pub(crate) fn last_words(
+        &mut self,
+        cx: &mut Cx<'_>,
+        out: &mut [u8],
+        number: u64,
+        say: Option<&str>,
+    ) -> bool {
+        if self.ending != Ending::No {
+            return false;
+        }
+        self.output.drop_unsent();
+        if let Some(text) = say {
+            self.say_error(cx, out, number, text);
+        }
+        true
+    }
+
     /// Whether a damaged packet may be answered by a NAK now: a burst of noise is one event.
     pub(crate) fn may_nak(&self, now: Instant) -> bool {
         self.last_nak.is_none_or(|last| now - last >= Duration::from_millis(100))

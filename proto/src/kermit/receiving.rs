@@ -184,12 +184,8 @@ impl Core {
         kind: FailureKind,
         say: Option<&str>,
     ) {
-        if self.link.ending != Ending::No {
+        if !self.link.last_words(cx, mem.out, self.arrivals.next, say) {
             return;
-        }
-        self.link.output.drop_unsent();
-        if let Some(text) = say {
-            self.link.say_error(cx, mem.out, self.arrivals.next, text);
         }
         self.enter(cx, Receiving::End);
         self.waiting = Waiting::Nothing;

@@ -158,14 +158,10 @@ impl Core {
         kind: FailureKind,
         say: Option<&str>,
     ) {
-        if self.link.ending != Ending::No {
+        if !self.link.last_words(cx, mem.out, self.flight.next, say) {
             return;
         }
-        self.link.output.drop_unsent();
         self.open = None;
-        if let Some(text) = say {
-            self.link.say_error(cx, mem.out, self.flight.next, text);
-        }
         self.enter(cx, Sending::End);
         self.ask = if self.file.open {
             Ask::Close { complete: false, verified: false }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
-use super::{Bench, netblt, netblt_path, plain, slip, xyz};
+use super::{Bench, netblt, netblt_path, plain, serve, slip, xyz};
 
 #[path = "../../../cli/tests/peers/material.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -63,6 +63,9 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     }
     if only == "slip" {
         slip::all(bench)?;
+    }
+    if only == "serve" {
+        serve::all(bench)?;
     }
     if wanted("wire") {
         wire(bench, &random)?;

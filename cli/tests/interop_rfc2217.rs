@@ -1,0 +1,179 @@
+//! Serial ports behind Telnet servers: ser2net and pyserial, with a PTY as the port and G-Kermit behind it.
+
+mod peers;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use peers::ckermit::listens;
+use peers::{LIMIT, Running, Scene, free_port, gkermit, peer, same, wst};
+
+/// A serial line of two PTYs: a Telnet server opens the one, G-Kermit runs in the other.
+fn wired(scene: &Scene, kermit: &str) -> Option<(Running, String)> {
+    let socat = peer("socat", "socat")?;
+    gkermit()?;
+    let near = scene.path("port").display().to_string();
+    let mut command = Command::new(socat);
+    command.current_dir(scene.folder("host"));
+    command.arg(format!("PTY,link={near},raw,echo=0,wait-slave"));
+    // The line stays when the transfer is over, so that it can be looked at.
+    let text = format!("{kermit}\nsleep 30\n");
+    let script = scene.file("host.sh", text.as_bytes()).display().to_string();
+    command.arg(format!("EXEC:sh {script},pty,raw,echo=0"));
+    let running = scene.start("socat", &mut command).unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while !Path::new(&near).exists() {
+        assert!(Instant::now() < until, "a PTY is made: {}", running.said());
+        thread::sleep(Duration::from_millis(10));
+    }
+    Some((running, near))
+}
+
+/// ser2net for this port, at a TCP port.
+fn ser2net(scene: &Scene, device: &str) -> Option<(Running, u16)> {
+    // Debian keeps it where only root looks.
+    let program = Path::new("/usr/sbin/ser2net");
+    if !program.exists() {
+        peers::missing("ser2net is not installed (Debian package ser2net)");
+        return None;
+    }
+    let port = free_port();
+    let text = format!(
+        "%YAML 1.1\n---\nconnection: &one\n  accepter: telnet(rfc2217),tcp,127.0.0.1,{port}\n  \
+         connector: serialdev,{device},9600n81,local\n"
+    );
+    let path = scene.file("ser2net.yaml", text.as_bytes());
+    let mut command = Command::new(program);
+    command.args(["-n", "-d", "-c"]).arg(path).args(["-u"]);
+    let running = scene.start("ser2net", &mut command).unwrap();
+    listens(port).unwrap_or_else(|e| panic!("{e}: {}", running.said()));
+    Some((running, port))
+}
+
+/// pyserial's server for this port, at a TCP port.
+fn pyserial(scene: &Scene, device: &str) -> Option<(Running, u16)> {
+    let python = peer("python3", "python3-serial")?;
+    let probe = Command::new(&python).args(["-c", "import serial.rfc2217"]).output();
+    if !probe.is_ok_and(|probe| probe.status.success()) {
+        peers::missing("pyserial is not installed (Debian package python3-serial)");
+        return None;
+    }
+    let port = free_port();
+    let program = format!(
+        r"
+import serial, serial.rfc2217, socket, threading, time
+port = serial.serial_for_url('{device}', timeout=0.05, baudrate=9600)
+# A PTY has no modem lines.
+for name in ('cts', 'dsr', 'ri', 'cd'):
+    setattr(type(port), name, property(lambda self: True))
+type(port)._update_dtr_state = lambda self: None
+type(port)._update_rts_state = lambda self: None
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(('127.0.0.1', {port}))
+listener.listen(1)
+client, _ = listener.accept()
+class Out:
+    def write(self, data): client.sendall(data)
+manager = serial.rfc2217.PortManager(port, Out())
+def reads():
+    while True:
+        data = port.read(max(1, port.in_waiting))
+        if data: client.sendall(b''.join(manager.escape(data)))
+threading.Thread(target=reads, daemon=True).start()
+while True:
+    data = client.recv(4096)
+    if not data: break
+    port.write(b''.join(manager.filter(data)))
+print('BAUD', port.baudrate, flush=True)
+"
+    );
+    let running = scene.start("pyserial", Command::new(python).args(["-c", &program])).unwrap();
+    listens(port).unwrap_or_else(|e| panic!("{e}: {}", running.said()));
+    Some((running, port))
+}
+
+fn material() -> Vec<u8> {
+    let mut bytes: Vec<u8> =
+        (0..20_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+    bytes.extend([255; 300]);
+    bytes.extend([13; 300]);
+    bytes
+}
+
+fn send(scene: &Scene, port: u16, query: &str) -> peers::End {
+    let up = scene.file("up.dat", &material()).display().to_string();
+    let line = format!("rfc2217://127.0.0.1:{port}{query}");
+    scene.start("wst", &mut wst(["send", &up, &line])).unwrap().wait(LIMIT).unwrap()
+}
+
+fn arrived(scene: &Scene) {
+    let names: Vec<_> = fs::read_dir(scene.path("host")).unwrap().flatten().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    same(&scene.path("up.dat"), &names[0].path()).unwrap();
+}
+
+#[test]
+fn behind_ser2net() {
+    let scene = Scene::new();
+    let Some((_line, device)) = wired(&scene, "gkermit -r") else { return };
+    let Some((_ser2net, port)) = ser2net(&scene, &device) else { return };
+    let end = send(&scene, port, "?baud=57600");
+    assert_eq!(end.code, 0, "{}", end.said);
+    arrived(&scene);
+}
+
+#[test]
+fn the_rate_is_set() {
+    let scene = Scene::new();
+    let Some((_line, device)) = wired(&scene, "true") else { return };
+    let Some((_ser2net, port)) = ser2net(&scene, &device) else { return };
+    let line = format!("rfc2217://127.0.0.1:{port}?baud=57600");
+    let mut ours = scene.start("wst", &mut wst(["receive", &line])).unwrap();
+    // ser2net sets it back when the call is over.
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut rate = String::new();
+    while rate.trim() != "57600" {
+        assert!(Instant::now() < until, "expected 57600, got {rate}: {}", ours.said());
+        thread::sleep(Duration::from_millis(20));
+        let stty = Command::new("stty").args(["-F", &device, "speed"]).output().unwrap();
+        rate = String::from_utf8_lossy(&stty.stdout).into_owned();
+    }
+    ours.interrupt();
+    let end = ours.wait(LIMIT).unwrap();
+    assert_eq!(end.code, 130, "{}", end.said);
+}
+
+#[test]
+fn behind_pyserial() {
+    let scene = Scene::new();
+    let Some((_line, device)) = wired(&scene, "gkermit -r") else { return };
+    let Some((mut server, port)) = pyserial(&scene, &device) else { return };
+    let end = send(&scene, port, "?baud=19200&stopbits=2&flow=none");
+    assert_eq!(end.code, 0, "{} {}", end.said, server.said());
+    arrived(&scene);
+    assert_eq!(server.line_after("BAUD ").unwrap(), "19200");
+}
+
+#[test]
+fn a_telnet_server_without_a_port() {
+    let scene = Scene::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let partner = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // DO and WILL for what all ask for, DONT COM-PORT-OPTION.
+        stream
+            .write_all(&[255, 253, 0, 255, 251, 0, 255, 253, 3, 255, 251, 3, 255, 254, 44])
+            .unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let end = send(&scene, port, "?baud=9600");
+    assert!(end.code == 3 && end.said.contains("COM-PORT-OPTION"), "{end:?}");
+    partner.join().unwrap();
+}

@@ -1,0 +1,310 @@
+//! Telnet over another port: its commands are taken out, its options negotiated, its bytes doubled;
+//! and serial ports behind Telnet servers, which are set from here [RFC 2217].
+
+use super::{OpenError, PATIENCE, Port, PortFacts, Purpose};
+use crate::line::{Flow, Parity, Pin, SerialSpec};
+use crate::signals::Signals;
+use rustix::event::PollFlags;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+use wetstring_proto::telnet::{Plan, Telnet, com_port};
+
+/// How long to wait for the answers to what was asked, before the first byte of data.
+const SETTLE: Duration = Duration::from_secs(2);
+/// Bytes of data that are encoded at a time, each of which may become two.
+const CHUNK: usize = 16 * 1024;
+/// Data that came while options were negotiated, at most.
+const EARLY: usize = 64 * 1024;
+
+/// How often to look whether a serial port that has stopped us lets us go on.
+const SUSPENDED: Duration = Duration::from_millis(20);
+
+/// A Telnet connection.
+pub(super) struct TelnetLine {
+    inner: Box<dyn Port>,
+    telnet: Telnet,
+    facts: PortFacts,
+    purpose: Purpose,
+    /// How the serial port behind the other end shall be.
+    serial: Option<SerialSpec>,
+    /// For the wire; the system has not taken it yet.
+    held: Vec<u8>,
+    /// Data that came while options were negotiated.
+    early: Vec<u8>,
+    settled: bool,
+    finished: bool,
+}
+
+impl TelnetLine {
+    /// What an end is, by what it is for and who called whom.
+    pub(super) fn plan(purpose: Purpose, calls: bool) -> Plan {
+        match (purpose, calls) {
+            (Purpose::Server, _) => Plan::SERVER,
+            (Purpose::Client, true) => Plan::CLIENT,
+            (_, true) => Plan::CALL,
+            (_, false) => Plan::ANSWER,
+        }
+    }
+
+    /// Speaks Telnet over an open line. Nothing is said before [`Port::settle`] or the first byte.
+    pub(super) fn new(inner: Box<dyn Port>, plan: Plan, purpose: Purpose) -> Self {
+        let facts = PortFacts { clear: false, telnet: true, ..inner.facts().clone() };
+        let (held, early) = (Vec::new(), Vec::new());
+        let telnet = Telnet::new(plan);
+        Self {
+            inner,
+            telnet,
+            facts,
+            purpose,
+            serial: None,
+            held,
+            early,
+            settled: false,
+            finished: false,
+        }
+    }
+
+    /// The same with a serial port behind the other end, which shall be as `spec` says.
+    pub(super) fn serial(inner: Box<dyn Port>, spec: &SerialSpec) -> Self {
+        let mut line = Self::new(inner, Plan::COM_PORT, Purpose::Transfer);
+        line.facts = PortFacts {
+            name: line.facts.name.clone(),
+            telnet: true,
+            ..super::serial::facts(String::new(), spec)
+        };
+        line.serial = Some(spec.clone());
+        line
+    }
+
+    /// Says how the serial port shall be; nothing is done without one.
+    fn set_serial(&mut self) -> Result<(), OpenError> {
+        use com_port::Command as C;
+        let Some(spec) = &self.serial else { return Ok(()) };
+        let parity = match spec.parity {
+            Parity::None => com_port::Parity::None,
+            Parity::Even => com_port::Parity::Even,
+            Parity::Odd => com_port::Parity::Odd,
+        };
+        let flow = match spec.flow {
+            Flow::None => com_port::Flow::None,
+            Flow::RtsCts => com_port::Flow::Hardware,
+            Flow::XonXoff => com_port::Flow::XonXoff,
+        };
+        let mut commands = vec![
+            C::Rate(spec.baud),
+            C::DataBits(spec.data_bits),
+            C::Parity(parity),
+            C::StopBits(spec.stop_bits),
+            C::Flow(flow),
+        ];
+        for (pin, command) in [(spec.dtr, C::Dtr as fn(bool) -> C), (spec.rts, C::Rts)] {
+            if pin != Pin::Keep {
+                commands.push(command(pin == Pin::On));
+            }
+        }
+        // What is left from before is not for us.
+        commands.push(C::Purge { received: true, sent: true });
+        if commands.into_iter().all(|command| self.telnet.set_com_port(command)) {
+            return Ok(());
+        }
+        Err(self.no_serial("it has no COM-PORT-OPTION; telnet: does without".into()))
+    }
+
+    fn no_serial(&self, say: String) -> OpenError {
+        let what = format!("set the serial port behind {}", self.facts.name);
+        OpenError::io(what, io::Error::new(io::ErrorKind::Unsupported, say))
+    }
+
+    /// Whether the serial port is as it shall be.
+    fn check_serial(&self) -> Result<(), OpenError> {
+        let Some(spec) = &self.serial else { return Ok(()) };
+        let port = self.telnet.com_port();
+        let held = [
+            ("baud", port.rate.map(u64::from), u64::from(spec.baud)),
+            ("databits", port.data_bits.map(u64::from), spec.data_bits.into()),
+            ("stopbits", port.stop_bits.map(u64::from), spec.stop_bits.into()),
+        ];
+        for (name, got, wanted) in held {
+            if got != Some(wanted) {
+                let got = got.map_or("no answer".to_owned(), |got| got.to_string());
+                return Err(self.no_serial(format!("{name}: expected {wanted}, got {got}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what Telnet has to say behind what is held.
+    fn gather(&mut self) {
+        let replies = self.telnet.replies();
+        self.held.extend_from_slice(replies);
+        let len = replies.len();
+        self.telnet.replied(len);
+    }
+
+    /// Waits until the line can be read, or written if something is held.
+    fn wait(&self, signals: Option<&Signals>, left: Duration) -> Result<(), OpenError> {
+        let mut events = PollFlags::IN;
+        if !self.held.is_empty() {
+            events |= PollFlags::OUT;
+        }
+        match Signals::wait(signals, self.inner.read_fd(), events, Some(left)) {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(OpenError::io("wait for the other end's Telnet", error)),
+            Err(signal) => Err(OpenError::Interrupted(signal)),
+        }
+    }
+
+    /// Hears what the other end says of options; false when it says no more.
+    fn hear(&mut self) -> io::Result<bool> {
+        let mut room = [0; 4096];
+        while let Some(len) = self.inner.read(&mut room)? {
+            if len == 0 {
+                return Ok(false);
+            }
+            let data = self.telnet.receive(&mut room[..len]);
+            self.early.extend_from_slice(&room[..data]);
+            if self.early.len() >= EARLY {
+                break;
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Port for TelnetLine {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        if !self.early.is_empty() {
+            let len = self.early.len().min(into.len());
+            into[..len].copy_from_slice(&self.early[..len]);
+            self.early.drain(..len);
+            return Ok(Some(len));
+        }
+        loop {
+            let len = match self.inner.read(into)? {
+                Some(len) if len > 0 => len,
+                other => return Ok(other),
+            };
+            let data = self.telnet.receive(&mut into[..len]);
+            self.facts.clear = self.serial.is_none() && self.telnet.is_binary();
+            // A partner that is gone is for the next read to find.
+            let _ = self.flush();
+            if data > 0 {
+                return Ok(Some(data));
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        let mut taken = 0;
+        if self.telnet.com_port().suspended {
+            return Ok(None);
+        }
+        loop {
+            self.flush()?;
+            if !self.held.is_empty() || taken == bytes.len() {
+                return Ok((taken > 0).then_some(taken));
+            }
+            let chunk = &bytes[taken..bytes.len().min(taken + CHUNK)];
+            self.held.resize(2 * chunk.len(), 0);
+            let done = self.telnet.encode(chunk, &mut self.held);
+            self.held.truncate(done.written);
+            taken += done.taken;
+        }
+    }
+
+    fn held(&self) -> bool {
+        !self.held.is_empty() || !self.telnet.replies().is_empty() || self.inner.held()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.gather();
+        let mut from = 0;
+        while from < self.held.len() {
+            match self.inner.write(&self.held[from..]) {
+                Ok(Some(len)) => from += len,
+                Ok(None) => break,
+                Err(error) => {
+                    self.held.clear();
+                    return Err(error);
+                }
+            }
+        }
+        self.held.drain(..from);
+        self.inner.flush()
+    }
+
+    /// Negotiates: until everything that was asked for has been answered, or for 2 s.
+    fn settle(
+        &mut self,
+        signals: Option<&Signals>,
+        notes: &mut dyn FnMut(&str),
+    ) -> Result<(), OpenError> {
+        self.inner.settle(signals, notes)?;
+        if std::mem::replace(&mut self.settled, true) {
+            return Ok(());
+        }
+        let until = Instant::now() + SETTLE;
+        let mut asked = false;
+        loop {
+            let failed = |error| OpenError::io("negotiate Telnet's options", error);
+            self.flush().map_err(failed)?;
+            if !self.hear().map_err(failed)? || self.early.len() >= EARLY {
+                break;
+            }
+            if self.telnet.is_settled() && !std::mem::replace(&mut asked, true) {
+                if self.purpose == Purpose::Client {
+                    self.telnet.request_server();
+                }
+                self.set_serial()?;
+            }
+            self.flush().map_err(failed)?;
+            let left = until.saturating_duration_since(Instant::now());
+            if self.telnet.is_settled() && !self.held() {
+                break;
+            }
+            if left.is_zero() {
+                notes("the other end does not answer Telnet's options; is it a raw port (tcp:)?");
+                break;
+            }
+            self.wait(signals, left)?;
+        }
+        if self.purpose == Purpose::Client && self.telnet.partner_serves() == Some(false) {
+            notes("the other end says that its Kermit server is not active");
+        }
+        self.facts.clear = self.serial.is_none() && self.telnet.is_binary();
+        self.check_serial()
+    }
+
+    fn rest(&self) -> Duration {
+        if self.telnet.com_port().suspended { SUSPENDED } else { self.inner.rest() }
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        self.inner.read_fd()
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        self.inner.write_fd()
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        if !std::mem::replace(&mut self.finished, true) {
+            // Only who is a server says this; the partner may be gone already.
+            self.telnet.stop_server();
+            super::drain(self, patience);
+        }
+        self.inner.finish(patience)
+    }
+}
+
+impl Drop for TelnetLine {
+    fn drop(&mut self) {
+        let _ = self.finish(PATIENCE);
+    }
+}
