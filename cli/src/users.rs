@@ -4,8 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
@@ -15,11 +16,48 @@ use wetstring_drive::serve::Users as File;
 use wetstring_drive::serve::users::hash;
 use wetstring_drive::terminal::Restore;
 
-use crate::args::{Users, UsersVerb};
 use crate::exit::Exit;
 use crate::transfer::{Ending, usage};
 use crate::voice::Voice;
 use crate::words::escaped;
+
+/// `wst users`.
+#[derive(Args, Debug)]
+pub(crate) struct Users {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) what: UsersVerb,
+}
+
+/// The verbs of `wst users`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum UsersVerb {
+    /// Add a user, or give one another password. The password is asked for, or read as a line from
+    /// stdin where that is no terminal; the file keeps an argon2id hash of it
+    Add {
+        /// The file, as for wst serve --users; it is made when there is none
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The name of the user
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Remove a user
+    Remove {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The name of the user
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// List the names
+    List {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
 
 /// The longest password; what is longer is no password but a file.
 const LONGEST: u64 = 1024;
