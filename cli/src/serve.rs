@@ -3,13 +3,13 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
 use wetstring_drive::port::{Listener, OpenError, Purpose, open_for};
-use wetstring_drive::serve::{Action, Audit, Limits, LocalTree, Rules, Service, Users};
+use wetstring_drive::serve::{Action, Audit, Limits, LocalTree, Rules, Service, Tree, Users};
 use wetstring_drive::{LineSpec, Port, Signals};
 use wetstring_proto::{Failure, FailureKind, Outcome};
 
@@ -31,12 +31,8 @@ pub(crate) fn run(
     if spec.has_datagrams() {
         return Err(usage(format!("expected a line of bytes, got {spec}")));
     }
-    let root = |e| {
-        let name = escaped(verb.root.as_os_str().as_bytes());
-        Ending::early(Exit::Store, format!("could not serve {name}: {e}"))
-    };
-    let tree = LocalTree::open(&verb.root).map_err(root)?;
-    let rules = rules(verb, &tree, &all)?;
+    let root = Root::open(&verb.root)?;
+    let rules = rules(verb, &root, &all)?;
     let limits = Limits {
         sessions: verb.sessions,
         per_address: verb.per_address.unwrap_or(verb.sessions),
@@ -46,7 +42,7 @@ pub(crate) fn run(
     let signals = Signals::install()
         .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
     let read_only = if rules.write { "" } else { ", read-only" };
-    let say = format!("serving {}{read_only}", escaped(tree.path().as_os_str().as_bytes()));
+    let say = format!("serving {}{read_only}", root.shown);
     voice.event("serving", json!({"root": say.trim_start_matches("serving ")}));
     let audit = verb.audit.as_deref().map(Log::open).transpose()?;
     let audit: Arc<dyn Audit> = match audit {
@@ -54,8 +50,7 @@ pub(crate) fn run(
         None => Arc::new(Quiet),
     };
     let shared = |all: &crate::config::Everything| {
-        let (tree, rules) = (Arc::new(tree), rules.clone());
-        let mut service = Service::new(tree, rules, all.kermit.clone(), limits);
+        let mut service = Service::new(root.tree, rules.clone(), all.kermit.clone(), limits);
         service.audit = Some(audit.clone());
         Arc::new(service)
     };
@@ -119,7 +114,52 @@ fn line_error(error: &OpenError) -> Ending {
     Ending::early(exit, error.to_string())
 }
 
-fn rules(verb: &Serve, tree: &LocalTree, all: &crate::config::Everything) -> Result<Rules, Ending> {
+/// What clients see.
+struct Root {
+    tree: Arc<dyn Tree>,
+    /// For people.
+    shown: String,
+    /// Where commands of the host would run.
+    directory: Option<PathBuf>,
+}
+
+impl Root {
+    fn open(root: &Path) -> Result<Self, Ending> {
+        let name = escaped(root.as_os_str().as_bytes());
+        let failed = |error| Ending::early(Exit::Store, format!("could not serve {name}: {error}"));
+        if let Some(address) = root.to_str().filter(|root| is_address(root)) {
+            let tree = objects(address)?.map_err(failed)?;
+            return Ok(Self { tree, shown: name, directory: None });
+        }
+        let tree = LocalTree::open(root).map_err(failed)?;
+        let directory = tree.path().to_owned();
+        let shown = escaped(directory.as_os_str().as_bytes());
+        Ok(Self { tree: Arc::new(tree), shown, directory: Some(directory) })
+    }
+}
+
+/// Whether this is the address of an object store, `s3://BUCKET/PREFIX`.
+fn is_address(root: &str) -> bool {
+    root.starts_with("memory:") || (root.contains("://") && !Path::new(root).exists())
+}
+
+/// The files of an object store.
+#[cfg(feature = "objects")]
+fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
+    use wetstring_objects::ObjectTree;
+    if !ObjectTree::is_address(address) {
+        let say = format!("expected a directory, s3://, gs://, az:// or memory:, got {address}");
+        return Err(usage(say));
+    }
+    Ok(ObjectTree::open(address).map(|tree| Arc::new(tree) as Arc<dyn Tree>))
+}
+
+#[cfg(not(feature = "objects"))]
+fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
+    Err(usage(format!("expected a directory, got {address}; this wst was built without objects")))
+}
+
+fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<Rules, Ending> {
     let mut rules = Rules {
         collision: all.collision,
         incomplete: all.incomplete,
@@ -129,7 +169,11 @@ fn rules(verb: &Serve, tree: &LocalTree, all: &crate::config::Everything) -> Res
     for word in &verb.allow {
         match word.as_str() {
             "write" => rules.write = true,
-            _ => rules.host = Some(tree.path().to_owned()),
+            _ if root.directory.is_none() => {
+                let say = format!("expected a directory with --allow host, got {}", root.shown);
+                return Err(usage(say));
+            }
+            _ => rules.host.clone_from(&root.directory),
         }
     }
     for name in &verb.disable {

@@ -16,7 +16,30 @@ const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// What `deny.toml` decides.
 struct Policy {
     allow: Vec<String>,
-    ban: Vec<String>,
+    ban: Vec<Ban>,
+}
+
+/// A package that may not be used, but by these packages directly (`wrappers`).
+struct Ban {
+    name: String,
+    wrappers: Vec<String>,
+}
+
+/// The items of a list.
+fn list(value: &Json) -> &[Json] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Which packages use a package directly, by their names.
+fn users<'m>(metadata: &'m Json, package: &Json) -> Vec<&'m str> {
+    let mut users = Vec::new();
+    for node in list(&metadata["resolve"]["nodes"]) {
+        if list(&node["deps"]).iter().any(|dep| dep["pkg"] == package["id"]) {
+            let found = list(&metadata["packages"]).iter().find(|p| p["id"] == node["id"]);
+            users.extend(found.and_then(|p| p["name"].as_str()));
+        }
+    }
+    users
 }
 
 /// Checks the repository at `root`.
@@ -33,7 +56,10 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     }
     let metadata: Json = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("cargo metadata names no packages")?;
-    let complaints: Vec<String> = packages.iter().filter_map(|p| policy.complaint(p)).collect();
+    let complaints: Vec<String> = packages
+        .iter()
+        .filter_map(|package| policy.complaint(package, &users(&metadata, package)))
+        .collect();
     if complaints.is_empty() {
         println!("deny: {} packages, licences, bans and sources are in order", packages.len());
         return Ok(());
@@ -44,15 +70,20 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 impl Policy {
     fn parse(text: &str) -> Result<Self, String> {
         let table: Table = text.parse().map_err(|e| format!("deny.toml: {e}"))?;
-        let words = |section: &str, key: &str| -> Vec<String> {
-            let list = table.get(section).and_then(|s| s.get(key)).and_then(toml::Value::as_array);
-            let name = |item: &toml::Value| {
-                let text = item.as_str().or_else(|| item.get("name")?.as_str());
-                text.map(str::to_owned)
-            };
-            list.map(|items| items.iter().filter_map(name).collect()).unwrap_or_default()
+        let words = |list: Option<&toml::Value>| -> Vec<String> {
+            let list = list.and_then(toml::Value::as_array);
+            let word = |item: &toml::Value| item.as_str().map(str::to_owned);
+            list.map(|items| items.iter().filter_map(word).collect()).unwrap_or_default()
         };
-        let policy = Self { allow: words("licenses", "allow"), ban: words("bans", "deny") };
+        let ban = |item: &toml::Value| {
+            let name = item.get("name")?.as_str()?.to_owned();
+            Some(Ban { name, wrappers: words(item.get("wrappers")) })
+        };
+        let banned = table.get("bans").and_then(|bans| bans.get("deny")?.as_array());
+        let policy = Self {
+            allow: words(table.get("licenses").and_then(|licences| licences.get("allow"))),
+            ban: banned.map(|bans| bans.iter().filter_map(ban).collect()).unwrap_or_default(),
+        };
         if policy.allow.is_empty() {
             return Err("deny.toml: expected a list of licences, got none".to_owned());
         }
@@ -60,10 +91,14 @@ impl Policy {
     }
 
     /// What is wrong with one package of `cargo metadata`, if anything.
-    fn complaint(&self, package: &Json) -> Option<String> {
+    /// It is used by `users`.
+    fn complaint(&self, package: &Json, users: &[&str]) -> Option<String> {
         let name = package["name"].as_str().unwrap_or("?");
-        if self.ban.iter().any(|banned| banned == name) {
-            return Some(format!("{name}: banned by deny.toml"));
+        if let Some(ban) = self.ban.iter().find(|ban| ban.name == name) {
+            let allowed = |user: &&str| ban.wrappers.iter().any(|wrapper| wrapper == user);
+            if users.is_empty() || !users.iter().all(allowed) {
+                return Some(format!("{name}: banned by deny.toml"));
+            }
         }
         if let Some(source) = package["source"].as_str()
             && source != CRATES_IO
@@ -94,12 +129,13 @@ mod tests {
     use serde_json::json;
 
     fn policy() -> Policy {
-        let text = "[licenses]\nallow=['MIT','Zlib']\n[bans]\ndeny=[{name='bad'}]";
+        let text =
+            "[licenses]\nallow=['MIT','Zlib']\n[bans]\ndeny=[{name='bad',wrappers=['good']}]";
         Policy::parse(text).unwrap()
     }
 
     fn says(package: &Json) -> String {
-        policy().complaint(package).unwrap_or_default()
+        policy().complaint(package, &[]).unwrap_or_default()
     }
 
     #[test]
@@ -117,7 +153,15 @@ mod tests {
 
     #[test]
     fn bans_and_sources_are_checked() {
-        assert_eq!(says(&json!({"name": "bad", "license": "MIT"})), "bad: banned by deny.toml");
+        let bad = json!({"name": "bad", "license": "MIT", "id": 1});
+        assert_eq!(says(&bad), "bad: banned by deny.toml");
+        let metadata = json!({
+            "packages": [{"name": "bad", "id": 1}, {"name": "good", "id": 2}, {"name": "x", "id": 3}],
+            "resolve": {"nodes": [{"id": 2, "deps": [{"pkg": 1}]}, {"id": 3, "deps": []}]},
+        });
+        assert_eq!(users(&metadata, &bad), ["good"]);
+        assert_eq!(policy().complaint(&bad, &["good"]), None);
+        assert!(policy().complaint(&bad, &["good", "x"]).is_some());
         let git = json!({"name": "x", "license": "MIT", "source": "git+https://example.org/x"});
         assert!(says(&git).starts_with("x: expected crates.io"));
     }

@@ -23,5 +23,5 @@ pub mod users;
 pub use listen::{Limits, Service};
 pub use local::LocalTree;
 pub use session::{Action, Audit, Rules, Session};
-pub use tree::{Content, Entry, Tree};
+pub use tree::{Content, Entry, Room, Tree};
 pub use users::Users;
