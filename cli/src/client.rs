@@ -4,6 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
@@ -20,7 +21,7 @@ use crate::facts;
 use crate::record::Recorder;
 use crate::remote;
 use crate::screen::{Screen, name_list};
-use crate::transfer::{Ending, Keeper, prepare, readable, usage};
+use crate::transfer::{Ending, Keeper, prepare, readable, say_lost, usage};
 use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way};
@@ -81,8 +82,10 @@ impl<'a> Conversation<'a> {
         let mut options = RunOptions::new(&mut self.recorder);
         options.signals = Some(&self.signals);
         options.before = &before;
-        let ended = run(engine, &mut *self.port, store, observer, options);
+        let mut store = Translated::new(store, Sets::from(&self.all.kermit));
+        let ended = run(engine, &mut *self.port, &mut store, observer, options);
         observer.finish();
+        say_lost(self.voice, store.lost());
         self.leftover.clone_from(&ended.leftover);
         ended
     }

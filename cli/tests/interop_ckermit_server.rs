@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use peers::serving::{against, client, server, stock};
-use peers::{Scene, ckermit, same};
+use peers::{LIMIT, Scene, ckermit, same, wst};
 
 #[test]
 fn ckermit_gets_and_sends() {
@@ -214,4 +214,37 @@ fn we_ask_for_everything() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(!scene.path("root/moved.dat").exists() && !scene.path("root/new").exists());
+}
+
+/// The server's files are in UTF-8, the client's in CP850, and on the wire is Latin-1.
+#[test]
+fn ckermit_sets_the_character_sets() {
+    let Some(_) = ckermit() else { return };
+    let scene = Scene::new();
+    scene.file("root/text.txt", "Grüße €\n".as_bytes());
+    scene.file("up.txt", b"Gr\x81\xE1e\n");
+    let (_server, at) = server(&scene, "tcp-listen", &["--allow", "write"]).unwrap();
+    let commands = format!(
+        "set file type text\nset file character-set cp850\n\
+         set transfer character-set latin1-iso\n\
+         remote set transfer character-set latin1-iso\nif fail exit 1 transfer set\n\
+         remote set file type text\nif fail exit 2 type\n\
+         get text.txt\nif fail exit 3 get\n\
+         send {}\nif fail exit 4 send",
+        scene.path("up.txt").display()
+    );
+    let end = client(&scene, &at, "", "/raw", &commands).unwrap();
+    assert_eq!(end.code, 0, "{end:?}");
+    assert_eq!(fs::read(scene.path("in/text.txt")).unwrap(), b"Gr\x81\xE1e ?\n");
+    assert_eq!(fs::read(scene.path("root/up.txt")).unwrap(), "Grüße\n".as_bytes());
+    // And our own client, which names the set itself.
+    let into = scene.folder("ours").display().to_string();
+    let line = format!("tcp://{at}");
+    let args =
+        ["get", "--text", "--set", "kermit.file-set=latin1-iso", &line, "up.txt", "-o", &into];
+    let set = ["remote", &line, "set", "transfer-character-set", "utf8"];
+    for args in [&set[..], &args[..]] {
+        let end = scene.start("wst", &mut wst(args)).unwrap().wait(LIMIT).unwrap();
+        assert_eq!(end.code, 0, "{end:?}");
+    }
 }

@@ -14,7 +14,7 @@ mod encode;
 mod store;
 mod tables;
 
-pub use store::{Sets, Translated};
+pub use store::{Sets, SharedSets, Translated};
 
 use decode::Decoder;
 use encode::Encoder;

@@ -1,6 +1,7 @@
 //! Between an engine and a store: text files in another character set on the wire than here.
 
 use super::{Form, Translator};
+use std::sync::{Arc, Mutex, PoisonError};
 use wetstring_proto::file::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_proto::kermit::{Charset, Config, Encoding};
 
@@ -14,6 +15,9 @@ pub struct Sets {
     /// Text in a set that is not known is stored as it is.
     pub keep_unknown: bool,
 }
+
+/// The sets of a store, which may be changed between two files.
+pub type SharedSets = Arc<Mutex<Sets>>;
 
 impl Sets {
     /// No text is translated, whatever its sender calls it.
@@ -37,7 +41,7 @@ impl From<&Config> for Sets {
 /// so no text is resumed, and there are no digests of it.
 pub struct Translated<'a> {
     store: &'a mut dyn Store,
-    sets: Sets,
+    sets: SharedSets,
     current: Option<Current>,
     lost: u64,
     buffer: Vec<u8>,
@@ -74,12 +78,21 @@ const READ: usize = 16 * 1024;
 impl<'a> Translated<'a> {
     /// Text of `store` in these sets.
     pub fn new(store: &'a mut dyn Store, sets: Sets) -> Self {
+        Self::following(store, Arc::new(Mutex::new(sets)))
+    }
+
+    /// The same, with sets that somebody else may change.
+    pub fn following(store: &'a mut dyn Store, sets: SharedSets) -> Self {
         Self { store, sets, current: None, lost: 0, buffer: Vec::new() }
     }
 
     /// Characters so far that one of the sets does not have.
     pub fn lost(&self) -> u64 {
         self.lost + self.current.as_ref().map_or(0, |current| current.by.lost())
+    }
+
+    fn sets(&self) -> Sets {
+        *self.sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn end(&mut self) {
@@ -91,12 +104,13 @@ impl<'a> Translated<'a> {
 
     fn next(&mut self) -> Reply<'_> {
         self.end();
-        let Sets { transfer, file, .. } = self.sets;
+        let Sets { transfer, file, .. } = self.sets();
         let wire = Form { set: transfer, wire: true };
         let by = Translator::new(Form { set: file, wire: false }, wire);
         let reply = self.store.answer(Request::Next);
         let Reply::File(info) = reply else { return reply };
-        if info.kind != FileKind::Text || transfer == Charset::TRANSPARENT {
+        let text = info.kind == FileKind::Text && !info.screen;
+        if !text || transfer == Charset::TRANSPARENT {
             return Reply::File(info);
         }
         let encoding = Encoding::Known(transfer);
@@ -137,17 +151,18 @@ impl<'a> Translated<'a> {
 
     fn offer(&mut self, info: FileInfo<'_>) -> Reply<'_> {
         self.end();
+        let sets = self.sets();
         let from = match info.encoding {
             Encoding::Known(set) => set,
-            Encoding::Unsaid => self.sets.transfer,
-            Encoding::Unknown if self.sets.keep_unknown => Charset::TRANSPARENT,
+            Encoding::Unsaid => sets.transfer,
+            Encoding::Unknown if sets.keep_unknown => Charset::TRANSPARENT,
             Encoding::Unknown => Charset::ASCII,
         };
         let text = info.kind == FileKind::Text && !info.screen;
-        if text && info.encoding == Encoding::Unknown && !self.sets.keep_unknown {
+        if text && info.encoding == Encoding::Unknown && !sets.keep_unknown {
             return Reply::Refuse(Refusal::CharacterSet);
         }
-        let to = Form { set: self.sets.file, wire: false };
+        let to = Form { set: sets.file, wire: false };
         let by = Translator::new(Form { set: from, wire: true }, to).filter(|_| text);
         let Some(by) = by else { return self.store.answer(Request::Offer { info }) };
         let size = info.size.filter(|_| by.keeps_length());

@@ -2,6 +2,7 @@
 
 use super::session::{Audit, Rules, Session};
 use super::tree::Tree;
+use crate::charset::{Sets, Translated};
 use crate::port::{PATIENCE, Port};
 use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
@@ -168,6 +169,7 @@ impl Service {
         let mut server = Server::new(config, memory).map_err(io::Error::other)?;
         let roster = self.clone();
         let mut session = Session::new(self.tree.clone(), self.rules.clone(), &client, address)
+            .speaking(Sets::from(&self.config))
             .knowing(Arc::new(move || roster.roster()));
         if let Some(audit) = &self.audit {
             session = session.audited(audit.clone());
@@ -179,7 +181,9 @@ impl Service {
         let limits = self.limits;
         options.silence = Some(limits.silence);
         options.longest = limits.session;
-        let ended = run(&mut server, port, &mut session, &mut Nobody, options);
+        let sets = session.sets();
+        let mut store = Translated::following(&mut session, sets);
+        let ended = run(&mut server, port, &mut store, &mut Nobody, options);
         drop(session);
         let _ = port.finish(PATIENCE);
         let outcome = match ended.outcome {

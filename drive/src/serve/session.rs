@@ -2,14 +2,16 @@
 
 use super::tree::{Content, Entry, Place, Tree, shown};
 use super::users::Users;
+use crate::charset::{Sets, SharedSets};
 use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Reply, Request, Store, StoreError};
+use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::ServerCommand;
 
 mod commands;
@@ -220,6 +222,7 @@ pub struct Session {
     options: ReceiveOptions,
     kind: FileKind,
     dot_files: bool,
+    sets: SharedSets,
     variables: BTreeMap<Vec<u8>, Vec<u8>>,
     counts: Counts,
 }
@@ -270,9 +273,21 @@ impl Session {
             options,
             kind: FileKind::Binary,
             dot_files: false,
+            sets: Arc::new(Mutex::new(Sets::from(&Config::default()))),
             variables: BTreeMap::new(),
             counts: Counts::default(),
         }
+    }
+
+    /// With these character sets to begin with; what a client sets of them stands there too.
+    #[must_use]
+    pub fn speaking(self, sets: Sets) -> Self {
+        Self { sets: Arc::new(Mutex::new(sets)), ..self }
+    }
+
+    /// The character sets of the session, for the one who translates.
+    pub fn sets(&self) -> SharedSets {
+        self.sets.clone()
     }
 
     /// Writes down what is done.

@@ -129,7 +129,7 @@ impl Charset {
     }
 
     /// The set that a designator stands for.
-    fn designated(text: &[u8]) -> Option<Self> {
+    pub fn designated(text: &[u8]) -> Option<Self> {
         let other = OTHERS.iter().find(|(other, _)| other.as_bytes() == text);
         let text = other.map_or(text, |(_, ours)| ours.as_bytes());
         let is = |set: &Self| set.designator().is_some_and(|own| own.as_bytes() == text);

@@ -13,8 +13,10 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::PoisonError;
 use std::time::Duration;
 use wetstring_proto::file::FileKind;
+use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
 
 /// Files in one transfer, or lines in one listing.
@@ -430,9 +432,15 @@ impl Session {
             | code::WINDOW => {}
             code if code::attribute(code).is_some() => {}
             code::FILE_SET | code::TRANSFER_SET => {
-                let none = matches!(value, b"transparent" | b"TRANSPARENT" | b"");
-                if !none {
-                    return Err("Character sets are not translated here".into());
+                let set = std::str::from_utf8(value).ok().and_then(|name| charset(name.trim()));
+                let set = set.ok_or("Unknown character set")?;
+                let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+                if code == code::FILE_SET {
+                    sets.file = set;
+                } else if set.designator().is_some() {
+                    sets.transfer = set;
+                } else {
+                    return Err("Not a transfer character set".into());
                 }
             }
             _ => return Err("Unknown REMOTE SET parameter".into()),
@@ -526,4 +534,12 @@ fn run(line: &[u8], directory: &Path) -> io::Result<Vec<u8>> {
         output = format!("({status})\n").into_bytes();
     }
     Ok(output)
+}
+
+/// A character set by its name or, as C-Kermit sends that of transfers, its designator.
+fn charset(name: &str) -> Option<Charset> {
+    if name.is_empty() {
+        return Some(Charset::TRANSPARENT);
+    }
+    Charset::named(name).or_else(|| Charset::designated(name.as_bytes()))
 }
