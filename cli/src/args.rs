@@ -270,8 +270,9 @@ pub(crate) struct Serve {
     /// s3://BUCKET/PREFIX, gs://, az:// (account and endpoint from the environment), memory:
     #[arg(long, value_name = "DIR")]
     pub(crate) root: PathBuf,
-    /// What clients may do besides reading: change files; run commands of the host
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["write", "host"])]
+    /// What clients may do besides reading: change files; run commands of the host, or Kermit
+    /// scripts (which can run commands too)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["write", "host", "kermit"])]
     pub(crate) allow: Vec<String>,
     /// Disable a command: get, send, cd, delete, space, finish... (`wst remote LINE help` lists them)
     #[arg(long, value_name = "COMMAND", value_delimiter = ',')]

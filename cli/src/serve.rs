@@ -159,6 +159,12 @@ fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
     Err(usage(format!("expected a directory, got {address}; this wst was built without objects")))
 }
 
+/// Where this program is, to be run again.
+fn this_program() -> Result<PathBuf, Ending> {
+    std::env::current_exe()
+        .map_err(|e| Ending::early(Exit::Store, format!("could not find this program: {e}")))
+}
+
 fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<Rules, Ending> {
     let mut rules = Rules {
         collision: all.collision,
@@ -169,11 +175,16 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<R
     for word in &verb.allow {
         match word.as_str() {
             "write" => rules.write = true,
-            _ if root.directory.is_none() => {
-                let say = format!("expected a directory with --allow host, got {}", root.shown);
-                return Err(usage(say));
+            what => {
+                let directory = root.directory.clone().ok_or_else(|| {
+                    usage(format!("expected a directory with --allow {what}, got {}", root.shown))
+                })?;
+                if what == "host" {
+                    rules.host = Some(directory);
+                } else {
+                    rules.kermit = Some((this_program()?, directory));
+                }
             }
-            _ => rules.host.clone_from(&root.directory),
         }
     }
     for name in &verb.disable {

@@ -248,3 +248,22 @@ fn ckermit_sets_the_character_sets() {
         assert_eq!(end.code, 0, "{end:?}");
     }
 }
+
+/// K packets: what the server runs, and that it runs nothing unless it is told to.
+#[test]
+fn ckermit_gives_commands_in_its_language() {
+    let Some(_) = ckermit() else { return };
+    let scene = Scene::new();
+    stock(&scene);
+    let commands = "remote kermit echo [\\feval(6*7)]\nif fail exit 1";
+    let (_server, at) = server(&scene, "tcp-listen", &[]).unwrap();
+    let end = client(&scene, &at, "", "/raw", commands).unwrap();
+    assert!(end.code == 1 && !end.said.contains("42"), "{end:?}");
+    let (_server, at) = server(&scene, "tcp-listen", &["--allow", "kermit"]).unwrap();
+    let end = client(&scene, &at, "", "/raw", commands).unwrap();
+    assert!(end.code == 0 && end.said.contains("[42]"), "{end:?}");
+    let line = format!("tcp://{at}");
+    let ours = ["remote", &line, "kermit", "directory *.dat"];
+    let end = scene.start("wst", &mut wst(ours)).unwrap().wait(LIMIT).unwrap();
+    assert!(end.code == 0 && end.said.contains("bin.dat"), "{end:?}");
+}

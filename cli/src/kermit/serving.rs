@@ -81,7 +81,7 @@ impl Live<'_> {
             }
         };
         for action in known {
-            if allowed && action != Action::Kermit {
+            if allowed {
                 self.disabled.remove(&action);
             } else {
                 self.disabled.insert(action);
@@ -99,6 +99,11 @@ impl Live<'_> {
         let rules = Rules {
             write: true,
             host: (!self.disabled.contains(&Action::Host)).then(|| tree.path().to_owned()),
+            kermit: if self.disabled.contains(&Action::Kermit) {
+                None
+            } else {
+                Some((std::env::current_exe()?, tree.path().to_owned()))
+            },
             disabled: self.disabled.iter().copied().collect(),
             users: kept_text("server login").map(|words| login(&words)).transpose()?.flatten(),
             collision: self.settings.collision,

@@ -158,6 +158,9 @@ pub struct Rules {
     pub write: bool,
     /// They may run commands of the host, in this directory.
     pub host: Option<PathBuf>,
+    /// They may give commands in Kermit's language, which this program runs (`PROGRAM kermit -C
+    /// COMMANDS`) in this directory. Such a command may run one of the host.
+    pub kermit: Option<(PathBuf, PathBuf)>,
     /// These are disabled.
     pub disabled: Vec<Action>,
     /// They have to log in, as one of these; without, everybody may come.
@@ -332,6 +335,9 @@ impl Session {
         }
         if action == A::Host && self.rules.host.is_none() {
             return Err("Host commands are disabled".into());
+        }
+        if action == A::Kermit && self.rules.kermit.is_none() {
+            return Err("Kermit commands are disabled".into());
         }
         let total = self.counts.bytes_in + self.counts.bytes_out;
         let moves = matches!(action, A::Get | A::Send | A::Type);

@@ -8,10 +8,11 @@ use super::super::tree::{Place, is_pattern, matches, names, resolve, shown};
 use super::super::users::NotLoggedIn;
 use super::{Action, Done, Outgoing, Said, Session};
 use crate::disk::{Collision, Incomplete, PathRule};
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -120,7 +121,8 @@ impl Session {
             C::Query { kind, name } => self.query(kind, name),
             C::Assign { name, value } => self.assign(name, value),
             C::Finish | C::Bye | C::Exit => nothing(),
-            _ => Err("Kermit commands are not enabled".into()),
+            C::Kermit(line) => self.kermit(line),
+            _ => Err("This is nothing that a server does".into()),
         }
     }
 
@@ -358,9 +360,12 @@ impl Session {
     fn help(&self) -> String {
         let mut text = String::from("This server does:");
         for (name, action) in Action::NAMES {
-            let host = action != Action::Host || self.rules.host.is_some();
-            let may = (!action.writes() || self.rules.write) && host;
-            if may && action != Action::Kermit && !self.rules.disabled.contains(&action) {
+            let may = match action {
+                Action::Host => self.rules.host.is_some(),
+                Action::Kermit => self.rules.kermit.is_some(),
+                action => !action.writes() || self.rules.write,
+            };
+            if may && !self.rules.disabled.contains(&action) {
                 let _ = write!(text, " {name}");
             }
         }
@@ -488,8 +493,18 @@ impl Session {
     /// Runs a command of the host and shows what it writes. Only where the rules allow it.
     fn host(&mut self, line: &[u8]) -> Done {
         let directory = self.rules.host.as_deref().ok_or("Host commands are disabled")?;
-        let output = run(line, directory).map_err(|e| format!("The command did not run: {e}"))?;
-        Ok(Said::Screen { title: line.to_vec(), text: output })
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(OsStr::from_bytes(line)).current_dir(directory);
+        ran(line, shell)
+    }
+
+    /// In a process of its own: what it sets does not last. REMOTE SET does that.
+    fn kermit(&mut self, line: &[u8]) -> Done {
+        let (program, directory) =
+            self.rules.kermit.as_ref().ok_or("Kermit commands are disabled")?;
+        let mut kermit = Command::new(program);
+        kermit.args(["kermit", "-C"]).arg(OsStr::from_bytes(line)).current_dir(directory);
+        ran(line, kermit)
     }
 }
 
@@ -497,19 +512,20 @@ fn screen(title: &str, text: String) -> Done {
     Ok(Said::Screen { title: title.into(), text: text.into_bytes() })
 }
 
-/// What a shell command writes, to a bound of length and of time.
-fn run(line: &[u8], directory: &Path) -> io::Result<Vec<u8>> {
-    use std::os::unix::ffi::OsStrExt;
-    let mut child = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(std::ffi::OsStr::from_bytes(&[b"exec 2>&1\n", line].concat()))
-        .current_dir(directory)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        // Its own group, so that all of it can be ended.
-        .process_group(0)
-        .spawn()?;
+/// The answer to a command that is run.
+fn ran(line: &[u8], command: Command) -> Done {
+    let output = run(command).map_err(|e| format!("The command did not run: {e}"))?;
+    Ok(Said::Screen { title: line.to_vec(), text: output })
+}
+
+/// What a command writes, to a bound of length and of time.
+fn run(mut command: Command) -> io::Result<Vec<u8>> {
+    let (from_child, to_us) = io::pipe()?;
+    command.stdin(Stdio::null()).stdout(to_us.try_clone()?).stderr(to_us);
+    // Its own group, so that all of it can be ended.
+    let mut child = command.process_group(0).spawn()?;
+    // With it go our own ends of the pipe.
+    drop(command);
     let group = rustix::process::Pid::from_child(&child);
     let (done, over) = std::sync::mpsc::channel::<()>();
     let watch = std::thread::spawn(move || {
@@ -519,10 +535,7 @@ fn run(line: &[u8], directory: &Path) -> io::Result<Vec<u8>> {
         }
     });
     let mut output = Vec::new();
-    let read = match child.stdout.take() {
-        Some(stdout) => stdout.take(MOST_OUTPUT).read_to_end(&mut output).map(drop),
-        None => Ok(()),
-    };
+    let read = from_child.take(MOST_OUTPUT).read_to_end(&mut output).map(drop);
     if output.len() as u64 >= MOST_OUTPUT {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
