@@ -285,7 +285,7 @@ fn with_client(serving: &str, commands: &str) -> Option<(Scene, End, End)> {
 fn a_script_is_a_server() {
     let commands = "get part\nif fail exit 1\nsend client.log up\nif fail exit 2\n\
         remote directory\nif fail exit 3\nremote cd ..\nif success exit 4\nremote host id\n\
-        if success exit 5\nremote delete motd\nif fail exit 6\n\
+        if success exit 5\nremote kermit echo no\nif success exit 10\nremote delete motd\nif fail exit 6\n\
         remote rmdir tree\nif success exit 9\nfinish\nif fail exit 7";
     let commands = format!("copy part client.log\nget gone\nif fail exit 8\n{commands}");
     let Some((scene, client, server)) =
@@ -307,10 +307,11 @@ fn what_a_script_disables_is_refused() {
     let commands = "remote directory\nif success exit 1\nremote login anna secret\nif fail exit 2\n\
         remote directory\nif fail exit 3\nremote delete motd\nif success exit 4\n\
         remote cd tree\nif success exit 5\nget motd\nif success exit 6\n\
-        remote host echo yes\nif fail exit 7\nbye";
+        remote host echo yes\nif fail exit 7\n\
+        remote kermit echo [\\feval(6*7)]\nif fail exit 8\nbye";
     let Some((scene, client, server)) = with_client(serving, commands) else { return };
     assert_eq!(client.code, 0, "{}", client.said);
     assert_eq!(server.code, 3, "{}", server.said);
-    assert!(client.said.contains("yes"), "{}", client.said);
+    assert!(client.said.contains("yes") && client.said.contains("[42]"), "{}", client.said);
     assert!(scene.path("root/motd").exists() && !scene.path("here/motd").exists());
 }

@@ -18,7 +18,7 @@ use crate::watch::Way;
 /// What is disabled until ENABLE says otherwise: C-Kermit's choice for a client that came over a
 /// connection of ours, but for BYE, which costs nothing but the connection.
 pub(super) fn disabled_at_first() -> BTreeSet<Action> {
-    [Action::Delete, Action::Exit, Action::Host, Action::Kermit, Action::Rmdir].into()
+    [Action::Delete, Action::Exit, Action::Host, Action::Rmdir].into()
 }
 
 /// What ENABLE and DISABLE name; `None` for what no server of ours does.
@@ -96,13 +96,15 @@ impl Live<'_> {
         let tree = LocalTree::open(&root)?;
         let kept_text =
             |name: &str| kept.get(name).map(|v| String::from_utf8_lossy(v).into_owned());
+        // A script can run commands of the host, so ENABLE HOST is the word for both.
+        let host = !self.disabled.contains(&Action::Host);
         let rules = Rules {
             write: true,
-            host: (!self.disabled.contains(&Action::Host)).then(|| tree.path().to_owned()),
-            kermit: if self.disabled.contains(&Action::Kermit) {
-                None
-            } else {
+            host: host.then(|| tree.path().to_owned()),
+            kermit: if host {
                 Some((std::env::current_exe()?, tree.path().to_owned()))
+            } else {
+                None
             },
             disabled: self.disabled.iter().copied().collect(),
             users: kept_text("server login").map(|words| login(&words)).transpose()?.flatten(),
