@@ -1,4 +1,4 @@
-//! C-Kermit as client of our server, and as server of our client: every command, over TCP.
+//! C-Kermit as client of our server, and as server of our client: every command, raw and by Telnet.
 
 mod peers;
 
@@ -59,12 +59,19 @@ fn ckermit_recovers() {
     assert!(fs::read(scene.path("root/part.dat")).unwrap() == bytes);
 }
 
+/// The same raw and by Telnet.
 #[test]
 fn ckermit_asks_for_everything() {
     let Some(_) = ckermit() else { return };
+    for (kind, switch) in [("tcp-listen", "/raw"), ("telnet-listen", "/telnet")] {
+        everything_for_ckermit(kind, switch);
+    }
+}
+
+fn everything_for_ckermit(kind: &str, switch: &str) {
     let scene = Scene::new();
     stock(&scene);
-    let (_server, at) = server(&scene, "tcp-listen", &["--allow", "write,host"]).unwrap();
+    let (_server, at) = server(&scene, kind, &["--allow", "write,host"]).unwrap();
     let good = [
         "remote pwd",
         "remote directory",
@@ -104,8 +111,8 @@ fn ckermit_asks_for_everything() {
         let _ = write!(commands, "{command}\nif success exit {} {command}\n", index + 60);
     }
     commands.push_str("finish\nif fail exit 90 finish");
-    let end = client(&scene, &at, "", "/raw", &commands).unwrap();
-    assert_eq!(end.code, 0, "{}", end.said);
+    let end = client(&scene, &at, "", switch, &commands).unwrap();
+    assert_eq!(end.code, 0, "{kind}: {}", end.said);
     for text in ["from the host", "two", "150000", "bar"] {
         assert!(end.said.contains(text), "{text}: {}", end.said);
     }
@@ -179,6 +186,12 @@ fn we_recover() {
 #[test]
 fn we_ask_for_everything() {
     let Some(_) = ckermit() else { return };
+    for kind in ["tcp", "telnet"] {
+        everything_of_ckermit(kind);
+    }
+}
+
+fn everything_of_ckermit(kind: &str) {
     let scene = Scene::new();
     stock(&scene);
     let calls: &[(&[&str], &str)] = &[
@@ -203,13 +216,13 @@ fn we_ask_for_everything() {
         (&["remote", "bye"], ""),
     ];
     let words: Vec<&[&str]> = calls.iter().map(|(words, _)| *words).collect();
-    let ends = against(&scene, "tcp", &words).unwrap();
+    let ends = against(&scene, kind, &words).unwrap();
     let mut failed = Vec::new();
     for (end, (call, text)) in ends.iter().zip(calls) {
         // C-Kermit answers these by programs of the machine, and says by a Z with D that such a one failed.
         let by_program = matches!(call, ["remote", "space" | "who"]);
         if end.code > u8::from(by_program).into() || end.code < 0 || !end.said.contains(text) {
-            failed.push(format!("{call:?}: {} {}", end.code, end.said));
+            failed.push(format!("{kind} {call:?}: {} {}", end.code, end.said));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
