@@ -262,6 +262,7 @@ fn with_client(serving: &str, commands: &str) -> Option<(Scene, End, End)> {
     ckermit()?;
     let (scene, port) = (Scene::new(), free_port());
     stock(&scene);
+    scene.file("root/umlaut", "Grüße\n".as_bytes());
     let script = format!("{serving}\nset host /server * {port} /raw\nif fail exit 2\nexit 3\n");
     let mut command = kermit(&scene, "server", &script, &[]);
     command.current_dir(scene.path("root"));
@@ -286,7 +287,10 @@ fn a_script_is_a_server() {
     let commands = "get part\nif fail exit 1\nsend client.log up\nif fail exit 2\n\
         remote directory\nif fail exit 3\nremote cd ..\nif success exit 4\nremote host id\n\
         if success exit 5\nremote kermit echo no\nif success exit 10\nremote delete motd\nif fail exit 6\n\
-        remote rmdir tree\nif success exit 9\nfinish\nif fail exit 7";
+        remote rmdir tree\nif success exit 9\n\
+        remote set transfer character-set latin1-iso\nif fail exit 11\n\
+        remote set file type text\nset file type text\nset file character-set cp850\n\
+        get umlaut\nif fail exit 12\nfinish\nif fail exit 7";
     let commands = format!("copy part client.log\nget gone\nif fail exit 8\n{commands}");
     let Some((scene, client, server)) =
         with_client("set file collision backup\nenable delete", &commands)
@@ -298,6 +302,8 @@ fn a_script_is_a_server() {
     assert_eq!(server.code, 3, "{}", server.said);
     same(&scene.path("here/client.log"), &scene.path("root/up")).expect("the same bytes");
     assert!(!scene.path("root/motd").exists());
+    let got = std::fs::read(scene.path("here/umlaut")).expect("the file");
+    assert_eq!(got, b"Gr\x81\xE1e\n", "Latin-1 on the wire, as the client has set");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::stdout;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
@@ -313,7 +314,9 @@ impl Live<'_> {
         options.signals = Some(self.signals);
         options.before = &before;
         options.silence = self.silence;
-        let mut store = Translated::new(store, Sets::from(&settings.kermit));
+        let sets = self.sets.clone();
+        let sets = sets.unwrap_or_else(|| Arc::new(Mutex::new(Sets::from(&settings.kermit))));
+        let mut store = Translated::following(store, sets);
         let ended = run(&mut *engine, &mut **port, &mut store, &mut seen, options);
         seen.finish();
         say_lost(self.voice, store.lost());

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wetstring_drive::charset::Sets;
 use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Users, users};
 use wetstring_proto::kermit::Server;
 use wetstring_proto::kermit::command::ServerCommand;
@@ -112,10 +113,12 @@ impl Live<'_> {
             incomplete: self.settings.incomplete,
             ..Rules::default()
         };
-        let mut session = Session::new(Arc::new(tree), rules, "client", None);
+        let mut session = Session::new(Arc::new(tree), rules, "client", None)
+            .speaking(Sets::from(&self.settings.kermit));
         if kept_text("server display").is_some_and(|value| value == "on") && self.is_connected() {
             session = session.audited(Arc::new(Shown));
         }
+        self.sets = Some(session.sets());
         let mut store = Noting { session, text: is_text(kept), ended_by: None };
         let idle = kept_text("server idle-timeout").and_then(|value| value.parse().ok());
         self.silence = idle.filter(|seconds| *seconds > 0).map(Duration::from_secs);
@@ -130,7 +133,7 @@ impl Live<'_> {
             Way::Receive,
             true,
         );
-        self.silence = None;
+        (self.silence, self.sets) = (None, None);
         let turned = turned?;
         if turned.outcome != Outcome::Done {
             return Err(Fault::new(turned.report.message));

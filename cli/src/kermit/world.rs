@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
+use wetstring_drive::charset::SharedSets;
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::serve::Action;
 use wetstring_drive::terminal::Restore;
@@ -53,6 +54,8 @@ pub(super) struct Live<'a> {
     pub(super) display_none: bool,
     /// A server in which nothing moves for so long is over.
     pub(super) silence: Option<Duration>,
+    /// The character sets of a client that is served, which it may change.
+    pub(super) sets: Option<SharedSets>,
     /// LOG SESSION.
     session: Option<File>,
 }
@@ -81,6 +84,7 @@ impl<'a> Live<'a> {
             serial: Serial::default(),
             display_none: false,
             silence: None,
+            sets: None,
             session: None,
         })
     }
