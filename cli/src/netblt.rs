@@ -311,6 +311,7 @@ fn fit(all: &mut Everything, partner: &Partner, role: Role) {
     // What is sealed is proved already, better than by a sum.
     config.checksum &= checksum || partner.suite.is_none();
     config.role = role;
+    config.room = partner.room;
     // Nobody shall guess them.
     config.id = endpoint::chance();
     config.first_buffer = endpoint::chance();

@@ -11,6 +11,7 @@ mod part;
 mod pieces;
 pub(crate) mod place;
 mod receive;
+mod reserve;
 mod scribe;
 mod send;
 

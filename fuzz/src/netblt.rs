@@ -143,6 +143,7 @@ fn config(script: &mut Script<'_>) -> Config {
         files: !script.one_in(4),
         resume: script.one_in(2),
         buffer_len: 16_384,
+        room: 100_000,
     }
 }
 

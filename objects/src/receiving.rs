@@ -6,10 +6,10 @@ use object_store::{
     Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,
 };
 use std::io;
+use twox_hash::xxhash3_128::Hasher;
 use wetstring_drive::disk::names::confine;
 use wetstring_drive::disk::{Collision, ReceiveOptions};
 use wetstring_proto::file::{DigestKind, FileInfo, Refusal, Reply, Request, Store, StoreError};
-use xxhash_rust::xxh3::Xxh3Default;
 
 /// The shortest part of an object that S3 takes, and the longest that is kept in memory unless
 /// the file is known to be longer than [`PARTS`] of them.
@@ -46,7 +46,7 @@ struct Incoming {
     /// Once more than a part has come.
     upload: Option<(Path, Box<dyn MultipartUpload>)>,
     len: u64,
-    hash: Box<Xxh3Default>,
+    hash: Box<Hasher>,
 }
 
 impl Receiving {
@@ -83,7 +83,7 @@ impl Receiving {
             gathered: Vec::new(),
             upload: None,
             len: 0,
-            hash: Box::new(Xxh3Default::new()),
+            hash: Box::new(Hasher::new()),
         });
         Ok(Reply::Accept { offset: 0 })
     }
@@ -115,7 +115,7 @@ impl Receiving {
         let Some(current) = self.current.as_mut().filter(|current| current.len == offset) else {
             return Ok(Reply::Failed(StoreError::Unsupported));
         };
-        current.hash.update(bytes);
+        current.hash.write(bytes);
         current.len += bytes.len() as u64;
         current.gathered.extend_from_slice(bytes);
         while current.gathered.len() >= current.part {
@@ -231,7 +231,7 @@ impl Store for Receiving {
                 let whole = self.current.as_ref().filter(|current| current.len == len);
                 Ok(whole.map_or(Reply::Failed(StoreError::Unsupported), |current| {
                     let mut digest = [0; 32];
-                    digest[..16].copy_from_slice(&current.hash.digest128().to_be_bytes());
+                    digest[..16].copy_from_slice(&current.hash.finish_128().to_be_bytes());
                     Reply::Digest(digest)
                 }))
             }

@@ -170,6 +170,12 @@ impl Endpoint {
         address.as_socket().ok_or_else(|| io::Error::other("expected an IP address"))
     }
 
+    /// Bytes of datagrams that the system keeps for us until they are read.
+    pub fn room(&self) -> usize {
+        // Linux says twice as much as was asked for, half of it for its own notes.
+        self.socket.recv_buffer_size().unwrap_or(0) / if cfg!(target_os = "linux") { 2 } else { 1 }
+    }
+
     /// Whether what this socket sends to `to` comes back to it: a raw socket and its own host.
     pub fn hears_itself(&self, to: SocketAddr) -> bool {
         self.below == Below::Ip && self.local().is_ok_and(|local| local.ip() == to.ip())

@@ -3,21 +3,21 @@
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::AsFd;
+use twox_hash::xxhash3_128;
 use wetstring_proto::file::DigestKind;
-use xxhash_rust::xxh3::Xxh3Default;
 
 /// A digest of the bytes so far.
 #[derive(Clone)]
 enum Hash {
     Crc32(crc32fast::Hasher),
-    Xxh3(Box<Xxh3Default>),
+    Xxh3(Box<xxhash3_128::Hasher>),
 }
 
 impl Hash {
     fn new(kind: DigestKind) -> Option<Self> {
         match kind {
             DigestKind::Crc32 => Some(Self::Crc32(crc32fast::Hasher::new())),
-            DigestKind::Xxh3 => Some(Self::Xxh3(Box::new(Xxh3Default::new()))),
+            DigestKind::Xxh3 => Some(Self::Xxh3(Box::new(xxhash3_128::Hasher::new()))),
             _ => None,
         }
     }
@@ -25,7 +25,7 @@ impl Hash {
     fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Crc32(hash) => hash.update(bytes),
-            Self::Xxh3(hash) => hash.update(bytes),
+            Self::Xxh3(hash) => hash.write(bytes),
         }
     }
 
@@ -36,7 +36,7 @@ impl Hash {
             Self::Crc32(hash) => {
                 value[..4].copy_from_slice(&hash.clone().finalize().to_be_bytes());
             }
-            Self::Xxh3(hash) => value[..16].copy_from_slice(&hash.digest128().to_be_bytes()),
+            Self::Xxh3(hash) => value[..16].copy_from_slice(&hash.finish_128().to_be_bytes()),
         }
         value
     }

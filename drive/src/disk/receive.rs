@@ -7,14 +7,15 @@ use super::digest::{self, Running};
 use super::error::Failed;
 use super::names::{NameRule, SafeName, confine};
 use super::pieces::Pieces;
+use super::reserve::Reservation;
 use super::scribe::{Notes, Scribe};
 use super::{
     Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve, Resume,
 };
 use super::{part, place};
 use rustix::fs::{
-    FallocateFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fallocate, fchmod,
-    fstat, fstatvfs, ftruncate, futimens,
+    FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fstatvfs, ftruncate,
+    futimens,
 };
 use rustix::io::Errno;
 use std::io;
@@ -60,8 +61,8 @@ struct Incoming {
     size: Option<u64>,
     /// End of what was written, the gathered bytes included.
     reached: u64,
-    /// Blocks were reserved up to here.
-    reserved: u64,
+    /// Blocks that it has before its data.
+    reservation: Reservation,
     /// They are to be, up to here, with the first bytes.
     pledged: Option<u64>,
     /// Bytes are missing from here on: a write failed, or the sender left a gap.
@@ -162,7 +163,7 @@ impl Receiving {
         let theirs = kept.as_ref().is_some_and(|kept| kept.theirs);
         check_space(&directory, info.size, if theirs { 0 } else { have }, placing)?;
         let (file, part) = self.part(&directory, &safe.name, kept).map_err(failed)?;
-        let (reserved, pledged) = self.blocks(&file, info.size, have).map_err(|why| {
+        let (reservation, pledged) = self.blocks(&file, info.size, have).map_err(|why| {
             if (have == 0 || theirs) && placing != Placing::InPlace {
                 let _ = place::remove(&directory, &part);
             }
@@ -187,7 +188,7 @@ impl Receiving {
             mode: info.mode.filter(|_| self.options.modes),
             size: info.size,
             reached: have,
-            reserved,
+            reservation,
             pledged,
             gap: None,
             failed: None,
@@ -212,17 +213,20 @@ impl Receiving {
         }
     }
 
-    /// Reserves the blocks of a large file, or puts that off: up to where they are, and are to be.
+    /// Reserves the blocks of a large file, or puts that off: what it has, and up to where they are to be.
     fn blocks(
         &self,
         file: &OwnedFd,
         size: Option<u64>,
         have: u64,
-    ) -> Result<(u64, Option<u64>), Refusal> {
+    ) -> Result<(Reservation, Option<u64>), Refusal> {
         let wanted = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have);
         match self.options.reserve {
-            Reserve::Offered => Ok((reserve(file, wanted).map_err(|_| Refusal::NoSpace)?, None)),
-            Reserve::WithData => Ok((0, wanted.or(Some(0)))),
+            Reserve::Offered => {
+                let made = Reservation::begin(file, wanted.unwrap_or(0));
+                Ok((made.map_err(|_| Refusal::NoSpace)?, None))
+            }
+            Reserve::WithData => Ok((Reservation::default(), wanted.or(Some(0)))),
         }
     }
 
@@ -537,8 +541,8 @@ impl Incoming {
         if self.map.resumed == 0 && !self.map.mapped {
             part::sweep(&self.directory, &self.name, &self.part);
         }
-        match reserve(&self.file, Some(size).filter(|size| *size > 0)) {
-            Ok(reserved) => self.reserved = reserved,
+        match Reservation::begin(&self.file, size) {
+            Ok(made) => self.reservation = made,
             Err(error) => {
                 let failed = Failed::new(&self.part_path(), error);
                 self.failed = Some(failed.clone());
@@ -559,6 +563,7 @@ impl Incoming {
                 path,
                 pieces: self.map.pieces.take().unwrap_or_default(),
                 running: std::mem::replace(&mut self.running, Running::new(None)),
+                reservation: std::mem::take(&mut self.reservation),
                 unmapped: self.map.unmapped,
                 failed: None,
             }));
@@ -573,8 +578,9 @@ impl Incoming {
     /// What came in any order is on the disk, and known here.
     fn settle(&mut self) -> Result<(), Failed> {
         let Some(scribe) = self.scribe.take() else { return Ok(()) };
-        let Notes { pieces, running, unmapped, failed, .. } = scribe.stop();
+        let Notes { pieces, running, reservation, unmapped, failed, .. } = scribe.stop();
         (self.map.pieces, self.map.unmapped, self.running) = (Some(pieces), unmapped, running);
+        self.reservation = reservation;
         let Some((at, failed)) = failed else { return Ok(()) };
         self.failed = Some(failed.clone());
         self.gap = Some(self.gap.map_or(at, |gap| gap.min(at)));
@@ -593,8 +599,11 @@ impl Incoming {
     /// Writes all of it.
     fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Failed> {
         self.check_failed()?;
+        let mut full = self.reservation.reach(&self.file, offset + bytes.len() as u64).err();
         while !bytes.is_empty() {
-            let error: io::Error = match rustix::io::pwrite(&self.file, bytes, offset) {
+            let done =
+                full.take().map_or_else(|| rustix::io::pwrite(&self.file, bytes, offset), Err);
+            let error: io::Error = match done {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(len) => {
                     offset += len as u64;
@@ -621,10 +630,10 @@ impl Incoming {
 
     /// Gives back blocks that were reserved and not used.
     fn release(&mut self) {
-        if self.reserved > self.reached {
+        if self.reservation.done() > self.reached {
             let _ = fstat(&self.file).map(|stat| ftruncate(&self.file, stat.st_size as u64));
         }
-        self.reserved = 0;
+        self.reservation = Reservation::default();
     }
 
     /// Gives the whole file its name, and says which it was.
@@ -728,17 +737,6 @@ fn check_space(
         return Err(No::Refused(Refusal::NoSpace, None));
     }
     Ok(())
-}
-
-/// Reserves the blocks of a large file; says up to where.
-fn reserve(file: &OwnedFd, size: Option<u64>) -> Result<u64, Errno> {
-    let Some(size) = size else { return Ok(0) };
-    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, size) {
-        Ok(()) => Ok(size),
-        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error),
-        // The file system cannot reserve; it will tell when it is full.
-        Err(_) => Ok(0),
-    }
 }
 
 /// A file that is continued.

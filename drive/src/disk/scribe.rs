@@ -9,6 +9,7 @@ use super::digest::Running;
 use super::error::Failed;
 use super::part;
 use super::pieces::Pieces;
+use super::reserve::Reservation;
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -33,6 +34,7 @@ pub(super) struct Notes {
     pub(super) path: PathBuf,
     pub(super) pieces: Pieces,
     pub(super) running: Running,
+    pub(super) reservation: Reservation,
     /// Bytes that came since the map was kept.
     pub(super) unmapped: u64,
     /// Where a write failed, and why. Nothing is written afterwards.
@@ -46,8 +48,10 @@ impl Notes {
             return;
         }
         let (mut at, mut rest) = (offset, bytes);
+        let mut full = self.reservation.reach(&self.file, offset + bytes.len() as u64).err();
         while !rest.is_empty() {
-            let error: io::Error = match rustix::io::pwrite(&self.file, rest, at) {
+            let done = full.take().map_or_else(|| rustix::io::pwrite(&self.file, rest, at), Err);
+            let error: io::Error = match done {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(len) => {
                     self.note(at, len as u64);
@@ -214,6 +218,7 @@ mod tests {
             path: path.to_owned(),
             pieces: Pieces::default(),
             running: Running::new(Some(DigestKind::Xxh3)),
+            reservation: Reservation::default(),
             unmapped: 0,
             failed: None,
         }

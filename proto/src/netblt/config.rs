@@ -78,6 +78,9 @@ pub struct Config {
     pub resume: bool,
     /// Bytes of file data kept between the engine and its store.
     pub buffer_len: usize,
+    /// Receiver: bytes that its host keeps of packets that have come and were not handed over yet; 0 if that is
+    /// not known.
+    pub room: usize,
 }
 
 impl Default for Config {
@@ -100,6 +103,7 @@ impl Default for Config {
             files: true,
             resume: true,
             buffer_len: 1024 * 1024,
+            room: 0,
         }
     }
 }

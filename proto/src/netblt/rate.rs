@@ -176,6 +176,12 @@ impl Path {
         (self.srtt > 0).then(|| Duration::from_nanos(self.srtt))
     }
 
+    /// The shortest round trip of late: the path without a queue.
+    pub(crate) fn least_round_trip(&self) -> Option<Duration> {
+        let base = self.base[0].min(self.base[1]);
+        (base < u64::MAX).then(|| Duration::from_nanos(base))
+    }
+
     /// How much round trips vary.
     pub(crate) fn variance(&self) -> Duration {
         Duration::from_nanos(self.var)
@@ -340,6 +346,37 @@ impl Path {
         if self.look.is_none() {
             let since = self.last_arrival;
             self.look = Some(Look { since, last: since, ..Look::default() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host that was busy when the first burst came: 300 us a packet, where the path takes 40.
+    #[test]
+    fn a_first_burst_that_was_read_late_does_not_hold_for_long() {
+        let mut path = Path::new((20, 4), None);
+        let mut now = 1_000_000;
+        for place in 0..20 {
+            now += 300_000;
+            path.arrived(Instant(now), Some(place), 1);
+        }
+        path.answered(Instant(now), Duration::from_micros(100));
+        let (mut place, mut offer) = (20, path.first_offer().expect("a whole burst came"));
+        assert!(path.offered() < 3_400_000, "{}", path.offered());
+        let began = now;
+        while path.offered() < 10_000_000 {
+            path.in_force();
+            for packet in 1..=u64::from(offer.0) {
+                path.arrived(Instant(now + packet * 40_000), Some(place), 1);
+                place += 1;
+            }
+            now += u64::from(offer.1) * 1_000_000;
+            path.answered(Instant(now), Duration::from_micros(100));
+            offer = path.judge().map_or(offer, |judgement| judgement.offer);
+            assert!(now - began < 120_000_000, "{} after 120 ms", path.offered());
         }
     }
 }

@@ -53,9 +53,20 @@ pub fn datagram(ports: Ports, body: Body<'_>) -> Vec<u8> {
 
 /// A packet of data with a right checksum.
 pub fn data(ports: Ports, buffer: u32, packet: u16, last: (bool, bool), bytes: &[u8]) -> Vec<u8> {
+    data_under(ports, 0, buffer, packet, last, bytes)
+}
+
+/// The same from a sender that has heard the control messages up to `high`.
+pub fn data_under(
+    ports: Ports,
+    high: u16,
+    buffer: u32,
+    packet: u16,
+    last: (bool, bool),
+    bytes: &[u8],
+) -> Vec<u8> {
     let checksum = data_checksum(bytes);
     let (last_of_buffer, last_buffer) = last;
-    let high = 0;
     let head = Data { buffer, high, packet, last_of_buffer, last_buffer, checksum, bytes };
     datagram(ports, Body::Data(head))
 }

@@ -102,7 +102,8 @@ pub fn dial(
     if matches!(credentials, Credentials::Plain) {
         let packet_max = sizes.first().copied().unwrap_or(LONGEST);
         let wire = Wire::Plain { unproved: None, echo: None };
-        let partner = Partner { address: to, key: None, suite: None, packet_max };
+        let room = endpoint.room();
+        let partner = Partner { address: to, key: None, suite: None, packet_max, room };
         return Ok(Dialled { endpoint, wire, partner });
     }
     let began = options.clock.now();
@@ -211,6 +212,7 @@ impl Dialling<'_> {
             key: ready.key,
             suite: Some(session.suite()),
             packet_max: session.packet_max(),
+            room: self.endpoint.room(),
         };
         let finish = ready.finish.map(|finish| (finish, now));
         let wire = Wire::Sealed { session: Box::new(session), finish };

@@ -40,6 +40,8 @@ pub struct Partner {
     pub suite: Option<Suite>,
     /// The longest NETBLT packet that passes without being cut, in bytes, headers of NETBLT included.
     pub packet_max: usize,
+    /// Bytes that this host keeps of what has come and is not read yet.
+    pub room: usize,
 }
 
 /// An engine with what it needs.

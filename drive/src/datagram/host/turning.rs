@@ -273,6 +273,7 @@ impl<'a, 'o> Turning<'a, 'o> {
             key,
             suite: Some(session.suite()),
             packet_max: session.packet_max(),
+            room: self.endpoint.room(),
         };
         let room = self.has_room(from);
         let tenant = match reception {
@@ -384,7 +385,8 @@ impl<'a, 'o> Turning<'a, 'o> {
             }
         }
         let packet_max = self.endpoint.sizes(from).first().copied().unwrap_or(PACKET);
-        let partner = Partner { address: from, key: None, suite: None, packet_max };
+        let room = self.endpoint.room();
+        let partner = Partner { address: from, key: None, suite: None, packet_max, room };
         let tenant = reception.as_mut().map(|reception| reception.admit(&partner));
         let tenant = match tenant {
             Some(Ok(tenant)) => tenant,

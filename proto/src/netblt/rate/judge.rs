@@ -140,6 +140,8 @@ impl Others {
 #[derive(Clone, Copy, Debug)]
 struct Found {
     queue: u64,
+    /// It was not waited until there were many packets: as soon as none was missing.
+    early: bool,
     /// It has become shorter meanwhile: less is sent than the bottleneck carries.
     falls: bool,
     /// What passed the bottleneck.
@@ -162,6 +164,13 @@ impl Path {
         (base / 16).max(SHORT_QUEUE).max(wait).max(4 * packet)
     }
 
+    /// Whether much less is offered than bursts say that the bottleneck carries, though nothing spoke against it
+    /// yet: a host that was busy when the first burst came.
+    fn is_slow(&self) -> bool {
+        let most = self.spread.rate().map_or(0, |most| most.max(self.opening));
+        self.opening > 0 && self.handling == Loss::Usual && most > self.offered + self.offered / 4
+    }
+
     /// Judges what has arrived under the last offer, if that is enough, and makes another.
     pub(crate) fn judge(&mut self) -> Option<Judgement> {
         let look = self.look?;
@@ -169,17 +178,25 @@ impl Path {
         let least = SHORTEST_LOOK.max(self.srtt / 2).max(8_000_000 * self.values.interval_ms());
         // Where nearly nothing arrives it is judged all the same.
         let many = look.arrived >= MANY_PACKETS || time >= LONG_LOOK;
-        let enough = look.arrived >= FEWEST_PACKETS && many || time > (8 * least).max(LONG_LOOK);
-        let rtt = look.rtt.filter(|_| time >= least && enough)?;
-        self.judged = true;
         let base = self.base[0].min(self.base[1]);
+        let queue = look.rtt.map_or(u64::MAX, |rtt| rtt.saturating_sub(base));
+        // Where bursts say that there is much more room, and nothing says that there is not.
+        let early = !many
+            && self.is_slow()
+            && look.went == look.fresh
+            && queue <= self.queue_allowed(look.trips);
+        let enough = look.arrived >= FEWEST_PACKETS && (many || early);
+        let enough = enough || time > (8 * least).max(LONG_LOOK);
+        look.rtt.filter(|_| time >= least && enough)?;
+        self.judged = true;
         // Those that were lost behind the bottleneck have passed it. Of what is sent again only what
         // arrives is seen.
         let again = look.arrived.saturating_sub(look.fresh);
         let again = again * ONE / (ONE - self.loss).max(ONE / 4);
         let lost = share(look.went.saturating_sub(look.fresh), look.went.max(1)).min(ONE);
         let found = Found {
-            queue: rtt.saturating_sub(base),
+            queue,
+            early,
             falls: look.last_rtt.saturating_sub(base) * 8 < look.first_rtt.saturating_sub(base) * 7,
             passed: mpps(look.went + again, time.saturating_sub(look.idle)),
             lost,
@@ -255,6 +272,7 @@ impl Path {
             return known - known / 64;
         }
         let step = (step.min(ONE / 16) << self.rooms.min(4)).min(ONE / 2);
+        let step = if found.early && sent < most / 2 { ONE / 2 } else { step };
         self.rooms += 1;
         let from = if self.rooms == 1 { known.max(sent) } else { sent };
         (from + part(from, step)).min(most - most / 256)
@@ -366,7 +384,10 @@ impl Path {
             }
             _ => {}
         }
-        self.learn_loss(lost);
+        // To stop where nothing is missing would make it too little.
+        if !found.early {
+            self.learn_loss(lost);
+        }
         None
     }
 

@@ -38,6 +38,11 @@ pub(super) struct Spread {
     best: [u64; 2],
     /// Time of a packet at the best that was known last, or in the first burst.
     packet_ns: u64,
+    /// Packets that came together, and when the first of them did.
+    frame: u64,
+    frame_since: u64,
+    /// Bursts in a row that came together as a whole.
+    whole: u8,
 }
 
 impl Spread {
@@ -48,15 +53,16 @@ impl Spread {
         let now = now.max(1);
         let average = (self.last - self.since) / self.count.max(1);
         let pause = self.count >= 2 && now - self.last > 2 * average.max(1);
+        // Where the bottleneck sends in frames, all of a frame come at once: a train goes from the
+        // end of one frame to the end of another.
+        let together = self.since > 0 && follows && 4 * (now - self.last) < self.packet_ns;
+        self.frame(now, together, burst);
         if self.since == 0 || pause || !follows {
             self.interrupted();
             self.wanted = burst.saturating_sub(1).min(TRAIN);
             (self.since, self.last) = (now, now);
             return;
         }
-        // Where the bottleneck sends in frames, all of a frame come at once: a train goes from the
-        // end of one frame to the end of another.
-        let together = 4 * (now - self.last) < self.packet_ns;
         if together && self.count == 0 {
             (self.since, self.last) = (now, now);
             return;
@@ -65,6 +71,23 @@ impl Spread {
             self.finish();
         }
         (self.last, self.count) = (now, self.count + 1);
+    }
+
+    /// A packet came together with the one before it, or not. No frame has whole bursts again and again: then the
+    /// first burst was slower than the bottleneck, as a host had something else to do.
+    fn frame(&mut self, now: u64, together: bool, burst: u64) {
+        if together {
+            self.frame += 1;
+            return;
+        }
+        let gaps = self.frame.saturating_sub(1);
+        let is_whole = gaps >= 3 && gaps >= burst.saturating_sub(1).min(TRAIN);
+        self.whole = if is_whole { self.whole + 1 } else { 0 };
+        if self.whole == TRAINS {
+            let packet_ns = self.last.saturating_sub(self.frame_since) / gaps;
+            *self = Self { packet_ns, ..Self::default() };
+        }
+        (self.frame, self.frame_since) = (1, now);
     }
 
     /// The packet before was the last of a train, if that is long enough: a short time is measured over

@@ -16,6 +16,8 @@ use crate::trace::trace_duplicate;
 const TICK: Duration = Duration::from_millis(1);
 /// What is granted lasts so long without a word.
 const UNHEARD: Duration = Duration::from_millis(250);
+/// A path with a shorter round trip loses nothing to speak of.
+const NEAR: Duration = Duration::from_millis(5);
 /// Numbers that are kept for OKs and RESENDs at most.
 const RESERVED: usize = 3500;
 /// Lateness that was seen once counts for so long, in nanoseconds.
@@ -414,7 +416,8 @@ impl Core {
         if self.link.config.is_automatic() {
             // Until a rate is offered there is one measurement: its buffer comes whole first.
             let from = if self.path.is_offered() { self.passed / packets } else { self.low };
-            end = end.min(from + self.ahead(packets));
+            let ahead = self.ahead(packets);
+            end = end.min(from + self.near(packets).map_or(ahead, |near| near.min(ahead)));
         }
         end = end.min(self.sink.limit(mem.data.len()) / u64::from(agreed.buffer));
         while self.granted < end {
@@ -428,6 +431,17 @@ impl Core {
             self.messages.push(mem.messages, About::Go, self.granted);
             self.granted += 1;
         }
+    }
+
+    /// Buffers to grant beyond where the sender is at most, if it is near: what is on its way, and what this host
+    /// keeps until it comes to read it. There nothing is lost on the way, but all that a host loses which is slower
+    /// than its partner; and what bursts say is how soon it came to read them. A host that keeps less than two
+    /// buffers would stop the sender all the time: there losses are the cheaper.
+    fn near(&self, packets: u64) -> Option<u64> {
+        let rtt = self.path.least_round_trip()?;
+        let kept = self.link.config.room as u64 / u64::from(self.link.agreed.packet);
+        let flying = self.path.carries(rtt * 3 / 2);
+        (rtt <= NEAR && kept >= 2 * packets).then(|| (flying + kept) / packets + 1)
     }
 
     /// Buffers to grant beyond where the sender is, so that it never waits.

@@ -225,10 +225,23 @@ impl Core {
         sent.max(self.skipped)
     }
 
+    /// How much of the memory for file data is in use: all of it where the bytes come once, as they are kept
+    /// until they are acknowledged. Of a file that can be read again, what is read just before it is sent is
+    /// still in the processor's cache.
+    pub(super) fn ring_len(&self) -> usize {
+        let config = &self.link.config;
+        let all = config.data_len();
+        if self.file.size.is_none() {
+            all
+        } else {
+            all.min(config.buffer_len.max(8 * config.datagram()))
+        }
+    }
+
     /// Asks the store for what is wanted.
-    pub(super) fn ask_source(&mut self, mem: &Mem<'_>) {
+    pub(super) fn ask_source(&mut self) {
         if self.ask == Ask::Nothing
-            && let Some(want) = self.source.want(mem.data.len(), self.keep())
+            && let Some(want) = self.source.want(self.ring_len(), self.keep())
         {
             self.ask = Ask::Source(want);
         }
@@ -245,7 +258,8 @@ impl Core {
         let due = self.burst_left > 0 || cx.now >= self.burst_at;
         if let (Some((index, packet, at, len)), true) = (picked, due) {
             let data = DATA_HEADER..DATA_HEADER + len;
-            if self.source.take(mem.data, mem.patch, at, &mut mem.out[data.clone()]) {
+            let ring = &mem.data[..self.ring_len()];
+            if self.source.take(ring, mem.patch, at, &mut mem.out[data.clone()]) {
                 if self.burst_left == 0 {
                     self.start_burst(cx);
                 }
@@ -268,7 +282,7 @@ impl Core {
             // Its bytes have to come from the store first. Those before it may not have been granted,
             // as a GO was lost: they are read again when they are.
             self.skipped = at;
-            self.ask_source(mem);
+            self.ask_source();
         }
         let soon = picked.is_some() && (due || self.burst_at <= cx.now + SOON);
         if self.owes && !soon {

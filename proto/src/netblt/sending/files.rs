@@ -49,10 +49,14 @@ impl Core {
                 }
             }
             (Ask::Source(Want::Digest), Reply::Digest(digest)) => {
-                self.source.set_digest(mem.data, Some(&digest[..16]));
+                let ring = &mut mem.data[..self.ring_len()];
+                self.source.set_digest(ring, Some(&digest[..16]));
             }
             // A store without digests sends files all the same.
-            (Ask::Source(Want::Digest), Reply::Failed(_)) => self.source.set_digest(mem.data, None),
+            (Ask::Source(Want::Digest), Reply::Failed(_)) => {
+                let ring = &mut mem.data[..self.ring_len()];
+                self.source.set_digest(ring, None);
+            }
             (Ask::Close { complete, verified }, reply) => {
                 self.closed(cx, complete, verified, reply);
             }

@@ -63,7 +63,7 @@ impl Machine for Core {
             self.finish_words(outcome);
         } else if self.stage == Stage::Moving && self.link.is_running() {
             self.look(mem);
-            self.ask_source(mem);
+            self.ask_source();
         }
         let wait = match self.stage {
             _ if self.ask != Ask::Nothing => Wait::Store,
@@ -138,7 +138,8 @@ impl Machine for Core {
             Ask::Next => Some(Request::Next),
             Ask::Source(Want::Read) => {
                 let keep = self.keep();
-                let (offset, into) = self.source.lend(mem.data, keep);
+                let ring = &mut mem.data[..self.ring_len()];
+                let (offset, into) = self.source.lend(ring, keep);
                 Some(Request::Read { offset, into })
             }
             Ask::Source(Want::Patch) => {
