@@ -81,11 +81,12 @@ impl Spread {
             return;
         }
         let gaps = self.frame.saturating_sub(1);
-        let is_whole = gaps >= 3 && gaps >= burst.saturating_sub(1).min(TRAIN);
+        let time = self.last.saturating_sub(self.frame_since);
+        // What was read at one time says nothing.
+        let is_whole = gaps >= 3 && gaps >= burst.saturating_sub(1).min(TRAIN) && time >= FINEST;
         self.whole = if is_whole { self.whole + 1 } else { 0 };
         if self.whole == TRAINS {
-            let packet_ns = self.last.saturating_sub(self.frame_since) / gaps;
-            *self = Self { packet_ns, ..Self::default() };
+            *self = Self { packet_ns: time / gaps, ..Self::default() };
         }
         (self.frame, self.frame_since) = (1, now);
     }
