@@ -599,11 +599,8 @@ impl Incoming {
     /// Writes all of it.
     fn write_at(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<(), Failed> {
         self.check_failed()?;
-        let mut full = self.reservation.reach(&self.file, offset + bytes.len() as u64).err();
         while !bytes.is_empty() {
-            let done =
-                full.take().map_or_else(|| rustix::io::pwrite(&self.file, bytes, offset), Err);
-            let error: io::Error = match done {
+            let error: io::Error = match self.reservation.write(&self.file, bytes, offset) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(len) => {
                     offset += len as u64;

@@ -41,16 +41,22 @@ impl Reservation {
         Ok(made)
     }
 
-    /// Bytes are about to be written that end here.
+    /// Writes what it can of these bytes, once their blocks are there; how many that were.
     ///
     /// # Errors
     ///
-    /// As of [`begin`](Self::begin).
-    pub(super) fn reach(&mut self, file: impl AsFd, end: u64) -> Result<(), Errno> {
+    /// As of [`begin`](Self::begin), and of writing.
+    pub(super) fn write(
+        &mut self,
+        file: impl AsFd,
+        bytes: &[u8],
+        offset: u64,
+    ) -> Result<usize, Errno> {
+        let end = offset + bytes.len() as u64;
         while self.done < self.goal && self.done < end {
             self.step(&file, STEP)?;
         }
-        Ok(())
+        rustix::io::pwrite(file, bytes, offset)
     }
 
     fn step(&mut self, file: impl AsFd, len: u64) -> Result<(), Errno> {
@@ -81,17 +87,18 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let blocks = || file.metadata().unwrap().blocks() * 512;
         let mut made = Reservation { done: 0, goal: 3 * STEP / 2 };
-        if made.reach(&file, 1).is_err() || made.goal == made.done {
-            return; // No such file system here.
+        assert_eq!(made.write(&file, b"some", 0), Ok(4));
+        if made.goal == made.done {
+            return; // This file system cannot reserve.
         }
-        assert_eq!((made.done(), file.metadata().unwrap().len()), (STEP, 0));
+        assert_eq!((made.done(), file.metadata().unwrap().len()), (STEP, 4));
         assert!(blocks() >= STEP);
-        made.reach(&file, STEP).unwrap();
+        made.write(&file, b"more", STEP - 4).unwrap();
         assert_eq!(made.done(), STEP, "they are there");
-        made.reach(&file, STEP + 1).unwrap();
+        made.write(&file, b"more", STEP - 3).unwrap();
         assert_eq!(made.done(), 3 * STEP / 2, "no more than wanted");
         assert!(blocks() >= 3 * STEP / 2);
-        made.reach(&file, 10 * STEP).unwrap();
+        made.write(&file, b"more", 10 * STEP).unwrap();
         assert_eq!(made.done(), 3 * STEP / 2);
     }
 

@@ -48,10 +48,8 @@ impl Notes {
             return;
         }
         let (mut at, mut rest) = (offset, bytes);
-        let mut full = self.reservation.reach(&self.file, offset + bytes.len() as u64).err();
         while !rest.is_empty() {
-            let done = full.take().map_or_else(|| rustix::io::pwrite(&self.file, rest, at), Err);
-            let error: io::Error = match done {
+            let error: io::Error = match self.reservation.write(&self.file, rest, at) {
                 Ok(0) => io::ErrorKind::WriteZero.into(),
                 Ok(len) => {
                     self.note(at, len as u64);
