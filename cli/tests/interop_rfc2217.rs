@@ -5,7 +5,7 @@ mod peers;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -57,7 +57,9 @@ fn ser2net(scene: &Scene, device: &str) -> Option<(Running, u16)> {
 
 /// pyserial's server for this port, at a TCP port.
 fn pyserial(scene: &Scene, device: &str) -> Option<(Running, u16)> {
-    let python = peer("python3", "python3-serial")?;
+    // Debian's package is for Debian's interpreter, which need not be the first on the path.
+    let debian = PathBuf::from("/usr/bin/python3");
+    let python = if debian.exists() { debian } else { peer("python3", "python3-serial")? };
     let probe = Command::new(&python).args(["-c", "import serial.rfc2217"]).output();
     if !probe.is_ok_and(|probe| probe.status.success()) {
         peers::missing("pyserial is not installed (Debian package python3-serial)");
