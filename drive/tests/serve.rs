@@ -68,7 +68,12 @@ fn ask(session: &mut Session, command: &C<'_>) -> Said {
     let len = command.emit(&mut words).unwrap();
     let mut answer = [0; 2048];
     let request =
-        Request::Serve { kind: command.kind(), words: &words[..len], answer: &mut answer };
+        Request::Serve {
+            kind: command.kind(),
+            words: &words[..len],
+            files: None,
+            answer: &mut answer,
+        };
     let (good, len) = match session.answer(request) {
         Reply::Said(len) => (true, len),
         Reply::Denied(len) => (false, len),

@@ -188,6 +188,8 @@ pub enum Request<'a> {
         /// What is asked for, in the words of the protocol
         /// ([`ServerCommand::parse`](crate::kermit::command::ServerCommand::parse)).
         words: &'a [u8],
+        /// The kind of files that the client has set by hand, for a command that does not say one.
+        files: Option<FileKind>,
         /// Where to put an answer.
         answer: &'a mut [u8],
     },

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, random};
-use wetstring_proto::kermit::{Config, Sender, Zone};
+use wetstring_proto::kermit::{Config, Parity, Sender, Switch, Zone};
 use wetstring_proto::{Command, Engine, Failure, FailureKind, Outcome, Refusal};
 
 common::protocol!(kermit, Config { buffer_len: 8192, ..Config::default() });
@@ -338,4 +338,21 @@ fn converted_names_are_plain_on_the_wire_and_lower_case_here() {
     assert_eq!(sink.files[0].name, b"my_long_name.txt");
     let wire = String::from_utf8_lossy(&ends.to_receiver).into_owned();
     assert!(wire.contains("FMY_LONG_NAME.TXT"), "{wire}");
+}
+
+/// A parity that somebody has set is that of a serial line, which makes mistakes; a peer that streams cannot repeat.
+#[test]
+fn streaming_is_not_offered_where_a_parity_was_set() {
+    for (parity, offered) in [(None, true), (Some(Parity::None), true), (Some(Parity::Even), false)]
+    {
+        let mut config = Config { parity, ..Config::default() };
+        assert_eq!(config.offers_streaming(), offered, "{parity:?}");
+        // Where the line is known, that counts; and who asks for it gets it.
+        config.line.reliable = Some(true);
+        assert!(config.offers_streaming());
+        config.line.reliable = Some(false);
+        assert!(!config.offers_streaming());
+        config.streaming = Switch::On;
+        assert!(config.offers_streaming());
+    }
 }

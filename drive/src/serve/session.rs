@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Reply, Request, Store, StoreError};
 use wetstring_proto::kermit::Config;
-use wetstring_proto::kermit::command::ServerCommand;
+use wetstring_proto::kermit::command::{Get, ServerCommand};
 
 mod commands;
 
@@ -347,8 +347,17 @@ impl Session {
         Ok(())
     }
 
-    fn serve(&mut self, kind: u8, words: &[u8], answer: &mut [u8]) -> Reply<'static> {
+    fn serve(
+        &mut self,
+        kind: u8,
+        words: &[u8],
+        files: Option<FileKind>,
+        answer: &mut [u8],
+    ) -> Reply<'static> {
         let command = match ServerCommand::parse(kind, words) {
+            Ok(ServerCommand::Get(get)) => {
+                ServerCommand::Get(Get { kind: get.kind.or(files), ..get })
+            }
             Ok(command) => command,
             Err(bad) => return Reply::Denied(put(bad.to_string().as_bytes(), answer)),
         };
@@ -541,7 +550,9 @@ impl Session {
 impl Store for Session {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
-            Request::Serve { kind, words, answer } => self.serve(kind, words, answer),
+            Request::Serve { kind, words, files, answer } => {
+                self.serve(kind, words, files, answer)
+            }
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Digest { kind, len } if self.current.is_some() => {

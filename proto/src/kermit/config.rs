@@ -91,10 +91,14 @@ pub struct Config {
     pub retries: u8,
     /// Kind of a file that comes without attributes.
     pub receive_kind: FileKind,
+    /// The kind of files is what this end says, not what a file seems to be: a server is told so, and of which kind.
+    pub manual_mode: bool,
     /// Set of text on the wire, where it is to be another than that of the files.
     pub transfer_set: Charset,
     /// Set of text files here.
     pub file_set: Charset,
+    /// Text is translated between the two.
+    pub translation: bool,
     /// A text in a set that is not known is stored as it is; else it is refused.
     pub keep_unknown_set: bool,
     /// The byte that begins a packet.
@@ -146,8 +150,10 @@ impl Default for Config {
             timeout_s: 15,
             retries: 10,
             receive_kind: FileKind::Binary,
+            manual_mode: false,
             transfer_set: Charset::TRANSPARENT,
             file_set: Charset::UTF8,
+            translation: true,
             keep_unknown_set: false,
             mark: 1,
             eol: b'\r',
@@ -229,8 +235,10 @@ impl Config {
             (Switch::On, _, _) => true,
             (Switch::Off, _, _) | (Switch::Auto, Switch::Off, _) => false,
             (Switch::Auto, Switch::On, _) => true,
-            // An end that cannot know always offers; the end that made the connection decides.
-            (Switch::Auto, Switch::Auto, known) => known != Some(false),
+            // An end that cannot know offers, and the end that made the connection decides; but a line on which
+            // somebody has set a parity is a serial line, and those make mistakes.
+            (Switch::Auto, Switch::Auto, None) => !self.parity.is_some_and(Parity::is_seven_bit),
+            (Switch::Auto, Switch::Auto, Some(reliable)) => reliable,
         }
     }
 
@@ -268,6 +276,9 @@ impl Config {
         let mut whatami = params::WMI_VALID;
         if kind == FileKind::Binary {
             whatami |= params::WMI_BINARY;
+        }
+        if self.manual_mode {
+            whatami |= params::WMI_MANUAL;
         }
         if self.offers_streaming() {
             whatami |= params::WMI_STREAM;
@@ -472,6 +483,14 @@ pub const TABLE: &[Setting] = &[
         source: "C-Kermit SET FILE TYPE",
     },
     Setting {
+        name: "kermit.transfer-mode",
+        range: Range::Word(&["automatic", "manual"]),
+        default: "automatic",
+        unit: "",
+        doc: "Who chooses between text and bytes: automatic leaves it to the sender of a file; manual is kermit.receive-kind, of which a server is told",
+        source: "C-Kermit SET TRANSFER MODE",
+    },
+    Setting {
         name: "kermit.transfer-set",
         range: Range::Word(Charset::WIRE_NAMES),
         default: "transparent",
@@ -486,6 +505,14 @@ pub const TABLE: &[Setting] = &[
         unit: "",
         doc: "Character set of text files here; transparent never translates",
         source: "C-Kermit SET FILE CHARACTER-SET",
+    },
+    Setting {
+        name: "kermit.translation",
+        range: ON_OFF,
+        default: "on",
+        unit: "",
+        doc: "Text is translated between the two sets",
+        source: "C-Kermit SET TRANSFER TRANSLATION",
     },
     Setting {
         name: "kermit.unknown-set",
@@ -605,6 +632,7 @@ const SHIFTS: [(&str, Shift); 3] =
     [("on", Shift::Negotiated), ("off", Shift::Off), ("forced", Shift::Forced)];
 const NAMES: [(&str, bool); 2] = [("literal", false), ("converted", true)];
 const UNKNOWN: [(&str, bool); 2] = [("discard", false), ("keep", true)];
+const MODES: [(&str, bool); 2] = [("automatic", false), ("manual", true)];
 const KINDS: [(&str, FileKind); 2] = [("binary", FileKind::Binary), ("text", FileKind::Text)];
 
 fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {
@@ -661,6 +689,8 @@ impl Settings for Config {
             "kermit.timeout" => number().map(|v| self.timeout_s = v as u8),
             "kermit.retries" => number().map(|v| self.retries = v as u8),
             "kermit.receive-kind" => value_of(&KINDS, value).map(|v| self.receive_kind = v),
+            "kermit.transfer-mode" => value_of(&MODES, value).map(|v| self.manual_mode = v),
+            "kermit.translation" => truth(value).map(|v| self.translation = v),
             "kermit.transfer-set" => Charset::named(value)
                 .filter(|set| set.designator().is_some())
                 .map(|v| self.transfer_set = v),
@@ -708,6 +738,8 @@ impl Settings for Config {
             "kermit.timeout" => write!(out, "{}", self.timeout_s),
             "kermit.retries" => write!(out, "{}", self.retries),
             "kermit.receive-kind" => out.write_str(word_of(&KINDS, self.receive_kind)),
+            "kermit.transfer-mode" => out.write_str(word_of(&MODES, self.manual_mode)),
+            "kermit.translation" => out.write_str(on_off(self.translation)),
             "kermit.transfer-set" => out.write_str(self.transfer_set.name()),
             "kermit.file-set" => out.write_str(self.file_set.name()),
             "kermit.unknown-set" => out.write_str(word_of(&UNKNOWN, self.keep_unknown_set)),

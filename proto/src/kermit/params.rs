@@ -16,6 +16,7 @@
 
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
+use crate::file::FileKind;
 
 /// CAPAS: long packets.
 pub const CAP_LONG: u8 = 2;
@@ -32,6 +33,8 @@ pub const CAP_SHIFT: u8 = 32;
 pub const WMI_SERVER: u8 = 1;
 /// WHATAMI: the file mode is binary.
 pub const WMI_BINARY: u8 = 2;
+/// WHATAMI: the file mode was set by somebody and holds; without it the sender of a file chooses.
+pub const WMI_MANUAL: u8 = 4;
 /// WHATAMI: offers to stream.
 pub const WMI_STREAM: u8 = 8;
 /// WHATAMI: the channel is clear.
@@ -198,6 +201,12 @@ fn doubt_tail(data: &[u8]) -> Option<&'static str> {
 }
 
 impl Params {
+    /// The kind of files that whoever said this has set by hand.
+    pub fn manual_kind(&self) -> Option<FileKind> {
+        let whatami = self.whatami.filter(|whatami| whatami & WMI_MANUAL != 0)?;
+        Some(if whatami & WMI_BINARY != 0 { FileKind::Binary } else { FileKind::Text })
+    }
+
     /// Reads a string of any length.
     pub fn parse(data: &[u8]) -> Self {
         let mut p = Self::default();

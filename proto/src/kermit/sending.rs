@@ -110,6 +110,7 @@ impl Core {
         // A parameter packet and its answer are about 40 bytes each; a second S does no harm.
         let initial = Duration::from_secs(1) + line_time(config.line.rate_bps, 80);
         let adapt = config.adapt_length && !config.is_reliable();
+        let announced = if config.manual_mode { config.receive_kind } else { FileKind::Binary };
         let link = Link::new(config);
         Self {
             state: Sending::Start,
@@ -117,7 +118,7 @@ impl Core {
             flight: Flight::new(link.config.slots()),
             timing: RoundTrip::new(initial, ceiling),
             lengths: LengthPolicy::new(adapt),
-            ours: link.config.params(FileKind::Binary),
+            ours: link.config.params(announced),
             source: Source::new(&link.text_coding()),
             file: Current::default(),
             open: None,

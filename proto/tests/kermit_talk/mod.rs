@@ -57,7 +57,7 @@ impl Shelf {
 impl Store for Shelf {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
-            Request::Serve { kind, words, answer } => {
+            Request::Serve { kind, words, answer, .. } => {
                 let command = ServerCommand::parse(kind, words).expect("the engine has read it");
                 let mut written = [0; 5000];
                 let len = command.emit(&mut written).expect("it fits");

@@ -235,6 +235,11 @@ impl Interp<'_> {
             })?;
         }
         let name = entry.words.join(" ");
+        if name == "file type" {
+            // Who names the type by hand does not want it chosen by the other side.
+            let _ = self.world.set("kermit.transfer-mode", "manual");
+            self.kept.insert("transfer mode".to_owned(), b"manual".to_vec());
+        }
         if entry.rows.is_empty() {
             self.keep(&name, &told, entry.anyway)?;
         }

@@ -256,7 +256,9 @@ impl Machine for Core {
                 Ask::Nothing => None,
                 Ask::Serve(kind) => {
                     let len = if kind == kind::SEND_INIT { 0 } else { self.words_len };
-                    Some(Request::Serve { kind, words: &mem.words[..len], answer: mem.answer })
+                    let files = self.link.theirs.manual_kind();
+                    let words = &mem.words[..len];
+                    Some(Request::Serve { kind, words, files, answer: mem.answer })
                 }
             },
         }
