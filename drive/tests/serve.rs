@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use wetstring_drive::serve::tree::{matches, names, quoted, resolve, shown};
+use wetstring_drive::serve::tree::{
+    is_pattern, matches, patterns, readings, resolve, shown, words,
+};
 use wetstring_drive::serve::users::{NotLoggedIn, hash};
 use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Users};
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
@@ -355,6 +357,30 @@ fn commands_of_the_host_are_bounded() {
 }
 
 #[test]
+fn lists_are_split_into_words_that_may_be_several_names() {
+    for (list, wanted) in [
+        (" a {b c} d\\ e  {}", &["a", "{b c}", "d\\ e", "{}"][..]),
+        ("\"a b\" c\"d\"", &["\"a b\"", "c\"d\""]),
+        ("file{one}.txt {file {two} b.txt}", &["file{one}.txt", "{file {two} b.txt}"]),
+        ("sub/{a b} c", &["sub/{a b}", "c"]),
+        // What nothing closes is part of a name.
+        ("{a b", &["{a", "b"]),
+        ("\"a b", &["\"a", "b"]),
+    ] {
+        let got: Vec<_> =
+            words(list.as_bytes()).iter().map(|w| w.escape_ascii().to_string()).collect();
+        let wanted: Vec<_> =
+            wanted.iter().map(|w| w.as_bytes().escape_ascii().to_string()).collect();
+        assert_eq!(got, wanted, "{list}");
+    }
+    assert_eq!(readings(b"{a {b}}"), [&b"{a {b}}"[..], b"a {b}", b"a b"]);
+    assert_eq!(readings(b"a\\{b\\}"), [&b"a\\{b\\}"[..], b"a{b}"]);
+    assert_eq!(readings(b"{a} {b}")[1], b"a b", "two groups are not one");
+    assert_eq!(patterns(b"{a b*}"), [&b"{a b*}"[..], b"a b*"]);
+    assert_eq!(patterns(b"a\\*"), [b""; 0]);
+}
+
+#[test]
 fn names_and_patterns() {
     for (pattern, name, hit) in [
         ("*", "a", true),
@@ -375,8 +401,8 @@ fn names_and_patterns() {
     let began = std::time::Instant::now();
     assert!(!matches(format!("{pattern}b").as_bytes(), name.as_bytes(), false));
     assert!(began.elapsed() < Duration::from_secs(5));
-    assert_eq!(names(b" a {b c} d\\ e  {}"), [&b"a"[..], b"b c", b"d e", b""]);
-    assert_eq!(names(&quoted(b"a {b} c")), [b"a {b} c"]);
+    assert!(is_pattern(b"a*") && !is_pattern(b"a\\*") && is_pattern(b"a\\\\*"));
+    assert!(matches(b"a\\*", b"a*", false) && !matches(b"a\\*", b"ab", false));
     let here = vec![b"x".to_vec()];
     assert_eq!(shown(&resolve(&here, b"./y//z/../w").unwrap()), b"/x/y/w");
     assert_eq!(shown(&resolve(&here, b"~/q").unwrap()), b"/q");

@@ -100,13 +100,18 @@ pub fn shown(place: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Whether a name has wildcards in it.
+/// Whether a name has wildcards in it that no backslash quotes.
 pub fn is_pattern(name: &[u8]) -> bool {
-    name.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+    let mut quoted = false;
+    name.iter().any(|byte| {
+        let wild = !quoted && matches!(byte, b'*' | b'?' | b'[');
+        quoted = !quoted && *byte == b'\\';
+        wild
+    })
 }
 
-/// Whether a name matches a pattern: `*`, `?`, `[abc]`, `[a-z]`, `[^a-z]`. A name that begins with
-/// a dot is matched by one only, unless `dots`.
+/// Whether a name matches a pattern: `*`, `?`, `[abc]`, `[a-z]`, `[^a-z]`; a backslash quotes. A name
+/// that begins with a dot is matched by one only, unless `dots`.
 pub fn matches(pattern: &[u8], name: &[u8], dots: bool) -> bool {
     if !dots && name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
         return false;
@@ -122,6 +127,7 @@ pub fn matches(pattern: &[u8], name: &[u8], dots: bool) -> bool {
                 continue;
             }
             Some(b'?') => Some(p + 1),
+            Some(b'\\') if p + 1 < pattern.len() => (pattern[p + 1] == name[n]).then_some(p + 2),
             Some(b'[') => class(&pattern[p..], name[n])
                 .map_or((name[n] == b'[').then_some(p + 1), |(hit, len)| hit.then_some(p + len)),
             Some(byte) => (*byte == name[n]).then_some(p + 1),
@@ -159,50 +165,118 @@ fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
     Some((hit != inverted, end + 1))
 }
 
-/// The names in a list as GET has it: separated by blanks, `{a b}` is one, a backslash quotes.
-pub fn names(list: &[u8]) -> Vec<Vec<u8>> {
-    let (mut names, mut name, mut any) = (Vec::new(), Vec::new(), false);
-    let (mut depth, mut quoted) = (0u32, false);
-    for &byte in list {
-        match byte {
-            _ if std::mem::take(&mut quoted) => name.push(byte),
-            b'\\' => quoted = true,
-            b'{' => {
-                if depth > 0 {
-                    name.push(byte);
-                }
-                depth += 1;
-                any = true;
-            }
-            b'}' if depth > 0 => {
-                depth -= 1;
-                if depth > 0 {
-                    name.push(byte);
-                }
-            }
-            b' ' if depth == 0 => {
-                if any || !name.is_empty() {
-                    names.push(std::mem::take(&mut name));
-                    any = false;
-                }
-            }
-            _ => name.push(byte),
-        }
+/// The names in a list as GET has it, as they are written: separated by blanks outside of braces and
+/// quotes. What each may mean, [`readings`] says.
+pub fn words(list: &[u8]) -> Vec<&[u8]> {
+    let mut words = Vec::new();
+    let mut rest = list.trim_ascii_start();
+    while !rest.is_empty() {
+        let (word, more) = rest.split_at(word_len(rest));
+        words.push(word);
+        rest = more.trim_ascii_start();
     }
-    if any || !name.is_empty() {
-        names.push(name);
-    }
-    names
+    words
 }
 
-/// A name as it stands in such a list.
-pub fn quoted(name: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(name.len());
-    for &byte in name {
-        if matches!(byte, b' ' | b'{' | b'}' | b'\\') {
-            out.push(b'\\');
+/// The length of the word at the start of a list.
+fn word_len(list: &[u8]) -> usize {
+    // A quote that nothing closes is part of a name.
+    if list.first() == Some(&b'"') {
+        let ends = |at: usize| list[at] == b'"' && matches!(list.get(at + 1), None | Some(b' '));
+        if let Some(end) = (1..list.len()).find(|at| ends(*at)) {
+            return end + 1;
         }
-        out.push(byte);
+    }
+    let (mut depth, mut quoted) = (0u32, false);
+    for (at, byte) in list.iter().enumerate() {
+        match byte {
+            _ if std::mem::take(&mut quoted) => {}
+            b'\\' => quoted = true,
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            b' ' if depth == 0 => return at,
+            _ => {}
+        }
+    }
+    // The same of a brace.
+    match list.iter().position(|byte| *byte == b' ') {
+        Some(blank) if depth > 0 => blank,
+        _ => list.len(),
+    }
+}
+
+/// Without one pair of braces or quotes around the whole.
+pub fn ungrouped(name: &[u8]) -> &[u8] {
+    match name {
+        [b'"', inner @ .., b'"'] => inner,
+        [b'{', inner @ .., b'}'] if closes_last(name) => inner,
+        _ => name,
+    }
+}
+
+/// Whether the brace at the start closes at the end, and not before.
+fn closes_last(name: &[u8]) -> bool {
+    let (mut depth, mut quoted) = (0u32, false);
+    for (at, byte) in name.iter().enumerate() {
+        match byte {
+            _ if std::mem::take(&mut quoted) => {}
+            b'\\' => quoted = true,
+            b'{' => depth += 1,
+            b'}' if depth == 1 => return at + 1 == name.len(),
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Without the backslashes that quote what is special in lists and patterns; before a letter a
+/// backslash is part of the name.
+pub fn unescaped(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name.iter().copied();
+    while let Some(byte) = rest.next() {
+        let special = |next: &u8| b" {}[]*?\"\\".contains(next);
+        match rest.clone().next() {
+            Some(next) if byte == b'\\' && special(&next) => out.extend(rest.next()),
+            _ => out.push(byte),
+        }
     }
     out
+}
+
+/// Which names a word of a list may be, the likeliest first: as it is; without what groups it; without
+/// what quotes in it; without braces in its middle, as in `dir/{a b}`.
+pub fn readings(word: &[u8]) -> Vec<Vec<u8>> {
+    let inner = ungrouped(word);
+    distinct([word.to_vec(), inner.to_vec(), unescaped(inner), unescaped(&unbraced(inner))])
+}
+
+/// Which patterns it may be. What quotes stays: it may quote a wildcard.
+pub fn patterns(word: &[u8]) -> Vec<Vec<u8>> {
+    let inner = ungrouped(word);
+    let mut all = distinct([word.to_vec(), inner.to_vec(), unbraced(inner)]);
+    all.retain(|pattern| is_pattern(pattern));
+    all
+}
+
+fn distinct<const N: usize>(names: [Vec<u8>; N]) -> Vec<Vec<u8>> {
+    let mut all = Vec::with_capacity(N);
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+/// Without the braces that nothing quotes.
+fn unbraced(name: &[u8]) -> Vec<u8> {
+    let mut quoted = false;
+    let keep = |byte: &&u8| {
+        let brace = !quoted && matches!(byte, b'{' | b'}');
+        quoted = !quoted && **byte == b'\\';
+        !brace
+    };
+    name.iter().filter(keep).copied().collect()
 }

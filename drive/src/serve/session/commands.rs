@@ -4,7 +4,9 @@
 #![allow(clippy::unnecessary_wraps)]
 
 use super::super::listing;
-use super::super::tree::{Place, is_pattern, matches, names, resolve, shown};
+use super::super::tree::{
+    Place, is_pattern, matches, patterns, readings, resolve, shown, unescaped, ungrouped, words,
+};
 use super::super::users::NotLoggedIn;
 use super::{Action, Done, Outgoing, Said, Session};
 use crate::disk::{Collision, Incomplete, PathRule};
@@ -80,6 +82,26 @@ fn said(error: &io::Error) -> String {
     }
 }
 
+/// Files: where they are, and what they are called from the current directory.
+type Found = Vec<(Place, Vec<u8>)>;
+
+/// Whether an error says that a name stands for nothing; object stores have names that cannot be.
+fn absent(error: &io::Error) -> bool {
+    use io::ErrorKind as K;
+    matches!(error.kind(), K::NotFound | K::NotADirectory | K::InvalidInput | K::InvalidFilename)
+}
+
+/// The name of something new: C-Kermit 11 may quote braces in it.
+fn without_quotes(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    for (at, byte) in name.iter().enumerate() {
+        if *byte != b'\\' || !matches!(name.get(at + 1), Some(b'{' | b'}')) {
+            out.push(*byte);
+        }
+    }
+    out
+}
+
 impl Session {
     pub(super) fn perform(&mut self, command: &C<'_>) -> Done {
         match *command {
@@ -101,12 +123,12 @@ impl Session {
             C::Copy([from, to]) => self.move_or_copy(from, to, false),
             C::Type(spec) => self.show_files(spec),
             C::MakeDirectory(name) => {
-                let place = self.place(name)?;
+                let place = self.place(&without_quotes(name))?;
                 self.tree.make_directory(&place).map_err(|e| said(&e))?;
                 text(shown(&place))
             }
             C::RemoveDirectory(name) => {
-                let place = self.place(name)?;
+                let place = self.place_of(name)?;
                 self.tree.remove_directory(&place).map_err(|e| said(&e))?;
                 text([shown(&place), b": removed".to_vec()].concat())
             }
@@ -130,32 +152,65 @@ impl Session {
         resolve(&self.here, name).map_err(|_| "Access denied".into())
     }
 
-    /// Which files a pattern means, with their names as seen from the current directory, sorted.
+    /// The name among these that stands for something; a name is literal before it is a pattern.
+    fn existing<'n>(&self, names: &'n [Vec<u8>]) -> Result<Option<&'n [u8]>, String> {
+        for name in names {
+            match self.tree.entry(&self.place(name)?) {
+                Ok(_) => return Ok(Some(name)),
+                Err(e) if absent(&e) => {}
+                Err(e) => return Err(said(&e)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The place of a name that stands for something, as it is or without what quotes in it; of a
+    /// name that stands for nothing as it is.
+    fn place_of(&self, name: &[u8]) -> Result<Place, String> {
+        let names = [name.to_vec(), unescaped(name)];
+        self.place(self.existing(&names)?.unwrap_or(name))
+    }
+
+    /// The one or several files that the argument of a command means, blanks and all.
+    fn argument(&self, spec: &[u8], directories: bool) -> Result<Found, String> {
+        let pattern = is_pattern(spec).then(|| spec.to_vec());
+        let names = [spec.to_vec(), unescaped(spec)];
+        self.found(&names, pattern.as_slice(), false, directories)
+    }
+
+    /// Which files are meant by the first of these names that exists, or else by the first of these
+    /// patterns that fits any, with their names as seen from the current directory, sorted.
     fn found(
         &self,
-        spec: &[u8],
+        names: &[Vec<u8>],
+        patterns: &[Vec<u8>],
         recursive: bool,
         directories: bool,
-    ) -> Result<Vec<(Place, Vec<u8>)>, String> {
-        let place = self.place(spec)?;
-        let Some((last, above)) = place.split_last() else {
-            let mut all = Vec::new();
-            self.walk(&[], b"", b"*", recursive, directories, &mut all)?;
-            return Ok(all);
-        };
-        let spec = spec.strip_suffix(b"/").unwrap_or(spec);
-        let front = spec.iter().rposition(|b| *b == b'/').map_or(&[][..], |at| &spec[..=at]);
+    ) -> Result<Found, String> {
         let mut all = Vec::new();
-        if is_pattern(last) {
-            self.walk(above, front, last, recursive, directories, &mut all)?;
+        if let Some(spec) = self.existing(names)? {
+            let place = self.place(spec)?;
+            let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
+            let spec = spec.strip_suffix(b"/").unwrap_or(spec);
+            if entry.is_directory && (recursive || directories) {
+                let name = if place.is_empty() { Vec::new() } else { [spec, b"/"].concat() };
+                self.walk(&place, &name, b"*", recursive, directories, &mut all)?;
+            } else if !entry.is_directory {
+                all.push((place, spec.to_vec()));
+            }
             return Ok(all);
         }
-        let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
-        if entry.is_directory && (recursive || directories) {
-            let name = [spec, b"/"].concat();
-            self.walk(&place, &name, b"*", recursive, directories, &mut all)?;
-        } else if !entry.is_directory {
-            all.push((place, spec.to_vec()));
+        if patterns.is_empty() {
+            return Err("No such file or directory".into());
+        }
+        for spec in patterns {
+            let place = self.place(spec)?;
+            let front = spec.iter().rposition(|b| *b == b'/').map_or(&[][..], |at| &spec[..=at]);
+            let Some((last, above)) = place.split_last() else { continue };
+            self.walk(above, front, last, recursive, directories, &mut all)?;
+            if !all.is_empty() {
+                break;
+            }
         }
         Ok(all)
     }
@@ -210,8 +265,16 @@ impl Session {
             self.allowed(Action::Delete)?;
         }
         let mut files = Vec::new();
-        for spec in names(get.names) {
-            for (place, name) in self.found(&spec, get.recursive, false)? {
+        // A name may have blanks in it: what exists as one name is not a list.
+        let inner = ungrouped(get.names);
+        let whole = [get.names.to_vec(), inner.to_vec(), unescaped(inner)];
+        let lists = match self.existing(&whole)? {
+            Some(_) => vec![get.names],
+            None => words(get.names),
+        };
+        for word in lists {
+            let (names, patterns) = (readings(word), patterns(word));
+            for (place, name) in self.found(&names, &patterns, get.recursive, false)? {
                 // Directories go with their files only where they were asked for.
                 let last = place.last().cloned().unwrap_or_default();
                 let up = name.starts_with(b"/") || name.split(|b| *b == b'/').any(|p| p == b"..");
@@ -255,7 +318,7 @@ impl Session {
     }
 
     fn change_directory(&mut self, name: &[u8]) -> Done {
-        let place = if name.is_empty() { Place::new() } else { self.place(name)? };
+        let place = if name.is_empty() { Place::new() } else { self.place_of(name)? };
         // To list it is to know that it is one, and that it may be read.
         let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
         if !entry.is_directory {
@@ -266,20 +329,17 @@ impl Session {
     }
 
     fn directory(&mut self, spec: &[u8]) -> Done {
-        let specs = names(spec);
-        let specs = if specs.is_empty() { vec![b"*".to_vec()] } else { specs };
+        let found = self.argument(if spec.is_empty() { b"*" } else { spec }, true)?;
         let mut lines = Vec::new();
         let (mut files, mut bytes) = (0u64, 0u64);
-        for spec in &specs {
-            for (place, name) in self.found(spec, false, true)? {
-                // What has gone since it was listed is not there.
-                let Ok(entry) = self.tree.entry(&place) else { continue };
-                files += 1;
-                bytes += if entry.is_directory { 0 } else { entry.size };
-                lines.extend(listing::line(&entry, &name));
-            }
+        for (place, name) in found {
+            // What has gone since it was listed is not there.
+            let Ok(entry) = self.tree.entry(&place) else { continue };
+            files += 1;
+            bytes += if entry.is_directory { 0 } else { entry.size };
+            lines.extend(listing::line(&entry, &name));
         }
-        if files == 0 && specs.iter().any(|spec| is_pattern(spec)) && !spec.is_empty() {
+        if files == 0 && is_pattern(spec) {
             return Err("No files match".into());
         }
         lines.extend(format!("{files} files, {bytes} bytes\n").into_bytes());
@@ -299,13 +359,11 @@ impl Session {
 
     fn delete(&mut self, spec: &[u8]) -> Done {
         let mut gone = 0;
-        for spec in names(spec) {
-            for (place, name) in self.found(&spec, false, false)? {
-                self.tree.remove(&place).map_err(|e| {
-                    format!("{}: {}, {gone} deleted before", name.escape_ascii(), said(&e))
-                })?;
-                gone += 1;
-            }
+        for (place, name) in self.argument(spec, false)? {
+            self.tree.remove(&place).map_err(|e| {
+                format!("{}: {}, {gone} deleted before", name.escape_ascii(), said(&e))
+            })?;
+            gone += 1;
         }
         if gone == 0 {
             return Err("No files match".into());
@@ -317,6 +375,12 @@ impl Session {
         if from.is_empty() || to.is_empty() {
             return Err("Two names are needed".into());
         }
+        // Of these two C-Kermit 10 sends the braces or quotes that were typed around them.
+        let sources = [from.to_vec(), ungrouped(from).to_vec(), unescaped(ungrouped(from))];
+        let from = self.existing(&sources)?.ok_or("No such file or directory")?;
+        let to = ungrouped(to);
+        let targets = [to.to_vec(), without_quotes(to)];
+        let to = self.existing(&targets)?.unwrap_or(&targets[1]);
         let (from, mut to) = (self.place(from)?, self.place(to)?);
         if from.is_empty() || to.starts_with(&from) {
             return Err("Bad name".into());
@@ -333,22 +397,20 @@ impl Session {
 
     fn show_files(&mut self, spec: &[u8]) -> Done {
         let mut out = Vec::new();
-        for spec in names(spec) {
-            for (place, _) in self.found(&spec, false, false)? {
-                let (entry, mut content) = self.tree.open(&place).map_err(|e| said(&e))?;
-                if out.len() as u64 + entry.size > MOST_OUTPUT {
-                    return Err("Too long to be shown, use GET".into());
+        for (place, _) in self.argument(spec, false)? {
+            let (entry, mut content) = self.tree.open(&place).map_err(|e| said(&e))?;
+            if out.len() as u64 + entry.size > MOST_OUTPUT {
+                return Err("Too long to be shown, use GET".into());
+            }
+            let mut offset = 0;
+            let mut buffer = [0; 8192];
+            while offset < entry.size {
+                let len = content.read(offset, &mut buffer).map_err(|e| said(&e))?;
+                if len == 0 {
+                    break;
                 }
-                let mut offset = 0;
-                let mut buffer = [0; 8192];
-                while offset < entry.size {
-                    let len = content.read(offset, &mut buffer).map_err(|e| said(&e))?;
-                    if len == 0 {
-                        break;
-                    }
-                    out.extend_from_slice(&buffer[..len]);
-                    offset += len as u64;
-                }
+                out.extend_from_slice(&buffer[..len]);
+                offset += len as u64;
             }
         }
         if out.is_empty() {
