@@ -21,7 +21,7 @@ use crate::facts;
 use crate::record::Recorder;
 use crate::remote;
 use crate::screen::{Screen, name_list};
-use crate::transfer::{Ending, Keeper, prepare, readable, say_lost, usage};
+use crate::transfer::{Ending, Keeper, outbox, prepare, readable, say_lost, usage};
 use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way};
@@ -196,9 +196,10 @@ pub(crate) fn put(
         paths: verb.how.recursive,
         kind: verb.how.kind().unwrap_or(FileKind::Binary),
         resume: verb.how.recover,
+        common_names: all.kermit.convert_names,
         ..SendOptions::default()
     };
-    let mut keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
+    let mut keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     talk.enter(&verb.access)?;
     let config = talk.all.kermit.clone();
@@ -256,6 +257,8 @@ pub(crate) fn remote(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let words: Vec<&[u8]> = verb.words.iter().map(|word| word.as_bytes()).collect();
+    let words = remote::on_the_wire(&words);
+    let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
     let command = remote::command(&words).map_err(usage)?;
     let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
     let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));

@@ -1,11 +1,12 @@
 //! The words of `wst remote`, and how answers are shown.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use serde_json::{Value, json};
 use wetstring_proto::kermit::command::{ServerCommand as C, code};
 
-use crate::screen::safe;
+use crate::screen::{quoted, safe};
 use crate::voice::Voice;
 use crate::words::escaped;
 
@@ -32,6 +33,16 @@ Commands:
   host COMMAND          run a command of the host
   kermit COMMAND        give a command in the server's own language
   finish, bye, exit     end the server; the connection; the program";
+
+/// Words as they travel: where a server takes a pattern, what C-Kermit's would take for one is quoted.
+pub(crate) fn on_the_wire<'a>(words: &[&'a [u8]]) -> Vec<Cow<'a, [u8]>> {
+    let verb = words.first().map(|verb| verb.to_ascii_lowercase()).unwrap_or_default();
+    let patterns = matches!(&verb[..], b"delete" | b"directory" | b"dir" | b"ls");
+    let word = |(index, word): (usize, &&'a [u8])| {
+        if patterns && index > 0 { Cow::Owned(quoted(word)) } else { Cow::Borrowed(*word) }
+    };
+    words.iter().enumerate().map(word).collect()
+}
 
 /// What words ask for.
 pub(crate) fn command<'a>(words: &[&'a [u8]]) -> Result<C<'a>, String> {

@@ -50,20 +50,38 @@ impl Store for Screen<'_> {
     }
 }
 
-/// The names as a server takes them: a name with blanks in braces.
+/// The names as a server takes them: one with blanks or braces in braces, its own braces quoted.
 pub(crate) fn name_list<'n>(names: impl Iterator<Item = &'n [u8]>) -> Vec<u8> {
     let mut list = Vec::new();
     for name in names {
         if !list.is_empty() {
             list.push(b' ');
         }
-        if name.contains(&b' ') {
-            list.extend([b"{", name, b"}"].concat());
+        if name.iter().any(|byte| b" {}\\\"".contains(byte)) {
+            list.extend([b"{", &quoted(name)[..], b"}"].concat());
         } else {
             list.extend_from_slice(name);
         }
     }
     list
+}
+
+/// A name or a pattern as C-Kermit's servers read patterns, to whom braces are wildcards and a backslash
+/// quotes. Wildcards that the person has quoted stay so.
+pub(crate) fn quoted(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name.iter().copied().peekable();
+    while let Some(byte) = rest.next() {
+        match (byte, rest.peek()) {
+            (b'\\', Some(next)) if b"*?[]{}\\".contains(next) => {
+                out.push(byte);
+                out.extend(rest.next());
+            }
+            (b'\\' | b'{' | b'}', _) => out.extend([b'\\', byte]),
+            _ => out.push(byte),
+        }
+    }
+    out
 }
 
 /// Text of the other end, which must not command this terminal.

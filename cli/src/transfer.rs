@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
-    DiskStore, FileRecord, PathRule, ReceiveOptions, Reserve, SendOptions, Source,
+    DiskStore, FileRecord, Origin, PathRule, ReceiveOptions, Reserve, SendOptions, Source,
 };
 use wetstring_drive::port::{OpenError, PATIENCE};
 use wetstring_drive::{LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, open, run};
@@ -177,7 +177,7 @@ pub(crate) fn send(
         ..SendOptions::default()
     };
     if spec.has_datagrams() {
-        let keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
+        let keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
         let kind = verb.text.then_some("--text");
         let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
         return netblt::send(ours, keeper, kind);
@@ -195,7 +195,11 @@ pub(crate) fn send(
         voice.say(Level::Note, NAMELESS_SENT);
     }
     hint::say(voice, Way::Send, Some(protocol), &all, &spec);
-    let keeper = Keeper::Disk(Box::new(DiskStore::sending(sources, options)));
+    let options = SendOptions {
+        common_names: protocol == Protocol::Kermit && !is_ncp && all.kermit.convert_names,
+        ..options
+    };
+    let keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
     let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
     let filter = Filter {
         expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
@@ -204,6 +208,29 @@ pub(crate) fn send(
     let limits = Limits::default();
     let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
     Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed, explain }.run()
+}
+
+/// A store that sends these files. Those that had to get another name are said.
+pub(crate) fn outbox(voice: &Voice, sources: Vec<Source>, options: SendOptions) -> DiskStore {
+    let paths: Vec<Option<PathBuf>> = sources
+        .iter()
+        .map(|source| match &source.from {
+            Origin::Path(path) => Some(path.clone()),
+            Origin::Stdin => None,
+        })
+        .collect();
+    let store = DiskStore::sending(sources, options);
+    for renamed in store.renamed() {
+        let path =
+            paths[renamed.index].as_ref().map_or(b"stdin".as_slice(), |p| p.as_os_str().as_bytes());
+        let (path, own, wire) = (escaped(path), escaped(&renamed.own), escaped(&renamed.wire));
+        voice.say(
+            Level::Note,
+            &format!("{path} is sent as {wire}: another file of this batch is called {own}"),
+        );
+        voice.event("renamed", json!({"path": path, "own": own, "name": wire}));
+    }
+    store
 }
 
 /// The files to send. One that cannot be read is found out before the line is opened.

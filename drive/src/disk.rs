@@ -4,6 +4,7 @@
 //! data goes to `NAME.part` and is renamed into place only when the file is whole, and nothing
 //! that exists is overwritten unless the [`Collision`] policy says so.
 
+mod batch;
 mod digest;
 mod error;
 pub mod names;
@@ -15,6 +16,7 @@ mod reserve;
 mod scribe;
 mod send;
 
+pub use batch::{Renamed, distinct};
 pub use names::{NameRule, PathRule};
 
 pub(crate) use digest::Running;
@@ -149,11 +151,19 @@ pub struct SendOptions {
     pub resume: bool,
     /// A digest to keep while reading; other digests are made by reading again.
     pub digest: Option<DigestKind>,
+    /// The protocol brings names into Kermit's common form, in which more of them are the same.
+    pub common_names: bool,
 }
 
 impl Default for SendOptions {
     fn default() -> Self {
-        Self { paths: false, kind: FileKind::Binary, resume: false, digest: Some(DigestKind::Xxh3) }
+        Self {
+            paths: false,
+            kind: FileKind::Binary,
+            resume: false,
+            digest: Some(DigestKind::Xxh3),
+            common_names: false,
+        }
     }
 }
 
@@ -283,8 +293,8 @@ pub struct DiskStore {
 const MOST_RECORDS: usize = 10_000;
 
 impl DiskStore {
-    /// A store that sends these files, in this order. A file that cannot be read is skipped and
-    /// recorded.
+    /// A store that sends these files, in this order, no two under one name ([`DiskStore::renamed`]).
+    /// A file that cannot be read is skipped and recorded.
     pub fn sending(sources: Vec<Source>, options: SendOptions) -> Self {
         Self {
             sending: Some(Sending::new(sources, options)),
@@ -321,6 +331,11 @@ impl DiskStore {
     /// [`DiskStore::unlisted`] counts the others.
     pub fn files(&self) -> &[FileRecord] {
         &self.files
+    }
+
+    /// Files to send that have the name of one before them, and travel under another.
+    pub fn renamed(&self) -> &[Renamed] {
+        self.sending.as_ref().map_or(&[], Sending::renamed)
     }
 
     /// Whether stdin is still to be sent, or is being sent.

@@ -94,6 +94,8 @@ pub struct Interp<'w> {
     pub(crate) status: i64,
     pub(crate) returned: Vec<u8>,
     pub(crate) exit_code: i32,
+    /// Commands of `-C` are running: a mistake in one of them ends them all.
+    pub(crate) in_list: bool,
     pub(crate) channels: Channels,
     pub(crate) received: Received,
     pub(crate) report: Option<Report>,
@@ -243,6 +245,7 @@ impl<'w> Interp<'w> {
             status: 0,
             returned: Vec::new(),
             exit_code: 0,
+            in_list: false,
             channels: Channels::default(),
             received: Received::default(),
             report: None,
@@ -278,10 +281,18 @@ impl<'w> Interp<'w> {
         end
     }
 
-    /// Runs commands with commas between them, as `-C` has them.
+    /// Runs commands with commas between them, as `-C` has them. A mistake in one of them ends the
+    /// list, as it does in C-Kermit; in a file that one of them takes it does not.
     pub fn list(&mut self, text: &[u8]) -> End {
+        self.in_list = true;
         let flow = self.run_text(text, 1);
+        self.in_list = false;
         self.ended(flow)
+    }
+
+    /// What EXIT says without a number: the sum of what has failed so far.
+    pub fn exit_code(&self) -> i32 {
+        self.exit_code
     }
 
     /// Status of the last command, 0 for success.
@@ -493,7 +504,8 @@ impl<'w> Interp<'w> {
             let flow = match self.command(item, here) {
                 Err(trouble) if !trouble.fatal => {
                     self.complain(&trouble.text);
-                    Flow::Next
+                    let in_file = self.levels[1..].iter().any(|level| level.name.is_none());
+                    if self.in_list && !in_file { Flow::Stop } else { Flow::Next }
                 }
                 other => other?,
             };

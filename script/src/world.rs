@@ -228,12 +228,28 @@ pub struct Sending {
     pub recover: bool,
     /// Delete each file that arrived.
     pub delete: bool,
+    /// The files are those of a directory and of all below it.
+    pub recursive: bool,
+    /// What of their paths goes with them; nothing is as SET SEND PATHNAMES says, or relative names
+    /// for a directory.
+    pub paths: Option<Pathnames>,
     /// The files are mail or paper: `/MAIL:` or `/PRINT:` and its argument.
     pub disposition: Option<(char, Vec<u8>)>,
     /// Begin at this offset.
     pub start: u64,
     /// So many bytes that nobody stores, instead of files.
     pub calibrate: Option<u64>,
+}
+
+/// What of a path goes with a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pathnames {
+    /// Its last part.
+    Off,
+    /// As it was said.
+    Relative,
+    /// All of it, from the root.
+    Absolute,
 }
 
 /// A request to a server for files.
@@ -315,6 +331,8 @@ pub enum Task {
 pub struct Report {
     /// Whether all arrived.
     pub done: bool,
+    /// Whether any file was offered.
+    pub begun: bool,
     /// Why not.
     pub message: String,
     /// How many were moved.

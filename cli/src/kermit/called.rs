@@ -113,7 +113,7 @@ fn commanded(world: &mut Live<'_>, options: &Options, signals: &Signals) -> Resu
     if let Some(file) = &options.file {
         let end = interp.file(file, &options.arguments);
         if !matches!(end, End::Over { .. }) {
-            return Ok(code_of(end));
+            return Ok(code_of(&interp, end));
         }
     }
     for line in &options.settings {
@@ -125,7 +125,7 @@ fn commanded(world: &mut Live<'_>, options: &Options, signals: &Signals) -> Resu
     if let Some(commands) = &options.commands {
         let end = interp.list(commands.as_bytes());
         if !matches!(end, End::Over { .. }) {
-            return Ok(code_of(end));
+            return Ok(code_of(&interp, end));
         }
     }
     let mut codes = 0;
@@ -173,7 +173,8 @@ fn act(interp: &mut Interp<'_>, options: &Options, action: &Action) -> u8 {
                     return code::SEND;
                 }
             };
-            let sending = Sending { files, as_name, text, ..Sending::default() };
+            let recursive = options.recursive;
+            let sending = Sending { files, as_name, text, recursive, ..Sending::default() };
             done(interp.task(&Task::Send(sending)), code::SEND)
         }
         Action::Receive => {

@@ -98,13 +98,20 @@ fn in_the_laboratory(
     Ok(code)
 }
 
-/// What the program's code is after a run.
-fn code_of(end: End) -> u8 {
-    let status = match end {
-        End::Over { status } | End::Stopped { status } => status,
-        End::Exited { code } => i64::from(code),
+/// What the program's code is after a run: what EXIT said, or what failed on the way, or the status of
+/// the last command.
+fn code_of(interp: &Interp<'_>, end: End) -> u8 {
+    let code = match (end, interp.exit_code()) {
+        (End::Exited { code }, _) => i64::from(code),
+        (End::Over { status } | End::Stopped { status }, 0) => status,
+        (_, code) => i64::from(code),
     };
-    u8::try_from(status).unwrap_or(1)
+    u8::try_from(code).unwrap_or(1)
+}
+
+/// The same where commands end without an end of their own.
+fn code_so_far(interp: &Interp<'_>) -> u8 {
+    code_of(interp, End::Over { status: i64::from(interp.status() != 0) })
 }
 
 fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8, String> {
@@ -113,13 +120,14 @@ fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8
     if let Some(commands) = &verb.commands {
         let end = interp.list(commands.as_bytes());
         if verb.file.is_none() || !matches!(end, End::Over { .. }) {
-            return Ok(code_of(end));
+            return Ok(code_of(&interp, end));
         }
     }
     if let Some(file) = &verb.file {
         let name = file.to_str().ok_or("expected the name of a file in UTF-8, got other bytes")?;
         let arguments: Vec<_> = verb.arguments.iter().map(|a| a.as_bytes().to_vec()).collect();
-        return Ok(code_of(interp.file(name, &arguments)));
+        let end = interp.file(name, &arguments);
+        return Ok(code_of(&interp, end));
     }
     if std::io::stdin().is_terminal() {
         return at_prompt(&mut interp, signals);
@@ -135,16 +143,17 @@ fn from_stdin(interp: &mut Interp<'_>) -> Result<u8, String> {
         if let Some(logical) = lines.feed(&line)
             && let end @ (End::Exited { .. } | End::Stopped { .. }) = interp.line(&logical)
         {
-            return Ok(code_of(end));
+            return Ok(code_of(interp, end));
         }
     }
     if let Some((logical, complete)) = lines.finish() {
         if !complete {
             return Err("expected } before the end of stdin".to_owned());
         }
-        return Ok(code_of(interp.line(&logical)));
+        let end = interp.line(&logical);
+        return Ok(code_of(interp, end));
     }
-    Ok(u8::from(interp.status() != 0))
+    Ok(code_so_far(interp))
 }
 
 fn at_prompt(interp: &mut Interp<'_>, signals: &Signals) -> Result<u8, String> {
@@ -154,13 +163,13 @@ fn at_prompt(interp: &mut Interp<'_>, signals: &Signals) -> Result<u8, String> {
         // A Ctrl-C ended what ran before; the next is a new one.
         signals.reset();
         match prompt.line(lines.is_waiting())? {
-            Typed::End => break u8::from(interp.status() != 0),
+            Typed::End => break code_so_far(interp),
             Typed::Forgotten => lines.drop_held(),
             Typed::Line(line) => {
                 if let Some(logical) = lines.feed(line.as_bytes())
                     && let end @ End::Exited { .. } = interp.line(&logical)
                 {
-                    break code_of(end);
+                    break code_of(interp, end);
                 }
             }
         }

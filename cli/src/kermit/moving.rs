@@ -1,6 +1,7 @@
 //! SEND, RECEIVE, GET and REMOTE: the engines of Kermit on the connection of a script.
 
 use std::io::stdout;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +13,9 @@ use wetstring_drive::{LineSpec, RunOptions, SinkStore, run};
 use wetstring_proto::kermit::Client;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
-use wetstring_script::world::{Done, Fault, Getting, Kept, Remote, Report, Screen, Sending};
+use wetstring_script::world::{
+    Done, Fault, Getting, Kept, Pathnames, Remote, Report, Screen, Sending,
+};
 use wetstring_script::{Local, World};
 
 use super::seen::Seen;
@@ -125,17 +128,34 @@ pub(super) trait Mover: World {
             let got = sending.files.len();
             return Err(Fault::new(format!("expected one file with an as-name, got {got}")));
         }
-        let paths = kept.get("send pathnames").is_some_and(|value| value.starts_with(b"rel"));
+        let kept_paths = || {
+            let kept = kept.get("send pathnames").map_or(&b"off"[..], |value| value);
+            if kept.starts_with(b"rel") {
+                Pathnames::Relative
+            } else if kept.starts_with(b"abs") {
+                Pathnames::Absolute
+            } else {
+                Pathnames::Off
+            }
+        };
+        let paths = match sending.paths {
+            Some(paths) => paths,
+            None if sending.recursive => Pathnames::Relative,
+            None => kept_paths(),
+        };
         let source = |name: &Vec<u8>| {
             let source = match (&name[..], &sending.as_name) {
                 (b"-", Some(as_name)) if self.takes_stdin() => Source::stdin(as_name.clone()),
                 _ => Source::path(self.local().path(name)),
             };
-            match &sending.as_name {
-                Some(name) => source.named(name.clone()),
+            match (&sending.as_name, paths) {
+                (Some(name), _) => source.named(name.clone()),
+                (None, Pathnames::Off) => source,
                 // As it was said, not as it is found.
-                None if paths => source.named(below(name).to_vec()),
-                None => source,
+                (None, Pathnames::Relative) => source.named(below(name).to_vec()),
+                (None, Pathnames::Absolute) => {
+                    source.named(self.local().path(name).into_os_string().into_vec())
+                }
             }
         };
         let sources: Vec<Source> = sending.files.iter().map(source).collect();
@@ -143,9 +163,17 @@ pub(super) trait Mover: World {
         let options = SendOptions {
             kind: if text { FileKind::Text } else { FileKind::Binary },
             resume: sending.recover,
+            common_names: self.settings().kermit.convert_names,
             ..SendOptions::default()
         };
         let mut disk = DiskStore::sending(sources, options);
+        for renamed in disk.renamed() {
+            let (own, wire) = (safe(&renamed.own), safe(&renamed.wire));
+            let path = safe(&sending.files[renamed.index]);
+            let say =
+                format!("{path} is sent as {wire}: another file of this batch is called {own}\n");
+            self.say(Screen::Error, say.as_bytes());
+        }
         let turned = self.turn(&|all| Protocol::Kermit.sender(all), &mut disk, Way::Send, false)?;
         let report = with_files(turned.report, disk.files(), disk.last_error());
         if sending.delete && report.done {
@@ -219,7 +247,8 @@ pub(super) trait Mover: World {
     }
 
     fn remote(&mut self, remote: &Remote) -> Result<Done, Fault> {
-        let words = words_of(remote);
+        let words = remote::on_the_wire(&words_of(remote));
+        let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
         let command = command_of(&words)?;
         let mut answer = Answer::new(None);
         let make: Make<'_> = &|all| client(all, &command);

@@ -16,6 +16,8 @@ pub(super) struct Told {
     message: Option<String>,
     /// When the first file began: waiting for the other end is no part of its rate.
     began: Option<Duration>,
+    /// A file was offered.
+    begun: bool,
     /// Files that were refused or cancelled.
     missed: u64,
     /// Short answers of a server.
@@ -32,7 +34,11 @@ impl Told {
             }
             Event::Message(text) => self.message = Some(crate::words::escaped(text)),
             Event::Replied(text) => self.replies.push(text.to_vec()),
-            Event::FileRefused { .. } | Event::FileCancelled { .. } => self.missed += 1,
+            Event::FileStarted { .. } => self.begun = true,
+            Event::FileRefused { .. } | Event::FileCancelled { .. } => {
+                self.begun = true;
+                self.missed += 1;
+            }
             _ => {}
         }
     }
@@ -58,6 +64,7 @@ impl Told {
         let done = outcome == Outcome::Done && self.missed == 0;
         Report {
             done,
+            begun: self.begun,
             message: if done { String::new() } else { self.trouble(outcome) },
             files: stats.files_done,
             bytes: stats.file_bytes,

@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::filter::Filter;
 use crate::limits::{self, Limits};
 use crate::protocol::Protocol;
-use crate::transfer::{Ending, Job, Keeper, Speaks, readable};
+use crate::transfer::{Ending, Job, Keeper, Speaks, outbox, readable};
 use crate::voice::{Level, Voice};
 use crate::watch::Way;
 use crate::words::escaped;
@@ -399,7 +399,7 @@ impl Plan {
             }
             return Err(Ending::early(Exit::Store, "no file can be sent"));
         }
-        Ok(Keeper::Disk(Box::new(DiskStore::sending(sources, self.send.clone()))))
+        Ok(Keeper::Disk(Box::new(outbox(voice, sources, self.send.clone()))))
     }
 
     /// Stdin as a file: the line's input becomes the terminal, since the protocol needs one.

@@ -1,5 +1,6 @@
 //! Files on their way out.
 
+use super::batch::{Renamed, distinct};
 use super::digest::{self, Running};
 use super::error::{Failed, show};
 use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
@@ -12,10 +13,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use wetstring_proto::file::{DigestKind, FileInfo, Left};
+use wetstring_proto::kermit::names::to_common;
 
 /// The list of files to send, and the one that is being sent.
 pub(super) struct Sending {
+    /// Each with its name on the wire.
     sources: std::vec::IntoIter<Source>,
+    /// Which of them have another name than their own.
+    renamed: Vec<Renamed>,
     /// What is left of the batch, with the length that each source had at the start; made when the
     /// first file is asked for.
     left: Option<(Left, std::vec::IntoIter<u64>)>,
@@ -39,8 +44,24 @@ struct Outgoing {
 }
 
 impl Sending {
-    pub(super) fn new(sources: Vec<Source>, options: SendOptions) -> Self {
-        Self { sources: sources.into_iter(), left: None, options, current: None }
+    pub(super) fn new(mut sources: Vec<Source>, options: SendOptions) -> Self {
+        let mut names: Vec<Vec<u8>> =
+            sources.iter().map(|source| wire_name(source, options.paths)).collect();
+        let renamed =
+            distinct(
+                &mut names,
+                |name| {
+                    if options.common_names { common(name) } else { name.to_vec() }
+                },
+            );
+        for (source, name) in sources.iter_mut().zip(names) {
+            source.name = Some(name);
+        }
+        Self { sources: sources.into_iter(), renamed, left: None, options, current: None }
+    }
+
+    pub(super) fn renamed(&self) -> &[Renamed] {
+        &self.renamed
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -62,7 +83,7 @@ impl Sending {
         loop {
             let left = self.left_now();
             let source = self.sources.next()?;
-            let wire_name = wire_name(&source, self.options.paths);
+            let wire_name = source.name.clone().unwrap_or_default();
             let mut record = FileRecord::new(&wire_name);
             if let Origin::Path(path) = &source.from {
                 record.path = Some(path.clone());
@@ -158,6 +179,14 @@ impl Sending {
                     != (open.before.st_size, open.before.st_mtime, open.before.st_mtime_nsec)
             });
     }
+}
+
+/// What Kermit makes of a name where names are converted.
+fn common(name: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; name.len() + 1];
+    let len = to_common(name, &mut out);
+    out.truncate(len);
+    out
 }
 
 /// The length of a source, as far as it is known without opening it.

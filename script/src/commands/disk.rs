@@ -259,6 +259,9 @@ impl Interp<'_> {
         let inside = facts.is_some_and(|facts| facts.kind == Kind::Directory);
         let pattern = if inside { [&pattern[..], b"/*"].concat() } else { pattern };
         let names = self.everything(&pattern)?;
+        if names.is_empty() && !inside {
+            return Err(Trouble::new(format!("there is no file {}", lossy(&pattern))));
+        }
         for name in &names {
             let Some(facts) = self.world.files().facts(name, false) else { continue };
             let offset = self.world.offset_at(facts.modified_s);
@@ -269,7 +272,7 @@ impl Interp<'_> {
             let row = format!("{mode} {:>10} {year:04}-{month:02}-{day:02} {time} ", facts.len);
             self.world.say(Screen::Output, &[row.as_bytes(), name, b"\n"].concat());
         }
-        self.status = i64::from(names.is_empty());
+        self.status = 0;
         Ok(Flow::Next)
     }
 
@@ -365,22 +368,31 @@ impl Interp<'_> {
         Ok(found)
     }
 
-    /// All whose last part fits the last part of the pattern, in the pattern's directory and below.
+    /// All whose last part fits the last part of the pattern, in the pattern's directory and below; all
+    /// that is below where the pattern is a directory.
     fn below(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
-        let last = last_part(pattern).to_vec();
-        let folder = &pattern[..pattern.len() - last.len()];
+        let facts = self.world.files().facts(pattern, true);
+        let whole = facts.is_some_and(|facts| facts.kind == Kind::Directory);
+        let last = if whole { b"*".to_vec() } else { last_part(pattern).to_vec() };
+        let folder = match pattern {
+            b"." | b"./" if whole => Vec::new(),
+            _ if whole => [pattern.strip_suffix(b"/").unwrap_or(pattern), b"/"].concat(),
+            _ => pattern[..pattern.len() - last.len()].to_vec(),
+        };
         let mut found = Vec::new();
-        let mut open: Vec<(Vec<u8>, usize)> = vec![(folder.to_vec(), 0)];
+        let mut open: Vec<(Vec<u8>, usize)> = vec![(folder, 0)];
         while let Some((folder, depth)) = open.pop() {
             let place: &[u8] = if folder.is_empty() { b"." } else { &folder };
             let Ok(names) = self.world.files().list(place) else { continue };
             for name in names {
                 let path = [&folder[..], &name].concat();
+                let hidden = name.starts_with(b".") && !whole && !last.starts_with(b".");
                 let facts = self.world.files().facts(&path, false);
-                if facts.is_some_and(|facts| facts.kind == Kind::Directory) && depth < DEPTH {
+                let is_directory = facts.is_some_and(|facts| facts.kind == Kind::Directory);
+                if is_directory && !hidden && depth < DEPTH {
                     open.push(([&path[..], b"/"].concat(), depth + 1));
                 }
-                if !name.starts_with(b".") && matches(&last, &name, true) {
+                if !hidden && matches(&last, &name, true) {
                     found.push(path);
                 }
             }

@@ -5,7 +5,21 @@ use crate::keywords::{Found, Verb, word_of};
 use crate::text::{lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
-use crate::world::{Connection, Done, Fault, Getting, Mode, Question, Remote, Sending, Task};
+use crate::world::{
+    Connection, Done, Fault, Getting, Mode, Pathnames, Question, Remote, Sending, Task,
+};
+
+/// What EXIT says without a number: the sum of what failed, as C-Kermit has it.
+mod exit {
+    /// A transfer did not begin.
+    pub(super) const BEGIN: i32 = 1;
+    /// A file was not sent.
+    pub(super) const SEND: i32 = 2;
+    /// A file was not received.
+    pub(super) const RECEIVE: i32 = 4;
+    /// A command of a server, sent or received.
+    pub(super) const REMOTE: i32 = 8;
+}
 
 /// What may stand behind REMOTE.
 pub(super) const REMOTE: &[&str] = &[
@@ -125,6 +139,7 @@ struct Said {
     recover: bool,
     delete: bool,
     recursive: bool,
+    paths: Option<Pathnames>,
     disposition: Option<(char, Vec<u8>)>,
     start: u64,
     calibrate: Option<u64>,
@@ -144,14 +159,33 @@ impl Interp<'_> {
         Ok(done)
     }
 
-    /// Hands a task to the world; what came of files is kept for \v(cps) and others.
+    /// Hands a task to the world; what came of files is kept for \v(cps) and others, and EXIT knows
+    /// what failed.
     pub(crate) fn perform(&mut self, task: &Task) -> Result<Flow, Trouble> {
-        let done = self.task(task)?;
+        let phase = match task {
+            Task::Send(_) => exit::SEND,
+            Task::Receive { .. } | Task::Get(_) | Task::ToStdout { .. } => exit::RECEIVE,
+            Task::Remote(_) | Task::Serve => exit::REMOTE,
+            _ => 0,
+        };
+        let done = match self.task(task) {
+            Ok(done) => done,
+            // The protocol failed, not the command.
+            Err(fault) if phase != 0 => {
+                self.exit_code |= if matches!(task, Task::Serve) { phase } else { exit::BEGIN };
+                self.complain(&fault.text);
+                return Ok(Flow::Next);
+            }
+            Err(fault) => return Err(fault.into()),
+        };
         self.status = 0;
         if let Some(report) = done.report {
             self.status = i64::from(!report.done);
-            if !report.done && !self.manners.quiet {
-                self.complain(&report.message);
+            if !report.done {
+                self.exit_code |= if report.begun { phase } else { exit::BEGIN };
+                if !self.manners.quiet {
+                    self.complain(&report.message);
+                }
             }
         }
         if !done.text.is_empty() {
@@ -162,8 +196,11 @@ impl Interp<'_> {
 
     pub(crate) fn connect(&mut self, to: &Connection) -> Result<Flow, Trouble> {
         self.received = crate::input::Received::default();
-        self.world.connect(to)?;
-        self.status = 0;
+        // A host that does not answer is no mistake in the command: what comes next may ask.
+        match self.world.connect(to) {
+            Ok(()) => self.status = 0,
+            Err(fault) => self.complain(&fault.text),
+        }
         Ok(Flow::Next)
     }
 
@@ -241,8 +278,20 @@ impl Interp<'_> {
             "/except" => said.except.push(value),
             "/smaller-than" => said.smaller = Some(size(self, &value)?),
             "/larger-than" => said.larger = Some(size(self, &value)?),
+            "/pathnames" => {
+                let all = ["absolute", "off", "relative"];
+                said.paths = Some(match word_of(&all, &value) {
+                    Found::One("absolute") => Pathnames::Absolute,
+                    Found::One("relative") => Pathnames::Relative,
+                    Found::One(_) => Pathnames::Off,
+                    _ => {
+                        let (all, got) = (all.join(", "), lossy(&value));
+                        return Err(Trouble::new(format!("expected one of {all}, got {got}")));
+                    }
+                });
+            }
             "/quiet" | "/nobackupfiles" | "/nodotfiles" | "/nofollowlinks" | "/filenames"
-            | "/pathnames" | "/pipes" | "/protocol" | "/type" | "/subject" => {}
+            | "/pipes" | "/protocol" | "/type" | "/subject" => {}
             _ => {
                 return Err(Trouble::new(format!(
                     "the switch {name} is not there in this program"
@@ -298,10 +347,20 @@ impl Interp<'_> {
             return Err(Trouble::new("expected a file to send, got nothing"));
         }
         self.kept.insert("filespec".to_owned(), patterns.join(&b' '));
-        let Said { as_name, text, recover, delete, disposition, start, calibrate, .. } = said;
-        let sending =
-            Sending { files, as_name, text, recover, delete, disposition, start, calibrate };
-        self.perform(&Task::Send(sending))
+        let Said { as_name, text, recover, delete, recursive, paths, .. } = said;
+        let Said { disposition, start, calibrate, .. } = said;
+        self.perform(&Task::Send(Sending {
+            files,
+            as_name,
+            text,
+            recover,
+            delete,
+            recursive,
+            paths,
+            disposition,
+            start,
+            calibrate,
+        }))
     }
 
     pub(crate) fn receive(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {

@@ -9,7 +9,7 @@ use super::super::tree::{
 };
 use super::super::users::NotLoggedIn;
 use super::{Action, Done, Outgoing, Said, Session};
-use crate::disk::{Collision, Incomplete, PathRule};
+use crate::disk::{Collision, Incomplete, PathRule, distinct};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -288,6 +288,14 @@ impl Session {
         }
         if files.is_empty() {
             return Err("No files match".into());
+        }
+        let mut names: Vec<Vec<u8>> = files.iter().map(|(_, name)| name.clone()).collect();
+        for renamed in distinct(&mut names, <[u8]>::to_vec) {
+            let (place, name) = &mut files[renamed.index];
+            let say = format!("sent as {}", renamed.wire.escape_ascii());
+            *name = renamed.wire;
+            let place = shown(place);
+            self.note("get", &place, &say);
         }
         self.receiving = None;
         self.current = None;
