@@ -50,8 +50,9 @@ pub(crate) struct Filtered<'a> {
 /// Text on its way in.
 #[derive(Default)]
 struct Incoming {
-    /// Bytes stored so far.
+    /// Bytes stored so far, and bytes of the wire that have passed.
     stored: u64,
+    wire: u64,
     /// The file has said that it ends.
     ended: bool,
 }
@@ -93,6 +94,10 @@ impl Filtered<'_> {
         let Some(text) = &mut self.text else {
             return self.store.answer(Request::Write { offset, bytes });
         };
+        if offset != text.wire {
+            return Reply::Failed(StoreError::Unsupported);
+        }
+        text.wire += bytes.len() as u64;
         self.buffer.clear();
         let end = bytes.iter().position(|byte| *byte == SUB);
         if !text.ended {
@@ -163,6 +168,8 @@ impl Store for Filtered<'_> {
             Request::Write { offset, bytes } => self.write(offset, bytes),
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
+            // Where a byte will stand is known only when all those before it have passed.
+            Request::Held { .. } if self.text.is_some() => Reply::Failed(StoreError::Unsupported),
             other => self.store.answer(other),
         }
     }

@@ -9,6 +9,8 @@ pub(crate) struct Screen<'a> {
     pub(crate) text: Vec<u8>,
     /// What comes now is text.
     on: bool,
+    /// Bytes of it that have come.
+    came: u64,
 }
 
 /// More than that is no answer to be looked at.
@@ -16,7 +18,7 @@ const MOST_TEXT: usize = 16 << 20;
 
 impl<'a> Screen<'a> {
     pub(crate) fn new(files: Option<&'a mut dyn Store>) -> Self {
-        Self { files, text: Vec::new(), on: false }
+        Self { files, text: Vec::new(), on: false, came: 0 }
     }
 }
 
@@ -24,12 +26,17 @@ impl Store for Screen<'_> {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         if let Request::Offer { info } = &request {
             self.on = info.screen;
+            self.came = 0;
             if self.on {
                 return Reply::Accept { offset: 0 };
             }
         }
         match request {
+            Request::Write { offset, .. } if self.on && offset != self.came => {
+                Reply::Failed(StoreError::Unsupported)
+            }
             Request::Write { bytes, .. } if self.on => {
+                self.came += bytes.len() as u64;
                 if self.text.len() + bytes.len() > MOST_TEXT {
                     return Reply::Failed(StoreError::NoSpace);
                 }
@@ -40,7 +47,9 @@ impl Store for Screen<'_> {
                 self.on = false;
                 Reply::Done
             }
-            Request::Digest { .. } if self.on => Reply::Failed(StoreError::Unsupported),
+            Request::Held { .. } | Request::Digest { .. } if self.on => {
+                Reply::Failed(StoreError::Unsupported)
+            }
             other => match &mut self.files {
                 Some(files) => files.answer(other),
                 None if matches!(other, Request::Close { .. }) => Reply::Done,

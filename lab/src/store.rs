@@ -432,16 +432,33 @@ impl Store for MemorySink {
                 None => Reply::Failed(StoreError::NotFound),
             },
             Request::Close { complete, verified } => {
-                match self.received.last_mut().filter(|_| self.open) {
-                    Some(file) => (file.complete, file.verified) = (complete, verified),
-                    None => self.broken_order = true,
+                let open = core::mem::take(&mut self.open);
+                let Some(file) = self.received.last_mut().filter(|_| open) else {
+                    self.broken_order = true;
+                    return Reply::Done;
+                };
+                if complete && self.scattered && !is_whole(&self.held, file) {
+                    self.broken_order = true;
+                    return Reply::Failed(StoreError::Io);
                 }
-                self.open = false;
+                (file.complete, file.verified) = (complete, verified);
                 Reply::Done
             }
             _ => Reply::Failed(StoreError::Unsupported),
         }
     }
+}
+
+/// Whether no hole is left.
+fn is_whole(held: &[(u64, u64)], file: &Received) -> bool {
+    let len = file.bytes.len() as u64;
+    let end = file.size.unwrap_or(len).max(len);
+    let mut reached = 0;
+    for (from, to) in held {
+        // Pieces that were here before may touch.
+        reached = if *from <= reached { reached.max(*to) } else { reached };
+    }
+    reached >= end
 }
 
 /// The digest of the first `len` bytes.

@@ -24,6 +24,8 @@ pub(super) struct Receiving {
     directory: Path,
     options: ReceiveOptions,
     current: Option<Incoming>,
+    /// A write of the current file was refused or failed: it is not whole, whatever is said later.
+    broken: bool,
 }
 
 /// What happens to what has the name already.
@@ -51,11 +53,12 @@ struct Incoming {
 
 impl Receiving {
     pub(super) fn new(bucket: Bucket, directory: Path, options: ReceiveOptions) -> Self {
-        Self { bucket, directory, options, current: None }
+        Self { bucket, directory, options, current: None, broken: false }
     }
 
     fn offer(&mut self, info: &FileInfo<'_>) -> io::Result<Reply<'static>> {
         self.abort();
+        self.broken = false;
         let told = self.options.name.take();
         let name = told.as_deref().unwrap_or(info.name);
         let Ok(safe) = confine(name, self.options.paths) else {
@@ -134,6 +137,10 @@ impl Receiving {
     }
 
     fn close(&mut self, complete: bool) -> io::Result<()> {
+        if complete && self.broken {
+            self.abort();
+            return Err(io::Error::other("expected a whole file, a write of it had failed"));
+        }
         let Some(mut current) = self.current.take() else { return Ok(()) };
         if !complete {
             self.current = Some(current);
@@ -225,7 +232,11 @@ impl Store for Receiving {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         let done = match request {
             Request::Offer { info } => self.offer(&info),
-            Request::Write { offset, bytes } => self.write(offset, bytes),
+            Request::Write { offset, bytes } => {
+                let done = self.write(offset, bytes);
+                self.broken |= !matches!(done, Ok(Reply::Done));
+                done
+            }
             Request::Close { complete, .. } => self.close(complete).map(|()| Reply::Done),
             Request::Digest { kind: DigestKind::Xxh3, len } => {
                 let whole = self.current.as_ref().filter(|current| current.len == len);

@@ -220,7 +220,8 @@ impl Store for Translated<'_> {
             Request::Read { offset, into } => self.read(offset, into),
             Request::Offer { info } => self.offer(info),
             Request::Write { offset, bytes } => self.write(offset, bytes),
-            Request::Digest { .. } if self.current.is_some() => {
+            // Text is translated as it passes: in order, and its bytes here are not those of the wire.
+            Request::Held { .. } | Request::Digest { .. } if self.current.is_some() => {
                 Reply::Failed(StoreError::Unsupported)
             }
             Request::Close { complete, verified } => self.close(complete, verified),

@@ -40,6 +40,14 @@ impl Pieces {
         self.spans.insert(from, to);
     }
 
+    /// Nothing is here from `end` on.
+    pub(super) fn cut(&mut self, end: u64) {
+        let _ = self.spans.split_off(&end);
+        if let Some(mut last) = self.spans.last_entry() {
+            *last.get_mut() = end.min(*last.get());
+        }
+    }
+
     /// The next piece at or behind `from`, cut at it; both equal if there is none.
     pub(super) fn next(&self, from: u64) -> (u64, u64) {
         let covers = self.spans.range(..=from).next_back().filter(|(_, to)| **to > from);
@@ -52,6 +60,13 @@ impl Pieces {
     /// How many bytes are here without a hole, from the beginning on.
     pub(super) fn prefix(&self) -> u64 {
         self.spans.get(&0).copied().unwrap_or(0)
+    }
+
+    /// The first bytes below `end` that are not here.
+    pub(super) fn hole(&self, end: u64) -> Option<(u64, u64)> {
+        let from = self.prefix();
+        let next = self.spans.range(from..).next().map_or(end, |(&start, _)| start);
+        (from < end).then_some((from, next.min(end)))
     }
 
     /// How many bytes are here.
@@ -132,7 +147,16 @@ mod tests {
                 let expected = begin.zip(end).unwrap_or((from, from));
                 assert_eq!(pieces.next(from as u64), (expected.0 as u64, expected.1 as u64));
             }
+            let gap = (0..100_usize).find(|at| !bytes[*at]);
+            let gap = gap.map(|gap| (gap, (gap..100).find(|at| bytes[*at]).unwrap_or(100)));
+            let gap = gap.map(|(from, to)| (from as u64, to as u64));
+            assert_eq!(pieces.hole(100), gap);
+            assert_eq!(pieces.hole(pieces.prefix()), None);
             assert_eq!(Pieces::parse(&pieces.text(), 100), pieces);
+            let end = draw(101) as usize;
+            pieces.cut(end as u64);
+            assert_eq!(pieces.total(), bytes[..end].iter().filter(|here| **here).count() as u64);
+            assert!(pieces.end() <= end as u64);
         }
     }
 

@@ -59,7 +59,7 @@ struct Incoming {
     mode: Option<u32>,
     /// Its length, as far as the sender has told it.
     size: Option<u64>,
-    /// End of what was written, the gathered bytes included.
+    /// The furthest end of what was written, the gathered bytes included.
     reached: u64,
     /// Blocks that it has before its data.
     reservation: Reservation,
@@ -384,7 +384,9 @@ impl Receiving {
                 open.flush(&mut self.gathered)?;
             }
             let found = part::pieces(&open.file).filter(|_| open.placing != Placing::InPlace);
-            let pieces = found.unwrap_or_else(|| Pieces::prefix_of(open.reached));
+            let mut pieces = found.unwrap_or_else(|| Pieces::prefix_of(open.reached));
+            // What is left of a longer file is none of this one's.
+            pieces.cut(open.size.unwrap_or(u64::MAX).max(open.reached));
             // A file under its own name must never have holes, and one that cannot bear a map could
             // not be told from a whole one.
             let bears =
@@ -398,10 +400,7 @@ impl Receiving {
                 open.running = Running::new(self.options.digest);
             }
         }
-        // What is left of a longer file is none of this one's.
-        let end = open.size.unwrap_or(u64::MAX).max(from);
-        let next = open.map.pieces.as_ref().map(|pieces| pieces.next(from));
-        Ok(next.map(|(start, to)| if start < end { (start, to.min(end)) } else { (from, from) }))
+        Ok(open.map.pieces.as_ref().map(|pieces| pieces.next(from)))
     }
 
     pub(super) fn digest(&mut self, kind: DigestKind, len: u64) -> Result<[u8; 32], Failed> {
@@ -434,16 +433,8 @@ impl Receiving {
         let mut result = flushed.and_then(|()| open.check_failed());
         self.gathered.clear();
         record.verified = verified;
-        if complete && let Some(pieces) = &open.map.pieces {
-            // A longer file may have left the part.
-            let end = open.size.unwrap_or(open.reached);
-            let longer =
-                pieces.end() > end || fstat(&open.file).is_ok_and(|s| s.st_size as u64 > end);
-            if longer && result.is_ok() {
-                let cut = ftruncate(&open.file, end);
-                result = cut.map_err(|error| Failed::new(&open.part_path(), error));
-            }
-            open.reached = pieces.end().min(end);
+        if complete {
+            result = result.and_then(|()| open.make_whole());
         }
         if complete && result.is_ok() {
             match self.put_in_place(&mut open) {
@@ -568,9 +559,33 @@ impl Incoming {
                 failed: None,
             }));
         }
-        self.reached = offset + bytes.len() as u64;
+        // A hole may be filled last: the end of a write is not the end of the file.
+        self.reached = self.reached.max(offset.saturating_add(bytes.len() as u64));
         if self.scribe.as_mut().is_some_and(|scribe| !scribe.write(offset, bytes)) {
             return self.settle();
+        }
+        Ok(())
+    }
+
+    /// Finds the end of the file, cuts off what a longer one left behind it, and fails if a hole is left.
+    fn make_whole(&mut self) -> Result<(), Failed> {
+        // What came beyond the announced end belongs to the file; what an earlier file left there does not.
+        let (end, hole) = match &self.map.pieces {
+            None => (self.reached, self.gap.map(|from| (from, self.reached))),
+            Some(pieces) => {
+                let end = self.size.unwrap_or_else(|| pieces.end()).max(self.reached);
+                (end, pieces.hole(end))
+            }
+        };
+        if let Some((from, to)) = hole {
+            let text = format!("expected all of {end} bytes, {from} to {to} did not come");
+            return Err(Failed::new(&self.part_path(), io::Error::other(text)));
+        }
+        self.reached = end;
+        let mapped = self.map.mapped || self.map.pieces.is_some();
+        if mapped && fstat(&self.file).is_ok_and(|stat| stat.st_size as u64 > end) {
+            let cut = ftruncate(&self.file, end);
+            return cut.map_err(|error| Failed::new(&self.part_path(), error));
         }
         Ok(())
     }

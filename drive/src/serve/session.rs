@@ -509,7 +509,10 @@ impl Session {
                 self.offered = info.name.to_vec();
                 self.took = 0;
             }
-            Request::Write { offset, bytes } => self.took = offset + bytes.len() as u64,
+            // They may come in any order.
+            Request::Write { offset, bytes } => {
+                self.took = self.took.max(offset.saturating_add(bytes.len() as u64));
+            }
             _ => {}
         }
         let close = match request {

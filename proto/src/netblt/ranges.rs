@@ -53,6 +53,19 @@ impl Ranges {
         (!endless).then(|| self.iter().map(|(from, to)| to - from).sum())
     }
 
+    /// The end of a file of which this many bytes move. Where its length was not known, what moved behind
+    /// the last part that was here counts from there.
+    pub(crate) fn end(&self, moved: u64) -> u64 {
+        match self.iter().last() {
+            Some((from, u64::MAX)) => {
+                let before: u64 =
+                    self.iter().take(self.count - 1).map(|(from, to)| to - from).sum();
+                from.saturating_add(moved.saturating_sub(before))
+            }
+            last => last.map_or(0, |(_, to)| to),
+        }
+    }
+
     /// What of a file of this size does not move because the receiver has it.
     pub(crate) fn kept(&self, size: u64) -> u64 {
         size.saturating_sub(self.len().unwrap_or(size))
@@ -159,6 +172,9 @@ mod tests {
         assert_eq!(missing.locate(12), Some((27, 3)));
         assert_eq!(missing.locate(15), None);
         assert_eq!(have.missing(Some(24)), None);
+        assert_eq!(missing.end(15), 30);
+        let open = have.missing(None).unwrap();
+        assert_eq!((open.end(10), open.end(14), Ranges::whole(None).end(7)), (25, 29, 7));
         assert_eq!(Ranges::whole(None).locate(7), Some((7, u64::MAX - 7)));
     }
 

@@ -204,7 +204,6 @@ impl Sink {
 
     /// Length of the whole file, once known.
     pub(crate) fn file_len(&self) -> u64 {
-        let end = self.ranges.iter().last().map_or(0, |(_, to)| to);
-        if end == u64::MAX { self.data().unwrap_or(0) } else { end }
+        self.ranges.end(self.data().unwrap_or(0))
     }
 }

@@ -112,8 +112,7 @@ impl Source {
 
     /// Bytes of the file whose digest is wanted.
     pub(crate) fn file_len(&self) -> u64 {
-        let end = self.ranges.iter().last().map_or(0, |(_, to)| to);
-        if end == u64::MAX { self.high } else { end }
+        self.ranges.end(self.high)
     }
 
     /// The digest was made, or could not be.

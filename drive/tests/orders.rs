@@ -1,0 +1,350 @@
+//! Every store here, with writes in any order and of any known or unknown size: what is reported whole is
+//! the union of what came, and a file with a hole is never reported whole. Those of `objects` and of the
+//! program have the same test beside them.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use wetstring_drive::charset::{Sets, Translated};
+use wetstring_drive::disk::ReceiveOptions;
+use wetstring_drive::serve::{LocalTree, Rules, Session};
+use wetstring_drive::{DiskStore, SinkStore};
+use wetstring_lab::store::MemorySink;
+use wetstring_proto::file::{FileInfo, FileKind, Reply, Request, Store};
+use wetstring_proto::kermit::Charset;
+use wetstring_proto::kermit::command::ServerCommand;
+
+/// Numbers that are the same at every run.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, below: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % below
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at + 1));
+        }
+    }
+}
+
+/// Which bytes came, and what of them the store reports as a whole file.
+#[derive(Clone, Debug)]
+struct Case {
+    len: usize,
+    announced: Option<usize>,
+    /// What was here before this session, and what is written in it, in this order.
+    before: Vec<(usize, usize)>,
+    writes: Vec<(usize, usize)>,
+    /// The store is asked what it has, so that it may take writes in any order.
+    asks: bool,
+}
+
+impl Case {
+    fn new(draw: &mut Draw) -> Self {
+        // Now and then long enough for the thread that writes.
+        let len = if draw.one_in(150) { 1_200_000 + draw.below(900_000) } else { draw.below(4000) };
+        let mut cuts = vec![0, len];
+        cuts.extend((0..draw.below(12)).map(|_| draw.below(len + 1)));
+        cuts.sort_unstable();
+        let mut writes: Vec<_> = cuts.windows(2).map(|cut| (cut[0], cut[1])).collect();
+        if !draw.one_in(4) {
+            draw.shuffle(&mut writes);
+        }
+        if draw.one_in(3) {
+            // One is lost; or it comes last, which is the case that cut files short.
+            let at = draw.below(writes.len());
+            let lost = writes.remove(at);
+            if draw.one_in(2) {
+                writes.push(lost);
+            }
+        }
+        if draw.one_in(3) {
+            // Some come twice, or overlap others.
+            for _ in 0..draw.below(4) {
+                let from = draw.below(len + 1);
+                let to = (from + draw.below(len / 2 + 1)).min(len);
+                writes.insert(draw.below(writes.len() + 1), (from, to));
+            }
+        }
+        let split = if draw.one_in(3) { draw.below(writes.len() + 1) } else { 0 };
+        let before = writes.drain(..split).collect();
+        let announced = match draw.below(6) {
+            0..3 => None,
+            3 => Some(len + 1 + draw.below(100)),
+            4 => Some(len.saturating_sub(draw.below(100))),
+            _ => Some(len),
+        };
+        Self { len, announced, before, writes, asks: !draw.one_in(8) }
+    }
+
+    /// Which bytes there are, with those that were here before.
+    fn came(&self, held: &[(usize, usize)]) -> Vec<bool> {
+        let mut came = vec![false; self.len];
+        for (from, to) in held.iter().chain(&self.writes) {
+            came[*from..*to].fill(true);
+        }
+        came
+    }
+}
+
+fn content(len: usize) -> Vec<u8> {
+    // No byte is zero, which a hole has.
+    (0..len).map(|at| (at % 251 + 1) as u8).collect()
+}
+
+/// A store, and what stands in it as whole.
+trait Bench {
+    fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store));
+    fn whole(&self) -> Option<Vec<u8>>;
+    /// Whether it remembers what came of a file that was closed before it was whole.
+    fn remembers(&self) -> bool {
+        false
+    }
+    fn kind(&self) -> FileKind {
+        FileKind::Binary
+    }
+}
+
+fn on_disk(dir: &Path) -> Option<Vec<u8>> {
+    std::fs::read(dir.join("f")).ok()
+}
+
+struct Disk(tempfile::TempDir);
+
+impl Bench for Disk {
+    fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store)) {
+        work(&mut DiskStore::receiving(self.0.path(), ReceiveOptions::default()).unwrap());
+    }
+    fn whole(&self) -> Option<Vec<u8>> {
+        on_disk(self.0.path())
+    }
+    fn remembers(&self) -> bool {
+        true
+    }
+}
+
+/// What a server's client sends.
+struct Served(tempfile::TempDir);
+
+impl Bench for Served {
+    fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store)) {
+        let tree = Arc::new(LocalTree::open(self.0.path()).unwrap());
+        let rules = Rules { write: true, ..Rules::default() };
+        let mut session = Session::new(tree, rules, "127.0.0.1:1", None);
+        let (command, mut words, mut answer) = (ServerCommand::Receive, [0; 64], [0; 64]);
+        let len = command.emit(&mut words).unwrap();
+        let (kind, words) = (command.kind(), &words[..len]);
+        let request = Request::Serve { kind, words, answer: &mut answer };
+        assert_eq!(session.answer(request), Reply::Said(0));
+        work(&mut session);
+    }
+    fn whole(&self) -> Option<Vec<u8>> {
+        on_disk(self.0.path())
+    }
+}
+
+/// Text that is translated on its way to the disk; every byte of it is one there too.
+struct Text(tempfile::TempDir);
+
+impl Bench for Text {
+    fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store)) {
+        let mut disk = DiskStore::receiving(self.0.path(), ReceiveOptions::default()).unwrap();
+        let named = |name| Charset::named(name).unwrap();
+        let sets =
+            Sets { transfer: named("latin1-iso"), file: named("cp850"), keep_unknown: false };
+        work(&mut Translated::new(&mut disk, sets));
+    }
+    fn whole(&self) -> Option<Vec<u8>> {
+        on_disk(self.0.path())
+    }
+    fn kind(&self) -> FileKind {
+        FileKind::Text
+    }
+}
+
+#[derive(Clone, Default)]
+struct Pipe(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Stdout(Option<Vec<u8>>);
+
+impl Bench for Stdout {
+    fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store)) {
+        use wetstring_drive::disk::FileOutcome;
+        let pipe = Pipe::default();
+        let mut sink = SinkStore::new(pipe.clone());
+        work(&mut sink);
+        let stored = sink.files().last().is_some_and(|file| file.outcome == FileOutcome::Stored);
+        self.0 = stored.then(|| pipe.0.borrow().clone());
+    }
+    fn whole(&self) -> Option<Vec<u8>> {
+        self.0.clone()
+    }
+}
+
+struct Memory(MemorySink);
+
+impl Bench for Memory {
+    fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store)) {
+        work(&mut self.0);
+    }
+    fn whole(&self) -> Option<Vec<u8>> {
+        self.0.complete().last().map(|file| file.bytes.clone())
+    }
+}
+
+/// Writes; false if the store has refused one.
+fn write(store: &mut dyn Store, bytes: &[u8], spans: &[(usize, usize)]) -> bool {
+    spans.iter().all(|(from, to)| {
+        // As they come in packets.
+        (*from..*to).step_by(1400).all(|at| {
+            let bytes = &bytes[at..(at + 1400).min(*to)];
+            let reply = store.answer(Request::Write { offset: at as u64, bytes });
+            matches!(reply, Reply::Done)
+        })
+    })
+}
+
+/// A session: the offer, the writes, the end. What it says to the end; whether it takes any order; and what
+/// it had before.
+fn session(
+    bench: &mut dyn Bench,
+    case: &Case,
+    spans: &[(usize, usize)],
+    complete: bool,
+) -> (bool, bool, Vec<(usize, usize)>) {
+    let bytes: Vec<u8> = match bench.kind() {
+        FileKind::Text => vec![b'x'; case.len],
+        _ => content(case.len),
+    };
+    let (size, kind, resume) =
+        (case.announced.map(|len| len as u64), bench.kind(), bench.remembers());
+    let (mut done, mut scattered, mut had) = (false, false, Vec::new());
+    bench.with(&mut |store| {
+        let info = FileInfo { name: b"f", size, kind, resume, ..FileInfo::default() };
+        let Reply::Accept { mut offset } = store.answer(Request::Offer { info }) else {
+            panic!("not accepted: {case:?}");
+        };
+        had.push((0, offset as usize));
+        // All that is here, as an engine asks for it.
+        while case.asks {
+            match store.answer(Request::Held { from: offset }) {
+                Reply::Held { from, to } => {
+                    scattered = true;
+                    if to <= from {
+                        break;
+                    }
+                    had.push((from as usize, to as usize));
+                    offset = to;
+                }
+                _ => break,
+            }
+        }
+        // A write that is refused ends the transaction, as engines do it.
+        let complete = write(store, &bytes, spans) && complete;
+        let closed = store.answer(Request::Close { complete, verified: false });
+        done = complete && matches!(closed, Reply::Done);
+    });
+    (done, scattered, had)
+}
+
+/// What each of the benches does in the same cases; how often it was whole, and how often it was not.
+fn judge(name: &str, mut make: impl FnMut() -> Box<dyn Bench>) -> (u32, u32) {
+    let mut draw = Draw(17);
+    let (mut counts, mut continued) = ((0, 0), 0);
+    for number in 0..1500 {
+        let case = Case::new(&mut draw);
+        let mut bench = make();
+        if !case.before.is_empty() {
+            session(&mut *bench, &case, &case.before, false);
+            assert!(bench.whole().is_none(), "{name} {number}: whole after half, {case:?}");
+        }
+        let (done, scattered, had) = session(&mut *bench, &case, &case.writes, true);
+        let mut before: Vec<_> = case.before.iter().flat_map(|(from, to)| *from..*to).collect();
+        before.sort_unstable();
+        let claimed = had.iter().flat_map(|(from, to)| *from..*to);
+        assert!(
+            { claimed }.all(|at| before.binary_search(&at).is_ok()),
+            "{name} {number}: {had:?}, {case:?}"
+        );
+        continued += u32::from(had.iter().any(|(from, to)| to > from));
+        let came = case.came(&had);
+        let reached = came.iter().rposition(|here| *here).map_or(0, |at| at + 1);
+        let hole = came[..reached].contains(&false);
+        let whole = bench.whole();
+        assert_eq!(
+            done,
+            whole.is_some(),
+            "{name} {number}: what it says and what is there, {case:?}"
+        );
+        if scattered {
+            let short = case.announced.is_some_and(|announced| announced > reached);
+            assert_eq!(done, !hole && !short, "{name} {number}: {case:?}");
+        }
+        if let Some(whole) = whole {
+            assert!(!hole, "{name} {number}: whole with a hole, {case:?}");
+            let expected = match bench.kind() {
+                FileKind::Text => vec![b'x'; reached],
+                _ => content(reached),
+            };
+            assert_eq!(whole.len(), reached, "{name} {number}: {case:?}");
+            assert!(whole == expected, "{name} {number}: other bytes, {case:?}");
+            counts.0 += 1;
+        } else {
+            counts.1 += 1;
+        }
+    }
+    assert_eq!(continued > 100, make().remembers(), "{name}: {continued} continued");
+    counts
+}
+
+#[test]
+fn what_is_whole_is_the_union_of_what_came_in_every_store() {
+    let dir = || tempfile::tempdir().unwrap();
+    let enough = |name: &str, (whole, broken): (u32, u32), least: u32| {
+        println!("{name}: {whole} whole, {broken} not");
+        assert!(whole >= least && broken >= 100, "{name}: {whole} whole, {broken} not");
+    };
+    enough("disk", judge("disk", || Box::new(Disk(dir()))), 500);
+    enough("server", judge("server", || Box::new(Served(dir()))), 300);
+    let scattered = || Box::new(Memory(MemorySink::new().scattered())) as Box<dyn Bench>;
+    enough("memory", judge("memory", scattered), 300);
+    // Those that take them in order only refuse the rest, and are never whole then.
+    enough("text", judge("text", || Box::new(Text(dir()))), 50);
+    enough("stdout", judge("stdout", || Box::<Stdout>::default()), 50);
+    enough("in order", judge("in order", || Box::new(Memory(MemorySink::new()))), 50);
+}
+
+#[test]
+fn a_hole_that_is_filled_last_does_not_cut_the_file() {
+    let bytes = content(1_000_000);
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = DiskStore::receiving(dir.path(), ReceiveOptions::default()).unwrap();
+    let info = FileInfo { name: b"f", ..FileInfo::default() };
+    assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+    assert_eq!(store.answer(Request::Held { from: 0 }), Reply::Held { from: 0, to: 0 });
+    assert!(write(&mut store, &bytes, &[(0, 992_258), (993_658, 1_000_000), (992_258, 993_658)]));
+    assert_eq!(store.answer(Request::Close { complete: true, verified: false }), Reply::Done);
+    assert!(on_disk(dir.path()).unwrap() == bytes);
+    assert_eq!(store.files()[0].size, 1_000_000);
+}
