@@ -261,6 +261,55 @@ fn a_zskip_is_not_repeated_in_haste() {
     assert_eq!(talk.count(kind::ZSKIP), 1);
 }
 
+/// As senders in browsers do: ZSINIT before each ZFILE, and dead at a ZSKIP that nothing asked for.
+#[test]
+fn a_sender_that_says_zsinit_before_each_file_is_served() {
+    let attention =
+        [header(Form::Hex, kind::ZSINIT, 0), data(Form::Hex, b"\0", end::ZCRCW)].concat();
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Picky(vec![]);
+    let mut parts = vec![
+        header(Form::Hex, kind::ZRQINIT, 0),
+        attention.clone(),
+        file(b"x\x003000 0 0 0 3\0"),
+        attention.clone(),
+    ];
+    parts.extend([
+        file(b"y\x003000 0 0 0 2\0"),
+        attention.clone(),
+        file(b"z\x005 0 0 0 1\0"),
+        [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"hello", end::ZCRCE)].concat(),
+        header(Form::Hex, kind::ZEOF, 5),
+        [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat(),
+    ]);
+    let talk = turn_against(&mut receiver, &mut sink, script(parts));
+    assert_eq!(sink.0, ["x Some(3000)", "y Some(3000)", "z Some(5)"]);
+    assert_eq!((talk.count(kind::ZSKIP), talk.count(kind::ZACK)), (2, 3), "{talk:?}");
+    assert_eq!(receiver.status().outcome(), Some(Outcome::Done));
+    assert_eq!(receiver.stats().files_done, 1);
+}
+
+/// sz was killed in the middle of a file, and is started again.
+#[test]
+fn a_sender_that_begins_again_in_the_middle_is_served() {
+    let mut receiver = receiver(&config(&[]));
+    let mut sink = Sink::new();
+    let half = [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"hel", end::ZCRCE)];
+    let whole = [header(Form::Bin32, kind::ZDATA, 0), data(Form::Bin32, b"hello", end::ZCRCE)];
+    let mut parts = vec![vec![], file(b"z\x005 0 0 0 1\0"), half.concat(), vec![]];
+    parts.extend([
+        header(Form::Hex, kind::ZRQINIT, 0),
+        file(b"z\x005 0 0 0 1\0"),
+        whole.concat(),
+        header(Form::Hex, kind::ZEOF, 5),
+        [header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()].concat(),
+    ]);
+    turn_against(&mut receiver, &mut sink, script(parts));
+    assert_eq!(receiver.status().outcome(), Some(Outcome::Done));
+    let got: Vec<_> = sink.files.iter().map(|file| (&file.bytes[..], file.complete)).collect();
+    assert_eq!(got, [(&b"hel"[..], false), (&b"hello"[..], true)]);
+}
+
 /// ZFILE of the next file comes in byte by byte, over more than ten seconds.
 #[test]
 fn what_comes_in_is_heard_to_its_end() {

@@ -360,6 +360,7 @@ impl Core {
         if self.headers > MOST_HEADERS {
             return self.too_often(cx, mem);
         }
+        self.past_skip(cx, header.kind);
         match at_receiver(self.state, header.kind) {
             None => {}
             Some(ReceiverStep::Announce | ReceiverStep::Repeat) if self.link.asked_enough() => {
@@ -368,7 +369,9 @@ impl Core {
             Some(ReceiverStep::Announce) => self.say_ready(cx, mem, true),
             Some(ReceiverStep::Attention) => self.begin_attention(cx, mem, header),
             Some(ReceiverStep::Challenged) => self.challenged(cx, mem, header.number()),
-            Some(ReceiverStep::File) if !self.proved => self.say_ready(cx, mem, true),
+            Some(ReceiverStep::File | ReceiverStep::Command) if !self.proved => {
+                self.say_ready(cx, mem, true);
+            }
             Some(ReceiverStep::File) => self.expect(Expecting::File(FileOptions::parse(header))),
             Some(ReceiverStep::Data) => self.begin_data(cx, mem, header),
             Some(ReceiverStep::Eof) => self.on_eof(cx, mem, header),
@@ -383,10 +386,16 @@ impl Core {
             Some(ReceiverStep::Finish) => self.finish(cx, mem),
             Some(ReceiverStep::Failed) => self.peer_failed(cx, mem, header),
             Some(ReceiverStep::Command) => self.expect(command::expected(header)),
-            Some(ReceiverStep::Skipped) => self.skipped_by_peer(cx),
+            Some(ReceiverStep::Skipped | ReceiverStep::Restarted) => {
+                self.left_by_peer(cx, mem, After::Ready { complete: false });
+            }
+            Some(ReceiverStep::Left) => self.left_by_peer(cx, mem, After::Left),
             Some(ReceiverStep::Free) => {
                 let free = Header::hex(kind::ZACK, self.link.config.free_bytes);
                 self.link.say(cx, mem.out, &free);
+                if self.state == Receiving::Init && self.link.question.is_none() {
+                    self.link.expect_answer(cx.now, false);
+                }
             }
             Some(ReceiverStep::Message) => self.expect(Expecting::Message),
             Some(ReceiverStep::Echo) => {
@@ -395,6 +404,18 @@ impl Core {
                     self.fail(cx, mem, Blame::Line, FailureKind::Violation);
                 }
             }
+        }
+    }
+
+    /// A sender that does something new has heard our ZSKIP: to say it again would skip another file.
+    fn past_skip(&mut self, cx: &mut Cx<'_>, kind: u8) {
+        let is_new = matches!(
+            kind,
+            kind::ZRQINIT | kind::ZSINIT | kind::ZCOMMAND | kind::ZFREECNT | kind::ZSKIP
+        );
+        if self.state == Receiving::Skip && is_new {
+            self.link.answered(cx.now);
+            self.enter(cx, Receiving::Init);
         }
     }
 
@@ -611,8 +632,8 @@ impl Core {
         due.map(|due| coming.map_or(due, |coming| coming.max(due)))
     }
 
-    /// When to repeat a ZSKIP that nobody has asked for again. A sender repeats its ZFILE itself;
-    /// a second ZSKIP is for those that wait, and skips the next file at those that do not.
+    /// When to ask after a ZSKIP that was not answered. A sender repeats its ZFILE itself; few have
+    /// to be asked for it.
     fn skip_again_at(&self) -> Option<Instant> {
         let question = self.link.question?;
         let often = question.copies.saturating_sub(1).min(5);
@@ -621,12 +642,17 @@ impl Core {
         Some(question.left?.max(question.through) + line + wait)
     }
 
-    /// ZSKIP: the person at the sender has given up the file that is under way.
-    fn skipped_by_peer(&mut self, cx: &mut Cx<'_>) {
+    /// The sender has given up the file that is under way.
+    fn left_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, after: After) {
         self.link.notes.push(Note::Cancelled { by_peer: true });
         self.link.reader.hunt();
         self.held = None;
-        self.begin_close(cx, After::Ready { complete: false });
+        self.after = after;
+        if self.file.open {
+            self.begin_close(cx, after);
+        } else {
+            self.closed(cx, mem, false);
+        }
     }
 
     /// A person here gives up the file that is under way.

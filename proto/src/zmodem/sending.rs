@@ -15,7 +15,7 @@ use super::timing::{SLOWEST_BPS, line_time};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, Wait};
+use crate::trace::{Again, TraceEvent, Wait};
 use core::fmt::Write;
 
 mod command;
@@ -160,8 +160,15 @@ impl Core {
         self.link.say_cancel(cx, mem.out);
         self.enter(cx, Sending::End);
         self.link.question = None;
-        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.close_last();
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
+    }
+
+    /// The store closes what is open. What it was told of a file that is over stays true.
+    fn close_last(&mut self) {
+        if !matches!(self.ask, Ask::Close { .. }) {
+            self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        }
     }
 
     /// What keeps us from sending, when all that is queued has left.
@@ -253,11 +260,7 @@ impl Core {
             None => {}
             Some(SenderStep::Negotiate) => self.negotiate(cx, mem, header),
             Some(SenderStep::Challenge) if self.link.asked_enough() => self.too_often(cx, mem),
-            Some(SenderStep::Challenge) => {
-                let back = Header::hex(kind::ZACK, header.number());
-                self.link.say(cx, mem.out, &back);
-                self.link.expect_answer(cx.now, true);
-            }
+            Some(SenderStep::Challenge) => self.challenged(cx, mem, header.number()),
             Some(SenderStep::Next) => {
                 self.link.answered(cx.now);
                 self.ask_next(cx, mem);
@@ -276,10 +279,23 @@ impl Core {
             }
             Some(SenderStep::Failed) => self.peer_failed(cx, mem, header),
             Some(SenderStep::Repeat) if self.link.too_soon(cx.now) => {}
+            Some(SenderStep::Repeat) if self.state == Sending::Data => self.garbled(cx, mem),
             Some(SenderStep::Repeat) => {
                 self.link.stats.naks_in += 1;
                 self.repeat(cx, mem);
             }
+        }
+    }
+
+    /// The receiver wants its number back. One that says so in the middle has begun again, and its
+    /// ZRINIT will tell what is to be done.
+    fn challenged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u32) {
+        if !self.close_frame(cx, mem.out) {
+            return;
+        }
+        self.link.say(cx, mem.out, &Header::hex(kind::ZACK, number));
+        if self.state == Sending::Init {
+            self.link.expect_answer(cx.now, true);
         }
     }
 
@@ -300,7 +316,7 @@ impl Core {
         self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
         self.enter(cx, Sending::End);
         self.link.question = None;
-        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.close_last();
         let failure = Failure { blame: Blame::Peer, kind: FailureKind::PeerError };
         self.link.end(cx, Outcome::Failed(failure));
     }
@@ -412,7 +428,7 @@ impl Core {
             }
             Sending::Attention => self.say_attention(cx, mem, true),
             Sending::File => self.say_file(cx, mem, true),
-            Sending::Data => self.go_back(cx),
+            Sending::Data => self.go_back(cx, Again::Timeout),
             Sending::Eof => self.say_eof(cx, mem, true),
             Sending::Skip => self.say_skip(cx, mem, true),
             Sending::Command => self.say_command(cx, mem, true),

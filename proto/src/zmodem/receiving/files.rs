@@ -251,7 +251,7 @@ impl Core {
     }
 
     /// The file is safe, or gone: now the sender may know.
-    fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
+    pub(super) fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
         if complete {
             self.link.stats.files_done += 1;
             self.link.notes.push(Note::Done { size: self.sink.end() });

@@ -159,6 +159,11 @@ impl Machine for Core {
             return self.too_often(cx, mem);
         }
         self.link.timing.timed_out();
+        if self.state == Receiving::Skip && self.link.output.pending() == 0 {
+            // A sender that has heard our ZSKIP and takes its time would skip the next file at a
+            // second one; one that has not says its ZFILE again.
+            return self.say_garbled(cx, mem);
+        }
         self.repeat(cx, mem);
     }
 

@@ -86,7 +86,7 @@ impl Core {
             return self.fail(cx, mem, Blame::Local, FailureKind::Aborted);
         }
         self.enter(cx, Sending::Skip);
-        if self.close_frame(mem.out) {
+        if self.close_frame(cx, mem.out) {
             if self.take_cut() {
                 self.link.say_bytes(cx, mem.out, AFTER_CUT);
             }
@@ -95,16 +95,16 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    /// Ends the open frame of data with an empty subpacket: the receiver shall look for a header.
+    /// Ends the open frame of data with an empty subpacket: the receiver looks for a header then.
     /// False if there is no room yet.
-    fn close_frame(&mut self, out: &mut [u8]) -> bool {
+    pub(super) fn close_frame(&mut self, cx: &Cx<'_>, out: &mut [u8]) -> bool {
         if !self.frame_is_open() {
             return true;
         }
         let Some(room) = self.link.output.room(out, subpacket_room(0)) else { return false };
         let form = if self.peer.rle { Form::Rle } else { self.peer.form };
         let (_, len) = put_subpacket(&mut self.link.escaper, form, &[], end::ZCRCE, room);
-        self.link.output.push(len);
+        self.link.queued(cx, len);
         self.frame_is_closed();
         true
     }

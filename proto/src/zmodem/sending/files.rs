@@ -63,8 +63,11 @@ impl Core {
             (Ask::Digest(_), Reply::Failed(_)) => self.say_check(cx, mem, 0),
             (Ask::Close { complete }, Reply::Done) => {
                 self.file.open = false;
+                if self.link.ending == Ending::No || complete {
+                    self.count_file(complete);
+                }
                 if self.link.ending == Ending::No {
-                    self.file_over(cx, mem, complete);
+                    self.ask_next(cx, mem);
                 }
             }
             (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
@@ -154,7 +157,7 @@ impl Core {
     }
 
     fn say_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, crc: u32) {
-        if self.state == Sending::File {
+        if matches!(self.state, Sending::File | Sending::Eof) {
             self.link.say(cx, mem.out, &Header::hex(kind::ZCRC, crc));
             self.link.expect_answer(cx.now, false);
         }
@@ -206,13 +209,12 @@ impl Core {
         self.ask = Ask::Close { complete: true };
     }
 
-    fn file_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
+    fn count_file(&mut self, complete: bool) {
         if complete {
             self.link.stats.files_done += 1;
             self.link.notes.push(Note::Done { size: self.sent_len() });
         } else {
             self.link.stats.files_skipped += 1;
         }
-        self.ask_next(cx, mem);
     }
 }

@@ -108,6 +108,23 @@ impl Core {
         self.restart_at(cx, position, Again::Nak);
     }
 
+    /// ZNAK: a header of ours was damaged, most likely that of the data. The receiver is told where
+    /// we are sure that it stands, and says so if it stands elsewhere.
+    pub(super) fn garbled(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.is_stale(cx) {
+            return;
+        }
+        self.link.stats.naks_in += 1;
+        let progress = self.flow.acked > self.flow.good;
+        self.flow.good = self.flow.good.max(self.flow.acked);
+        self.faults = if progress { 0 } else { self.faults + 1 };
+        if self.faults > u32::from(self.link.config.retries) {
+            return self.fail(cx, mem, Blame::Line, FailureKind::TooManyRetries);
+        }
+        self.distrust();
+        self.go_back(cx, Again::Nak);
+    }
+
     /// The line has lost something, whatever was said of it.
     fn distrust(&mut self) {
         let config = &self.link.config;
@@ -227,13 +244,13 @@ impl Core {
         }
     }
 
-    /// The acknowledgement did not come: goes on from where it is known that all is well.
-    pub(super) fn go_back(&mut self, cx: &mut Cx<'_>) {
+    /// The acknowledgement, or the header, did not come: goes on from where it is known that all is well.
+    pub(super) fn go_back(&mut self, cx: &mut Cx<'_>, why: Again) {
         let copies = self.link.question;
         self.flow.cautious = true;
         self.governor.forget();
         let acked = self.flow.acked;
-        self.restart_at(cx, acked, Again::Timeout);
+        self.restart_at(cx, acked, why);
         // Still the same question.
         self.link.question =
             copies.map(|question| crate::zmodem::link::Question { left: None, ..question });
