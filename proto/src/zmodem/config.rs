@@ -91,6 +91,8 @@ pub struct Config {
     pub receive_binary: bool,
     /// Receiver: offer to resume whatever the sender says.
     pub resume: bool,
+    /// Receiver: compare what is here with the sender's CRC before it is continued.
+    pub resume_check: bool,
     /// Sender: begin with `rz` and CR, which starts a receiver at a prompt.
     pub autostart: bool,
     /// Sender: how the receiver is to interrupt us.
@@ -133,6 +135,7 @@ impl Default for Config {
             skip_if_absent: false,
             receive_binary: false,
             resume: false,
+            resume_check: true,
             autostart: true,
             attention: Attention::NONE,
             challenge: 0,
@@ -392,6 +395,14 @@ pub const TABLE: &[Setting] = &[
         source: "rz -r",
     },
     Setting {
+        name: "zmodem.resume-check",
+        range: ON_OFF,
+        default: "on",
+        unit: "",
+        doc: "Receiver: ask for a CRC of what is here in part before it is continued; not all senders know how",
+        source: "docs/decisions/030; off: rz -r",
+    },
+    Setting {
         name: "zmodem.autostart",
         range: ON_OFF,
         default: "on",
@@ -535,6 +546,7 @@ impl Settings for Config {
             "zmodem.skip-if-absent" => truth().map(|v| self.skip_if_absent = v),
             "zmodem.receive-binary" => truth().map(|v| self.receive_binary = v),
             "zmodem.resume" => truth().map(|v| self.resume = v),
+            "zmodem.resume-check" => truth().map(|v| self.resume_check = v),
             "zmodem.autostart" => truth().map(|v| self.autostart = v),
             "zmodem.challenge" => number().map(|v| self.challenge = v as u32),
             "zmodem.free" => number().map(|v| self.free_bytes = v as u32),
@@ -567,6 +579,7 @@ impl Settings for Config {
             "zmodem.skip-if-absent" => out.write_str(truth(self.skip_if_absent)),
             "zmodem.receive-binary" => out.write_str(truth(self.receive_binary)),
             "zmodem.resume" => out.write_str(truth(self.resume)),
+            "zmodem.resume-check" => out.write_str(truth(self.resume_check)),
             "zmodem.autostart" => out.write_str(truth(self.autostart)),
             "zmodem.challenge" => write!(out, "{}", self.challenge),
             "zmodem.free" => write!(out, "{}", self.free_bytes),

@@ -15,6 +15,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
 mod command;
+mod empty;
 mod files;
 mod receiver;
 
@@ -35,6 +36,9 @@ const FINISH: &[u8; 18] = b"**\x18B0800000000022d";
 const OFFER: usize = 150;
 /// How often it is answered.
 const MOST_FINISH: u32 = 5;
+/// What a person is told of a sender that ends when it is asked for a CRC.
+const NO_CHECK: &[u8] =
+    b"(it may not know ZCRC, which resuming asks for; zmodem.resume-check=off resumes without)";
 /// So many headers without a byte of a file, or a new one, are no transfer.
 const MOST_HEADERS: u32 = 2000;
 
@@ -105,6 +109,8 @@ struct Core {
     file: Current,
     expecting: Expecting,
     held: Option<Held>,
+    /// Whether a ZEOF stands where data was announced.
+    empty: empty::Empty,
     after: After,
     attention: Attention,
     /// The sender has proved itself, or need not.
@@ -115,6 +121,8 @@ struct Core {
     closed_at: Option<u64>,
     /// Our CRC of the part that is here; without one, the sender's is for the store.
     check: Option<u32>,
+    /// So much is here, and the sender was asked for a CRC of it and said none.
+    unchecked: u64,
     order: command::Order,
     /// An end of the file, short of the announced length, that was asked about.
     doubted: Option<u64>,
@@ -155,12 +163,14 @@ impl Core {
             file: Current::default(),
             expecting: Expecting::Nothing,
             held: None,
+            empty: empty::Empty::No,
             after: After::Ready { complete: true },
             attention: Attention::NONE,
             proved,
             position: 0,
             closed_at: None,
             check: None,
+            unchecked: 0,
             order: command::Order::None,
             doubted: None,
             heard: Instant::ZERO,
@@ -330,7 +340,7 @@ impl Core {
             }
             Found::BadData { why, len } => self.on_bad_data(cx, mem, why, len),
             Found::Cancel => {
-                self.link.take_message(b"cancelled by the sender");
+                self.peer_ended(b"cancelled by the sender");
                 self.fail(cx, mem, Blame::Peer, FailureKind::PeerError);
             }
         }
@@ -464,6 +474,7 @@ impl Core {
         }
         self.link.answered(cx.now);
         self.expect(if runs { Expecting::Runs } else { Expecting::Data });
+        self.doubt_data();
     }
 
     fn on_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
@@ -488,6 +499,7 @@ impl Core {
         let data = if of_file { len } else { 0 };
         self.link.heard(cx, char::from(end), self.position, len, data);
         if data > 0 {
+            self.unchecked = 0;
             (self.faults, self.headers) = (0, 0);
         }
         if !of_file {
@@ -545,9 +557,18 @@ impl Core {
             kind::ZABORT => b"aborted by the sender",
             _ => b"the sender ended the session in the middle of a file",
         };
-        self.link.take_message(words);
+        self.peer_ended(words);
         self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
         self.give_up(cx, Blame::Peer, FailureKind::PeerError);
+    }
+
+    /// The sender has ended it, in these words. If it did so at our ZCRC, that is what to know.
+    fn peer_ended(&mut self, words: &[u8]) {
+        let at_check = self.state == Receiving::Check || self.unchecked > 0;
+        let words = if at_check { NO_CHECK } else { words };
+        if !words.is_empty() {
+            self.link.take_message(words);
+        }
     }
 
     /// After our ZFIN: `OO`, or the ZFIN again. Anything else belongs to the prompt, and nothing is

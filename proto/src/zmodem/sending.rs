@@ -81,6 +81,7 @@ struct Core {
     file: Current,
     flow: stream::Flow,
     governor: Governor,
+    answers: stream::Answers,
     /// A command to send instead of files.
     order: Option<command::Order>,
     /// The person does not want the file that is on offer.
@@ -129,6 +130,7 @@ impl Core {
             file: Current::default(),
             flow: stream::Flow::default(),
             governor: Governor::new(false),
+            answers: stream::Answers::default(),
             order: None,
             unwanted: false,
             last: false,
@@ -417,6 +419,9 @@ impl Core {
         // Whoever asks for it: two programs could keep that up for ever.
         if self.state != Sending::Finish && self.link.asked_enough() {
             return self.too_often(cx, mem);
+        }
+        if self.state == Sending::Data && self.stream_on() {
+            return;
         }
         self.link.stats.retransmissions += 1;
         match self.state {

@@ -104,6 +104,16 @@ pub fn turn_against(
     panic!("no end after {:?}: {:?}", now - Instant::ZERO, engine.status());
 }
 
+/// The messages for the person, as text.
+pub fn said(talk: &Talk) -> String {
+    let texts = talk.events.iter().filter_map(|event| event.strip_prefix("Message("));
+    let bytes = texts.flat_map(|text| {
+        let numbers = text.trim_end_matches(')').trim_matches(['[', ']']).split(", ");
+        numbers.filter_map(|number| number.parse::<u8>().ok()).chain([b' ']).collect::<Vec<_>>()
+    });
+    String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
+}
+
 /// Plays the script, one entry each 20 ms, then is silent.
 pub fn script(parts: Vec<Vec<u8>>) -> impl FnMut(Duration) -> Vec<u8> {
     let mut parts = parts.into_iter();

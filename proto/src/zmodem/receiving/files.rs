@@ -118,6 +118,9 @@ impl Core {
         if beyond || offset > u64::from(u32::MAX) || self.file.info.kind == FileKind::Text {
             return self.offer_again(cx);
         }
+        if !self.link.config.resume_check {
+            return self.start_data(cx, mem);
+        }
         // What is here may be the start of another file.
         self.enter(cx, Receiving::Check);
         self.ask = Ask::Digest(offset);
@@ -157,6 +160,7 @@ impl Core {
 
     /// The sender does not tell its CRC.
     fn no_check(&mut self, cx: &mut Cx<'_>) {
+        self.unchecked = self.position;
         if self.check.is_some() {
             return self.offer_again(cx);
         }

@@ -1,5 +1,6 @@
 //! The file receiver: its doors and its memory.
 
+use super::empty::Empty;
 use super::{Ask, Core, DRAIN, Expecting};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{DigestKind, Reply, Request};
@@ -101,6 +102,14 @@ impl Machine for Core {
                 self.ask = Ask::Write;
                 break;
             }
+            if let Some((count, header)) = self.ends_at_once(&bytes[used..]) {
+                used += count;
+                self.link.stats.wire_in_bytes += count as u64;
+                self.heard = cx.now;
+                self.link.reader.hunt();
+                self.on_header(cx, mem, &header);
+                continue;
+            }
             let room = match self.expecting {
                 Expecting::Runs => &mut mem.hold[..longest],
                 Expecting::Nothing => &mut [],
@@ -112,7 +121,10 @@ impl Machine for Core {
             self.heard = cx.now;
             match found {
                 None => break,
-                Some(found) => self.on_found(cx, mem, found),
+                Some(found) => {
+                    self.empty = Empty::No;
+                    self.on_found(cx, mem, found);
+                }
             }
         }
         self.link.stats.noise_bytes = self.link.reader.noise_bytes();
@@ -146,6 +158,9 @@ impl Machine for Core {
         if self.overdue().is_none_or(|overdue| overdue > cx.now) {
             return;
         }
+        if self.ended_at_once(cx, mem) {
+            return;
+        }
         self.link.stats.timeouts += 1;
         let waiting_for = self.state.name();
         let number = self.position;
@@ -153,6 +168,7 @@ impl Machine for Core {
         // Much that is of no use may be under way behind a ZSKIP.
         let heard = self.link.spoke.max(self.heard);
         if cx.now - heard >= self.link.patience() {
+            self.peer_ended(b"");
             return self.fail(cx, mem, Blame::Peer, FailureKind::Silence);
         }
         if self.link.asked_enough() && self.heard > self.link.spoke {

@@ -150,7 +150,8 @@ impl Machine for Core {
             return self.link.ending_deadline();
         }
         let paused = self.link.output.paused_until();
-        [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
+        let times = [self.link.stalled_at(), self.overdue(), self.nudge_at(), paused];
+        times.into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -159,6 +160,9 @@ impl Machine for Core {
         }
         if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
             return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
+        }
+        if self.nudge_at().is_some_and(|at| at <= cx.now) {
+            return self.nudge();
         }
         let Some(question) =
             self.link.question.filter(|_| self.overdue().is_some_and(|o| o <= cx.now))

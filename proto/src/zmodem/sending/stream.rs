@@ -43,7 +43,41 @@ pub(super) struct Flow {
     restart: Option<(u64, Option<Instant>)>,
     /// Why what comes next was sent before.
     why: Option<Again>,
+    /// The window is full, and nothing of it was acknowledged: how far we are with finding out why.
+    nudge: Nudge,
 }
+
+/// A ZCRCW beyond a full window, for receivers that answer nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Nudge {
+    #[default]
+    NotYet,
+    /// The next subpacket is it.
+    Now,
+    Done,
+}
+
+/// Which requests for an acknowledgement the receiver answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answers {
+    /// It has acknowledged something.
+    any: bool,
+    /// It has acknowledged a ZCRCQ.
+    query: bool,
+    /// ZCRCQs that were sent on an unbroken stream, while none had been answered.
+    queries: u32,
+    /// It passes over ZCRCQ.
+    no_queries: bool,
+    /// ZCRCWs that it has passed over, as far as can be seen, while it had acknowledged nothing.
+    missed: u32,
+    /// It passes over ZCRCW too.
+    none: bool,
+}
+
+/// So many ZCRCQs without an answer, before a ZCRCW with one, were passed over and not lost.
+const TOO_QUIET: u32 = 3;
+/// Bytes in a subpacket that only asks.
+const SHORTEST: usize = 32;
 
 impl Flow {
     /// The port has taken so much of the stream.
@@ -93,6 +127,10 @@ impl Core {
         }
         if position == self.flow.sync && self.is_stale(cx) {
             return;
+        }
+        if self.flow.waiting.is_some_and(|waiting| waiting <= position) {
+            // It has what the ZCRCW was about, and has not said so.
+            self.stream_on();
         }
         // Only beyond all that was good before it is progress: to and fro is none.
         let progress = position > self.flow.good;
@@ -174,6 +212,9 @@ impl Core {
 
     /// Bytes that may be under way without acknowledgement; 0 is no bound.
     fn window(&self) -> u64 {
+        if self.answers.none {
+            return 0;
+        }
         match self.link.config.window {
             0 => self.governor.window().unwrap_or(0),
             window => u64::from(window),
@@ -212,6 +253,7 @@ impl Core {
         self.faults = 0;
         self.source.begin(position);
         self.governor.forget();
+        self.answers.queries = 0;
         self.link.stats.current_file_bytes = position;
         self.link.notes.push(Note::Started { offset: position });
     }
@@ -230,6 +272,8 @@ impl Core {
         self.flow.acked = position;
         self.flow.segment = position;
         self.flow.asked = position;
+        self.flow.nudge = Nudge::NotYet;
+        self.answers.queries = 0;
         self.flow.restart = Some((u64::MAX, None));
         self.flow.seek = Some(position);
         if self.ask != Ask::Read {
@@ -266,16 +310,61 @@ impl Core {
             self.governor.acknowledged(position, self.link.timing.shortest(), cx.now);
         }
         self.flow.acked = position;
+        self.answers.any = true;
         match self.flow.waiting {
             Some(waiting) if waiting == position => {
+                self.answers.no_queries |= self.answers.queries >= TOO_QUIET;
+                self.flow.nudge = Nudge::NotYet;
                 self.flow.waiting = None;
                 self.flow.cautious = false;
                 self.flow.segment = position;
                 self.link.answered(cx.now);
             }
-            Some(_) => {}
-            None => self.link.question = None,
+            Some(_) => self.query_answered(),
+            None => {
+                self.query_answered();
+                self.link.question = None;
+            }
         }
+    }
+
+    fn query_answered(&mut self) {
+        (self.answers.query, self.answers.queries) = (true, 0);
+    }
+
+    /// When a full window is asked about in another way. The standard has ZCRCQ answered, and some
+    /// receivers answer only ZCRCW.
+    pub(super) fn nudge_at(&self) -> Option<Instant> {
+        let Flow { waiting, nudge, .. } = self.flow;
+        let asked = self.answers.queries >= TOO_QUIET && !self.answers.query;
+        let stalls = self.state == Sending::Data && waiting.is_none() && nudge == Nudge::NotYet;
+        if !stalls || !asked {
+            return None;
+        }
+        Some(self.link.overdue()?.max(self.link.spoke + self.link.timing.wait()))
+    }
+
+    pub(super) fn nudge(&mut self) {
+        self.flow.nudge = Nudge::Now;
+        self.link.question = None;
+    }
+
+    /// A ZCRCW was passed over by a receiver that has never acknowledged anything. True if it gets
+    /// a stream from now on: it may know only ZRPOS, which says where it misses something.
+    pub(super) fn stream_on(&mut self) -> bool {
+        if self.flow.waiting.is_none() || self.answers.any || self.answers.none {
+            return false;
+        }
+        self.answers.missed += 1;
+        let can = self.peer.buffer == 0 && !self.peer.one_at_a_time;
+        if self.answers.missed < 2 || !can {
+            return false;
+        }
+        self.answers.none = true;
+        self.flow.waiting = None;
+        self.flow.cautious = false;
+        self.link.question = None;
+        true
     }
 
     /// How much may be in the next subpacket; `None`: nothing before an acknowledgement.
@@ -284,7 +373,9 @@ impl Core {
         let since = position.saturating_sub(self.flow.sync);
         let mut len = self.lengths.length(since, self.peer.longest);
         let window = self.window();
-        if window > 0 {
+        if self.flow.nudge == Nudge::Now {
+            len = len.min(SHORTEST);
+        } else if window > 0 {
             if position.saturating_sub(self.flow.acked) >= window {
                 if self.link.question.is_none() {
                     self.link.expect_answer(cx.now, false);
@@ -304,11 +395,17 @@ impl Core {
     fn end_at(&self, position: u64, last: bool) -> u8 {
         let window = self.window();
         let full = self.peer.buffer > 0 && position - self.flow.segment >= self.peer.buffer;
+        let must_wait = self.peer.one_at_a_time || full;
+        let cautious = self.flow.cautious && !self.answers.none;
+        let due = window > 0 && position.saturating_sub(self.flow.asked) >= window / self.parts();
+        let fills = window > 0 && position.saturating_sub(self.flow.acked) >= window;
         if last {
             end::ZCRCE
-        } else if self.flow.cautious || self.peer.one_at_a_time || full {
+        } else if must_wait || cautious || self.flow.nudge == Nudge::Now {
             end::ZCRCW
-        } else if window > 0 && position - self.flow.asked >= window / self.parts() {
+        } else if self.answers.no_queries {
+            if fills { end::ZCRCW } else { end::ZCRCG }
+        } else if due {
             end::ZCRCQ
         } else {
             end::ZCRCG
@@ -388,6 +485,9 @@ impl Core {
     /// A subpacket that ends so, at this position, is queued.
     fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, after: u64) {
         self.flow.open = matches!(end, end::ZCRCG | end::ZCRCQ);
+        if self.flow.nudge == Nudge::Now {
+            self.flow.nudge = Nudge::Done;
+        }
         match end {
             end::ZCRCW => {
                 self.flow.waiting = Some(after);
@@ -397,6 +497,7 @@ impl Core {
                 self.link.expect_answer(cx.now, again);
             }
             end::ZCRCQ => {
+                self.answers.queries += u32::from(!self.answers.query);
                 self.flow.asked = after;
                 self.governor.asked(after, self.flow.acked, cx.now);
             }

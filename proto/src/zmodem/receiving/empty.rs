@@ -1,0 +1,94 @@
+//! ZDATA with nothing behind it but ZEOF: so some senders send an empty file, or one that is here
+//! already. The document has at least one subpacket there.
+//!
+//! Read as data such a header is the beginning of a subpacket that never ends. So what comes directly
+//! behind ZDATA is read both ways. Where the announced length is reached a good ZEOF is one; where no
+//! length was announced it may still be a file that begins with these bytes, and only the silence
+//! behind them tells.
+
+use super::{Core, Expecting, Mem};
+use crate::engine::Cx;
+use crate::zmodem::frame::{Found, FrameReader};
+use crate::zmodem::packet::{Header, MAX_HEADER, kind};
+
+/// Whether a ZEOF stands where data was announced.
+#[derive(Clone, Debug)]
+pub(super) enum Empty {
+    No,
+    /// So many bytes behind ZDATA may be a header; what was noise before them.
+    Perhaps(FrameReader, usize, u64),
+    /// It is there, with nothing but its line end behind it. Silence confirms it.
+    Unless(FrameReader, Header),
+}
+
+/// The line end of one header and all of another.
+const LONGEST: usize = MAX_HEADER + 4;
+
+impl Core {
+    /// ZDATA has come: what follows may be a header.
+    pub(super) fn doubt_data(&mut self) {
+        let possible = self.file.info.size.is_none_or(|size| size == self.position);
+        self.empty = Empty::No;
+        if possible {
+            // With the line end of ZDATA, which may still come.
+            let mut reader = self.link.reader.clone();
+            reader.hunt();
+            let noise = reader.noise_bytes();
+            self.empty = Empty::Perhaps(reader, 0, noise);
+        }
+    }
+
+    /// Looks at bytes that come as data. If a ZEOF ends in them, and nothing else can be meant: how
+    /// many belong to it.
+    pub(super) fn ends_at_once(&mut self, bytes: &[u8]) -> Option<(usize, Header)> {
+        let position = self.position;
+        match &mut self.empty {
+            Empty::No => None,
+            Empty::Unless(reader, _) => {
+                if reader.take_tail(bytes) < bytes.len() {
+                    self.empty = Empty::No;
+                }
+                None
+            }
+            Empty::Perhaps(reader, seen, noise) => {
+                let part = bytes.len().min(LONGEST - *seen);
+                let (used, found) = reader.next(&mut [], &bytes[..part]);
+                *seen += used;
+                let header = match found {
+                    Some(Found::Header(header)) => Some(header),
+                    None if *seen < LONGEST => return None,
+                    _ => None,
+                };
+                let is_end = |header: &Header| {
+                    header.kind == kind::ZEOF && u64::from(header.number()) == position
+                };
+                let header =
+                    header.filter(|header| is_end(header) && reader.noise_bytes() == *noise);
+                let Some(header) = header else {
+                    self.empty = Empty::No;
+                    return None;
+                };
+                if self.file.info.size.is_some() {
+                    self.empty = Empty::No;
+                    return Some((used, header));
+                }
+                let only = reader.take_tail(&bytes[used..]) == bytes.len() - used;
+                self.empty = if only { Empty::Unless(reader.clone(), header) } else { Empty::No };
+                None
+            }
+        }
+    }
+
+    /// Silence: what stands behind ZDATA was a header. False if it was not.
+    pub(super) fn ended_at_once(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        let Empty::Unless(_, header) = core::mem::replace(&mut self.empty, Empty::No) else {
+            return false;
+        };
+        if self.expecting != Expecting::Data && self.expecting != Expecting::Runs {
+            return false;
+        }
+        self.link.reader.hunt();
+        self.on_header(cx, mem, &header);
+        true
+    }
+}
