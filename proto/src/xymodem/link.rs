@@ -55,6 +55,7 @@ pub(crate) enum Note {
     Done { size: u64 },
     Refused { why: Option<Refusal>, by_peer: bool },
     Cancelled { by_peer: bool },
+    Message(&'static [u8]),
 }
 
 const NOTES: usize = 6;
@@ -291,6 +292,7 @@ impl Link {
             Note::Done { size } => Event::FileDone { size, verified: false },
             Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
             Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Note::Message(text) => Event::Message(text),
         }
     }
 

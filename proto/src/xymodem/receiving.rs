@@ -375,7 +375,9 @@ impl Core {
         if self.tries > self.link.config.retries {
             return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
         }
-        if (self.first || self.state == Receiving::Header) && self.eots == 0 {
+        // Behind EOT a NAK has it said again; a stream's sender would take it for a wish for XMODEM.
+        let behind_eot = self.eots > 0 && !(self.streaming && self.state == Receiving::Header);
+        if (self.first || self.state == Receiving::Header) && !behind_eot {
             return self.say_start(cx);
         }
         self.link.stats.naks_out += 1;

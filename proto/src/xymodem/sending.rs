@@ -28,6 +28,12 @@ const AT_ONCE: Duration = Duration::from_millis(20);
 const UNSURE: Duration = Duration::from_millis(500);
 /// Quiet after which no second copy of a character is expected any more, at least.
 const ALONE: Duration = Duration::from_millis(30);
+/// A receiver of a stream may never acknowledge the end of the batch. One that does is waited for,
+/// so that its answer does not reach whatever has the line next.
+const BEHIND_STREAM: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
+/// What a person is told of a receiver that cancels at the second EOT of an empty file.
+const CANCELLED_EMPTY: &[u8] =
+    b"(it cancelled at the end of an empty file, of which it has all there is)";
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ask {
@@ -425,10 +431,21 @@ impl Core {
         self.fail(cx, blame, kind, true);
     }
 
+    /// XMODEM: an empty file is out, which is an EOT and its repetition. Some receivers close the
+    /// file at the first and cancel at the second, and nothing is missing there.
+    fn is_all_said(&self) -> bool {
+        let again = self.flight.is_some_and(|flight| flight.copies > 1);
+        !self.is_batch() && self.file.sent == 0 && again
+    }
+
     fn input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
         if self.link.is_cancelled(byte) {
             return match self.state {
                 Sending::Goodbye => self.done(cx),
+                Sending::Eof if self.is_all_said() => {
+                    self.link.notes.push(Note::Message(CANCELLED_EMPTY));
+                    self.close(cx);
+                }
                 _ => self.fail(cx, Blame::Peer, FailureKind::Aborted, false),
             };
         }
@@ -526,7 +543,7 @@ impl Core {
     /// A start character while something is out.
     fn remind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8, age: Duration) {
         match self.state {
-            Sending::Eof if self.is_batch() && self.file.taken => {
+            Sending::Eof if self.is_batch() && self.wants_next(age) => {
                 // The receiver wants the next file, so it has this one.
                 self.enter(cx, Sending::Confirm);
                 self.advance(cx, byte, age);
@@ -548,6 +565,12 @@ impl Core {
                 self.repeat(cx, Again::Nak);
             }
         }
+    }
+
+    /// A start character while EOT is out means the next file, so the receiver has this one. In a
+    /// stream one may be late that asked for the data.
+    fn wants_next(&self, age: Duration) -> bool {
+        if self.streaming { age >= STALE } else { self.file.taken }
     }
 
     /// Takes over what the receiver asks for.
@@ -611,6 +634,10 @@ impl Core {
     fn answer_timeout(&self) -> Duration {
         let long = Duration::from_secs(u64::from(self.link.config.answer_timeout_s));
         match self.state {
+            Sending::Goodbye if self.streaming => {
+                let (least, most) = BEHIND_STREAM;
+                (self.slowest * 2).clamp(least, most)
+            }
             Sending::Eof | Sending::Goodbye if !self.streaming => {
                 // Receivers do not stay for long after the end; lrzsz takes a second to answer.
                 let usual = self.slowest * 2 + Duration::from_millis(1500);
@@ -659,6 +686,8 @@ impl Core {
             }
             // It was acknowledged, and the partner says no more.
             Sending::Confirm => self.close(cx),
+            // It need not be acknowledged, and a shell may be there by now.
+            Sending::Goodbye if self.streaming => self.done(cx),
             _ => {
                 let few = matches!(self.state, Sending::Data | Sending::Goodbye);
                 let Some(flight) = &mut self.flight else { return };

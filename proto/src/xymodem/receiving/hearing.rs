@@ -176,8 +176,14 @@ impl Core {
         }
         if self.first || self.state == Receiving::Header {
             let start = Duration::from_millis(u64::from(config.start_wait_ms));
-            let patient = self.start == NAK || self.eots > 0;
-            return if patient { longest.max(start) } else { start.max(self.gap * 2) };
+            let patient = self.start == NAK || (self.eots > 0 && !self.streaming);
+            let usual = start.max(self.gap * 2);
+            return match (patient, self.streaming) {
+                (true, _) => longest.max(start),
+                // A `G` that was lost has made the gap long.
+                (false, true) => usual.min(longest.max(start)),
+                (false, false) => usual,
+            };
         }
         // Longer than the usual gap and than most pauses of a sender, doubled with each failure.
         let usual = (self.gap * 3 + Duration::from_secs(1)).max(Duration::from_secs(3));
@@ -258,7 +264,8 @@ impl Core {
         let patience = Duration::from_secs(u64::from(config.patience_s));
         let waited = self.began.map_or(Duration::ZERO, |began| cx.now - began);
         let hopeless = if self.begun {
-            self.tries >= config.retries || (self.streaming && !self.first)
+            let amid_stream = self.streaming && self.state == Receiving::Data && !self.first;
+            self.tries >= config.retries || amid_stream
         } else {
             waited >= patience
         };

@@ -1,0 +1,172 @@
+//! Peers that do less than the documents ask: streams whose end is not acknowledged, start characters
+//! that get lost, receivers that cancel at the second EOT.
+
+mod bench;
+mod common;
+
+use bench::Bench;
+use common::{File, Sink, Source, failed};
+use wetstring_proto::xymodem::Config;
+use wetstring_proto::xymodem::frame::{Check, HEADER, finish};
+use wetstring_proto::{Blame, Duration, FailureKind, Outcome, Status};
+
+const EOT: u8 = 4;
+const ACK: u8 = 6;
+const NAK: u8 = 0x15;
+
+common::protocol!(xymodem, Config { buffer_len: 4096, ..Config::default() });
+
+fn block(number: u8, data: &[u8]) -> Vec<u8> {
+    let mut block = vec![0; HEADER + data.len() + 2];
+    block[HEADER..HEADER + data.len()].copy_from_slice(data);
+    let len = finish(&mut block, number, data.len(), Check::Crc);
+    block.truncate(len);
+    block
+}
+
+fn header(text: &[u8]) -> Vec<u8> {
+    let mut data = vec![0; 128];
+    data[..text.len()].copy_from_slice(text);
+    block(0, &data)
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// Two files, up to the null block. `acks`: the ends of files are acknowledged as the document has
+/// it; else only `G` comes, for the next file.
+fn to_the_null_block(bench: &mut Bench<'_>, acks: bool) -> Vec<u8> {
+    let mut said = bench.give(b"G");
+    said.extend(bench.wait(ms(400)));
+    for _ in 0..2 {
+        assert_eq!(said[..3], [1, 0, 0xff], "a header");
+        said = bench.give(b"G");
+        said.extend(bench.wait(ms(100)));
+        assert_eq!(said.last(), Some(&EOT));
+        if acks {
+            said = bench.give(&[ACK]);
+            assert_eq!(said, []);
+            said.extend(bench.give(b"G"));
+        } else {
+            assert_eq!(bench.wait(ms(1000)), []);
+            said = bench.give(b"G");
+        }
+        // It may first listen for a second answer to EOT.
+        for _ in 0..20 {
+            if said.is_empty() {
+                said = bench.wait(ms(50));
+            }
+        }
+    }
+    said
+}
+
+#[test]
+fn the_end_of_a_stream_is_not_waited_for() {
+    for acks in [true, false] {
+        let set = config(&[("variant", "ymodem-g")]);
+        let mut engine = sender(&set);
+        let files = [("a", &b"hello"[..]), ("b", &[b'x'; 3000])];
+        let mut source = Source::new(files.map(|(name, bytes)| File::new(name, bytes)).to_vec());
+        let mut bench = Bench::new(&mut engine, &mut source);
+        let last = to_the_null_block(&mut bench, acks);
+        assert_eq!(last, block(0, &[0; 128]), "acks {acks}");
+        // No second one: there may be a shell behind the receiver.
+        assert_eq!(bench.wait(ms(1100)), [], "acks {acks}");
+        assert!(matches!(bench.engine.status(), Status::Over(Outcome::Done)), "acks {acks}");
+        assert_eq!(bench.engine.stats().files_done, 2);
+        // What comes then is not ours.
+        assert_eq!(bench.give(b"$ "), []);
+        assert_eq!(bench.took, 0);
+    }
+}
+
+#[test]
+fn the_answer_to_the_end_of_a_stream_is_taken() {
+    let mut engine = sender(&config(&[("variant", "ymodem-g")]));
+    let files = [("a", &b"hello"[..]), ("b", &[b'x'; 3000])];
+    let mut source = Source::new(files.map(|(name, bytes)| File::new(name, bytes)).to_vec());
+    let mut bench = Bench::new(&mut engine, &mut source);
+    to_the_null_block(&mut bench, true);
+    assert_eq!(bench.give(&[ACK, b'$']), []);
+    assert!(matches!(bench.engine.status(), Status::Over(Outcome::Done)));
+    assert_eq!(bench.took, 1, "the prompt is left");
+}
+
+/// The `G` before a header, or before its data, is lost.
+#[test]
+fn a_lost_g_is_said_again() {
+    let set = config(&[("variant", "ymodem-g")]);
+    let (mut engine, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut engine, &mut sink);
+    for (name, lost) in [("a", 11), ("b", 11), ("c", 31)] {
+        // Nobody has heard it.
+        let said = bench.wait(Duration::from_secs(lost));
+        assert!(said.ends_with(b"G") && !said.contains(&NAK), "{name}: {said:?}");
+        assert!(said.len() as u64 <= 1 + lost / 3, "{name}: {said:?}");
+        assert_eq!(bench.give(&header(format!("{name}\0130").as_bytes())), b"G");
+        // Nor this one.
+        assert!(bench.wait(ms(10_500)).ends_with(b"G"), "{name}");
+        assert_eq!(bench.give(&block(1, &[b'x'; 128])), []);
+        assert_eq!(bench.give(&block(2, &[b'y'; 128])), []);
+        bench.give(&[EOT]);
+        bench.wait(ms(100));
+    }
+    bench.give(&block(0, &[0; 128]));
+    bench.wait(Duration::from_secs(2));
+    assert_eq!(bench.outcome(), Some(Outcome::Done));
+    assert_eq!(
+        sink.files.iter().filter(|file| file.complete && file.bytes.len() == 130).count(),
+        3
+    );
+}
+
+/// In the middle of the data nothing is asked for, and silence is the end.
+#[test]
+fn a_stream_that_falls_silent_ends_all_the_same() {
+    let set = config(&[("variant", "ymodem-g")]);
+    let (mut engine, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut engine, &mut sink);
+    bench.give(&header(b"a\0300"));
+    bench.give(&block(1, &[b'x'; 128]));
+    bench.wait(Duration::from_secs(60));
+    assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Silence)));
+}
+
+/// It closes the file at the first EOT and cancels the second.
+#[test]
+fn a_cancel_at_the_second_eot_of_an_empty_file_is_no_failure() {
+    for (name, bytes, outcome) in [
+        ("empty", &b""[..], Outcome::Done),
+        ("not empty", b"hello", failed(Blame::Peer, FailureKind::Aborted)),
+    ] {
+        let mut engine = sender(&config(&[("variant", "xmodem-crc")]));
+        let mut source = Source::new(vec![File::new("f", bytes)]);
+        let mut bench = Bench::new(&mut engine, &mut source);
+        let mut said = bench.give(b"C");
+        said.extend(bench.wait(ms(100)));
+        if !bytes.is_empty() {
+            assert_eq!(said[0], 1);
+            said = bench.give(&[ACK]);
+            said.extend(bench.wait(ms(100)));
+        }
+        assert_eq!(said, [EOT], "{name}");
+        said = bench.give(&[NAK]);
+        said.extend(bench.wait(ms(100)));
+        assert_eq!(said, [EOT], "{name}");
+        bench.give(&[0x18, 0x18, 0x18]);
+        bench.wait(ms(1000));
+        assert_eq!(bench.outcome(), Some(outcome), "{name}");
+        assert_eq!(bench.engine.stats().files_done, u64::from(bytes.is_empty()));
+    }
+    // At the first EOT it is a refusal.
+    let mut engine = sender(&config(&[("variant", "xmodem-crc")]));
+    let mut source = Source::new(vec![File::new("f", b"")]);
+    let mut bench = Bench::new(&mut engine, &mut source);
+    bench.give(b"C");
+    assert_eq!(bench.wait(ms(100)), [EOT]);
+    bench.give(&[0x18, 0x18]);
+    bench.wait(ms(1000));
+    assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Aborted)));
+}
