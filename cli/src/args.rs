@@ -325,6 +325,9 @@ pub(crate) struct Send {
     /// Send paths as they stand here, not only the last part of them
     #[arg(long)]
     pub(crate) paths: bool,
+    /// Take what the peer has queued for us, too, into this directory (UUCP, where a call goes both ways)
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
     /// What sending and receiving share.
     #[command(flatten)]
     pub(crate) transfer: Transfer,

@@ -168,38 +168,51 @@ pub(crate) fn send(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (files, line) = verb.files_and_line().unwrap_or_default();
-    let (all, spec) = prepare(common, settings, line).map_err(usage)?;
+    let (mut all, spec) = prepare(common, settings, line).map_err(usage)?;
     let sources = sources(verb, &files, &spec).map_err(|(exit, say)| Ending::early(exit, say))?;
+    let is_ncp = matches!(spec, LineSpec::Ncp(_));
+    let stream = !spec.has_datagrams() && !is_ncp;
+    let protocol = verb.transfer.protocol().unwrap_or_default();
     let options = SendOptions {
         paths: verb.paths,
         kind: if verb.text { FileKind::Text } else { FileKind::Binary },
         resume: verb.resume,
+        common_names: stream && protocol == Protocol::Kermit && all.kermit.convert_names,
         ..SendOptions::default()
     };
+    let count = sources.len();
+    let disk = outbox(voice, sources, options);
+    let both_ways = stream && protocol == Protocol::Uucp;
+    let disk = match &verb.output {
+        None => disk,
+        Some(directory) if both_ways => {
+            all.uucp.takes = true;
+            disk.and_receiving(directory, receive_options(&all))
+                .map_err(|e| no_place(directory, &e))?
+        }
+        Some(_) => {
+            let say = "expected -P uucp-g with --output: only in UUCP does a call go both ways";
+            return Err(usage(say.to_owned()));
+        }
+    };
     if spec.has_datagrams() {
-        let keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
+        let keeper = Keeper::Disk(Box::new(disk));
         let kind = verb.text.then_some("--text");
         let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
         return netblt::send(ours, keeper, kind);
     }
-    let is_ncp = matches!(spec, LineSpec::Ncp(_));
     if is_ncp && verb.resume {
         let say = "expected no --resume: the FTP of 1973 begins in the middle of a file only to retrieve it";
         return Err(usage(say.to_owned()));
     }
-    let protocol = verb.transfer.protocol().unwrap_or_default();
     if protocol.is_nameless() && !is_ncp {
-        if sources.len() > 1 {
+        if count > 1 {
             return Err(usage("expected one file with XMODEM, got several".to_owned()));
         }
         voice.say(Level::Note, NAMELESS_SENT);
     }
     hint::say(voice, Way::Send, Some(protocol), &all, &spec);
-    let options = SendOptions {
-        common_names: protocol == Protocol::Kermit && !is_ncp && all.kermit.convert_names,
-        ..options
-    };
-    let keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
+    let keeper = Keeper::Disk(Box::new(disk));
     let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
     let filter = Filter {
         expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
@@ -334,9 +347,6 @@ fn keeper(
         Keeper::Stream(SinkStore::new(std::io::stdout()))
     } else {
         let options = ReceiveOptions {
-            collision: all.collision,
-            incomplete: all.incomplete,
-            resume: all.resume,
             paths: if verb.paths { PathRule::Relative } else { PathRule::LastOnly },
             name: verb.name.as_ref().map(|name| name.as_bytes().to_vec()),
             // Without security an OPEN may come from anybody.
@@ -345,14 +355,28 @@ fn keeper(
             } else {
                 Reserve::Offered
             },
-            ..ReceiveOptions::default()
+            ..receive_options(all)
         };
-        let disk = DiskStore::receiving(&verb.output, options).map_err(|e| {
-            let name = escaped(verb.output.as_os_str().as_bytes());
-            Ending::early(Exit::Store, format!("could not receive into {name}: {e}"))
-        })?;
+        let disk = DiskStore::receiving(&verb.output, options);
+        let disk = disk.map_err(|e| no_place(&verb.output, &e))?;
         Keeper::Disk(Box::new(disk))
     })
+}
+
+/// What the settings say of files that come.
+fn receive_options(all: &Everything) -> ReceiveOptions {
+    ReceiveOptions {
+        collision: all.collision,
+        incomplete: all.incomplete,
+        resume: all.resume,
+        ..ReceiveOptions::default()
+    }
+}
+
+/// The directory for what comes cannot be used.
+fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
+    let name = escaped(directory.as_os_str().as_bytes());
+    Ending::early(Exit::Store, format!("could not receive into {name}: {error}"))
 }
 
 /// What is spoken on the line.

@@ -48,6 +48,8 @@ pub(crate) struct Observer<'a> {
     pub(crate) partner_said: Option<String>,
     /// What a server has said of what it was asked for.
     pub(crate) replies: Vec<Vec<u8>>,
+    /// Commands of the peer that were not followed, each with whether its job stays in its queue.
+    declined: Vec<(u8, bool)>,
     /// What comes now is text for the screen, no file.
     screen: bool,
     /// How the command ended that the partner was sent.
@@ -76,6 +78,7 @@ impl<'a> Observer<'a> {
             verified: 0,
             partner_said: None,
             replies: Vec::new(),
+            declined: Vec::new(),
             screen: false,
             completed: None,
             listens: false,
@@ -174,6 +177,33 @@ impl<'a> Observer<'a> {
         self.voice.event("file-refused", fields);
     }
 
+    /// The peer has work for us that is not done. Each kind is told once.
+    fn declined(&mut self, what: u8, kept: bool) {
+        // Files were to be received, and these did not come.
+        self.missed += u64::from(self.way == Way::Receive && what == b'E');
+        if self.declined.contains(&(what, kept)) {
+            return;
+        }
+        self.declined.push((what, kept));
+        self.progress.clear();
+        let has = match what {
+            b'S' => "has files for you",
+            b'E' => "has mail or commands for this system, which wst does not deliver",
+            b'R' => "asks for files of yours, which wst does not send unasked",
+            _ => "asks for files of yours by a pattern, which wst does not follow",
+        };
+        let rest = match (what, kept) {
+            (_, false) => "; it was told so, and has dropped that request",
+            (b'S', true) => {
+                "; they stay in its queue: wst receive -P uucp-g takes them, or -o DIR with wst send"
+            }
+            _ => "; that stays in its queue",
+        };
+        self.voice.say(Level::Note, &format!("the peer {has}{rest}"));
+        let what = char::from(what).to_string();
+        self.voice.event("peer-has-work", json!({"command": what, "kept": kept}));
+    }
+
     fn cancelled(&mut self, by_peer: bool) {
         self.progress.clear();
         let name = self.meter.take().map_or_else(String::new, |meter| meter.name);
@@ -214,6 +244,10 @@ impl Watch for Observer<'_> {
                 self.voice.event("completed", json!({"status": status}));
                 self.completed = Some(crate::commands::exit_code(*status));
             }
+            Event::Turned { receives } => {
+                self.way = if *receives { Way::Receive } else { Way::Send };
+            }
+            Event::Declined { what, kept } => self.declined(*what, *kept),
             Event::Message(text) => {
                 let text = escaped(text);
                 self.voice.say(Level::Note, &format!("the peer says: {text}"));

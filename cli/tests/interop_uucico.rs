@@ -16,6 +16,7 @@ use peers::{LIMIT, Scene, all, last_event, material, missing, same, same_bytes, 
 /// Where Debian 12 has the programs, whatever the PATH is.
 const UUCICO: &str = "/usr/lib/uucp/uucico";
 const UUCP: &str = "/usr/bin/uucp";
+const UUX: &str = "/usr/bin/uux";
 
 fn is_there() -> bool {
     let there = Path::new(UUCICO).is_file() && Path::new(UUCP).is_file();
@@ -23,6 +24,18 @@ fn is_there() -> bool {
         missing("uucico is not installed (Debian package uucp)");
     }
     there
+}
+
+/// Everything in a directory is open to everybody.
+fn open_all(path: &Path) {
+    open(path);
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            open_all(&entry.path());
+        } else {
+            open(&entry.path());
+        }
+    }
 }
 
 /// The other system.
@@ -75,6 +88,30 @@ impl Theirs {
     /// The line on which it calls.
     fn calls(&self) -> String {
         format!("exec-pty:{0}/uucico -I {0}/config -p p -r1 -s wetstring", self.dir.display())
+    }
+
+    /// Queues a job of a kind that we do not do: `uucp` or `uux` with these words.
+    fn job(&self, program: &str, words: &[&str]) -> Result<(), String> {
+        let mut command = Command::new(program);
+        command.arg("-I").arg(self.dir.join("config")).arg("-r").args(words);
+        let done = command.stdin(std::process::Stdio::null()).output();
+        let done = done.map_err(|e| e.to_string())?;
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        // What root has queued is uucico's, who is the user uucp.
+        open_all(&self.dir.join("spool"));
+        if done.status.success() { Ok(()) } else { Err(said) }
+    }
+
+    /// What stands in its queue for us: its jobs (`C.`), and the files that wait to be sent (`D.`).
+    fn queued(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for folder in ["C.", "D.", "D.X"] {
+            let folder = self.dir.join("spool/wetstring").join(folder);
+            let entries = fs::read_dir(folder).into_iter().flatten();
+            names.extend(entries.map(|e| e.expect("an entry").file_name().display().to_string()));
+        }
+        names.sort();
+        names
     }
 
     /// Queues a file for us.
@@ -273,4 +310,112 @@ fn a_mebibyte_each_way() {
         let back = fs::read(scene.path("in/back.bin")).expect("it came back");
         same_bytes(&bytes, &back)
     });
+}
+
+/// One job of each kind that can be left where it is: a file, a request to fetch one, mail in one part
+/// and in three.
+fn one_job_of_each_kind(scene: &Scene, theirs: &Theirs) -> Result<PathBuf, String> {
+    let file = scene.file("theirs/from.bin", &material::random(5000, 64));
+    theirs.queue(&file, "~/for-us.bin")?;
+    let to = theirs.public("got").display().to_string();
+    theirs.job(UUCP, &["-W", "wetstring!~/ours.txt", &to])?;
+    theirs.job(UUX, &["-", "wetstring!rmail", "(you)"])?;
+    let attached = format!("!{}", file.display());
+    theirs.job(UUX, &["-", "wetstring!rmail", "(you)", &attached])?;
+    Ok(file)
+}
+
+/// After our file the roles change, and uucico offers what it has for us. All of it stays in its queue, we
+/// say so, and a receiver gets the file; the mail stays even then.
+#[test]
+fn what_uucico_has_for_us_stays_in_its_queue_until_it_is_taken() {
+    meet(|scene, theirs| {
+        let theirs_file = one_job_of_each_kind(scene, theirs)?;
+        let before = theirs.queued();
+        assert_eq!(before.len(), 4 + 4, "{before:?}");
+        for (line, role) in [(theirs.called(), "call"), (theirs.calls(), "answer")] {
+            let file = scene.file(&format!("from/{role}.txt"), b"hello\n");
+            let role = format!("--role={role}");
+            let said = run(scene, args("send", &[&role], &[shown(&file)], line), theirs)?;
+            same(&file, &theirs.public(file.file_name().unwrap().to_str().unwrap()))?;
+            assert_eq!(theirs.queued(), before, "{role}: {}", theirs.log());
+            for word in ["has files for you", "mail or commands", "asks for files of yours"] {
+                assert!(said.contains(word), "{role}: {word}: {said}");
+            }
+        }
+        let into = scene.folder("in");
+        let more = ["-o".to_owned(), shown(&into)];
+        let job = args("receive", &["--role=call"], &more, theirs.called());
+        let end = scene.start("wst", &mut wst(job))?.wait(LIMIT)?;
+        assert_eq!(end.code, 1, "mail was not taken: {end:?}");
+        same(&theirs_file, &into.join("for-us.bin"))?;
+        assert_eq!(theirs.queued().len(), before.len() - 2, "{:?}", theirs.queued());
+        Ok(())
+    });
+}
+
+/// The one job that no answer leaves in the queue: the call ends when it comes.
+#[test]
+fn a_request_by_a_pattern_stays_in_uucicos_queue() {
+    meet(|scene, theirs| {
+        theirs.job(UUCP, &["-W", "wetstring!~/ours*", &theirs.public("").display().to_string()])?;
+        let before = theirs.queued();
+        assert_eq!(before.len(), 1, "{before:?}");
+        let file = scene.file("from/a.txt", b"hello\n");
+        let said = run(scene, args("send", &[], &[shown(&file)], theirs.called()), theirs)?;
+        same(&file, &theirs.public("a.txt"))?;
+        assert!(said.contains("by a pattern") && said.contains("in its queue"), "{said}");
+        // uucico ends after us.
+        for _ in 0..100 {
+            if theirs.log().contains("ERROR") {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        assert_eq!(theirs.queued(), before, "{}", theirs.log());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_call_goes_both_ways() {
+    for calls in [false, true] {
+        meet(|scene, theirs| {
+            let (small, big) = (b"x", material::random(150_000, 65));
+            let queue = [("small", &small[..]), ("big.bin", &big)];
+            for (name, bytes) in queue {
+                theirs.queue(&scene.file(&format!("theirs/{name}"), bytes), "~/")?;
+            }
+            let files = files(scene);
+            let into = scene.folder("in");
+            let mut more: Vec<String> = files.iter().map(|file| shown(file)).collect();
+            more.extend(["-o".to_owned(), shown(&into)]);
+            let (role, line) = match calls {
+                true => ("--role=answer", theirs.calls()),
+                false => ("--role=call", theirs.called()),
+            };
+            let said = run(scene, args("send", &[role], &more, line), theirs)?;
+            for file in &files {
+                same(file, &theirs.public(file.file_name().unwrap().to_str().unwrap()))?;
+            }
+            for (name, bytes) in queue {
+                let got = fs::read(into.join(name)).map_err(|e| format!("{name}: {e}"))?;
+                same_bytes(bytes, &got)?;
+            }
+            assert!(said.contains("big.bin: received") && said.contains("all.bin: sent"), "{said}");
+            assert_eq!(theirs.queued(), Vec::<String>::new());
+            theirs.is_content()
+        });
+    }
+}
+
+#[test]
+fn only_uucp_goes_both_ways() {
+    let scene = Scene::new();
+    let file = scene.file("a.txt", b"hello\n");
+    let job =
+        vec!["send".to_owned(), "-o".to_owned(), ".".to_owned(), shown(&file), "-".to_owned()];
+    let end = scene.start("wst", &mut wst(job)).unwrap().wait(LIMIT).unwrap();
+    assert_eq!(end.code, 2, "{end:?}");
+    assert!(end.said.contains("expected -P uucp-g with --output"), "{end:?}");
 }

@@ -316,7 +316,13 @@ impl DiskStore {
         })
     }
 
-    /// The same for a directory that is open already; `path` is what it is called.
+    /// The same store takes files into `directory`, too, which must exist: for a call that goes both ways.
+    pub fn and_receiving(mut self, directory: &Path, options: ReceiveOptions) -> io::Result<Self> {
+        self.receiving = Some(Receiving::new(directory, options)?);
+        Ok(self)
+    }
+
+    /// The same as [`DiskStore::receiving`] for a directory that is open already; `path` is what it is called.
     pub(crate) fn receiving_in(directory: OwnedFd, path: &Path, options: ReceiveOptions) -> Self {
         Self {
             sending: None,

@@ -453,7 +453,7 @@ impl Turning<'_, '_> {
             let leaving = self.speaks && !self.output_ready;
             let worth_waiting = self.hears || leaving;
             if !worth_waiting || !patient(since, self.now) {
-                return Some(outcome.unwrap_or(CLOSED));
+                return Some(self.engine.if_closed().unwrap_or(CLOSED));
             }
         }
         if outcome.is_some() && self.ended() {

@@ -63,6 +63,10 @@ pub trait Engine {
     fn status(&self) -> Status;
     /// What has happened so far.
     fn stats(&self) -> &Stats;
+    /// The outcome if the port closes now. Where only the goodbye is missing that is no failure.
+    fn if_closed(&self) -> Option<Outcome> {
+        self.status().outcome()
+    }
 }
 
 /// Which doors of an engine have something to do. A set of bits.
@@ -141,6 +145,20 @@ pub enum Event<'a> {
     Completed {
         /// What its system said of it: 0 is success.
         status: u32,
+    },
+    /// The roles have changed in a call that goes both ways (UUCP): files go the other way from here
+    /// on.
+    Turned {
+        /// They come to this end.
+        receives: bool,
+    },
+    /// The peer has work for this end that is not done in this call (UUCP).
+    Declined {
+        /// `S` a file, `E` mail or another command to run, whole or a part of it, `R` a request to fetch
+        /// a file, `X` to fetch files by a pattern.
+        what: u8,
+        /// It stays in the peer's queue; else the peer has dropped it.
+        kept: bool,
     },
     /// The partner said something in words.
     Message(&'a [u8]),

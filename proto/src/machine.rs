@@ -3,7 +3,7 @@
 //!
 //! [`Engine`]: crate::Engine
 
-use crate::engine::{Command, Cx, Event, Status, Wants};
+use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
@@ -41,6 +41,10 @@ pub(crate) trait Machine {
     fn wants(&self) -> Wants;
     fn status(&self) -> Status;
     fn stats(&self) -> &Stats;
+
+    fn if_closed(&self) -> Option<Outcome> {
+        self.status().outcome()
+    }
 }
 
 /// A machine with the memory that it lives in.
@@ -141,6 +145,10 @@ macro_rules! engine {
 
             fn stats(&self) -> &$crate::Stats {
                 self.0.core.stats()
+            }
+
+            fn if_closed(&self) -> Option<$crate::Outcome> {
+                self.0.core.if_closed()
             }
         }
     };

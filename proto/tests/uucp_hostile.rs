@@ -8,7 +8,7 @@ use common::{Dice, File, Pair, Sink, Source, failed, random};
 use wetstring_proto::uucp::Config;
 use wetstring_proto::uucp::frame::{Found, PacketReader, control, data_header, sum};
 use wetstring_proto::uucp::packet::{Kind, complete, lead};
-use wetstring_proto::{Blame, Duration, Engine, FailureKind, Instant, Outcome, Status};
+use wetstring_proto::{Blame, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Status};
 
 common::protocol!(uucp, Config { buffer_len: 4096, ..Config::default() });
 
@@ -142,26 +142,115 @@ fn a_refusal_to_talk_is_passed_on() {
     }
 }
 
-/// The lines by which the other system would run something, fetch something or leave mail.
+/// The lines by which the other system would run something, fetch something or leave mail: a job stays
+/// in its queue where the protocol has an answer that leaves it there (Taylor UUCP 1.07: 4, and 9 for R).
 #[test]
-fn what_is_not_followed_is_refused() {
+fn what_is_not_followed_stays_in_the_queue() {
     let set = config(&[]);
-    let (mut r, mut sink) = (receiver(&set), Sink::new());
-    let mut bench = Bench::new(&mut r, &mut sink);
-    bench.give(&greeting());
-    let commands: [(&[u8], &[u8]); 5] = [
-        (b"R /etc/passwd ~/p us -\0", b"RN2\0"),
-        (b"X a b\0", b"XN\0"),
-        (b"E D.1 D.1 us - D.1 666 \"\" 5 rm\0", b"EN2\0"),
-        (b"S D.1 X.1 us -C D.1 666\0", b"SN2\0"),
-        (b"S C.1 C.1 us -C D.1 666\0", b"SN2\0"),
+    let all: [(&[u8], &[u8], &[u8], bool); 6] = [
+        (b"R /etc/passwd ~/p us -\0", b"RN9\0", b"RN2\0", true),
+        (b"X a b\0", b"XN\0", b"XN\0", false),
+        (b"E D.1 D.1 us - D.1 666 \"\" 5 rm\0", b"EN4\0", b"EN4\0", true),
+        (b"S D.1 X.1 us -C D.1 666\0", b"SN4\0", b"SN4\0", true),
+        (b"S C.1 C.1 us -C D.1 666\0", b"SN4\0", b"SN4\0", true),
+        (b"S /home/me/notes D.2 us -C D.2 666\0", b"SN4\0", b"SN4\0", true),
     ];
-    for (index, (command, answer)) in commands.into_iter().enumerate() {
-        let said = bench.give(&says(index as u8 + 1, index as u8, command));
-        assert!(contains(&said, answer), "{}: {}", command.escape_ascii(), said.escape_ascii());
+    for taylor in [true, false] {
+        let (mut r, mut sink) = (receiver(&set), Sink::new());
+        let mut bench = Bench::new(&mut r, &mut sink);
+        bench.give(&if taylor {
+            greeting()
+        } else {
+            [b"\x10Sus\0\x10Ug\0".to_vec(), inits()].concat()
+        });
+        for (index, (command, answer, old, kept)) in all.into_iter().enumerate() {
+            let number = index as u8;
+            let said = bench.give(&says((number + 1) & 7, number & 7, command));
+            let want = if taylor { answer } else { old };
+            assert!(contains(&said, want), "{}: {}", command.escape_ascii(), said.escape_ascii());
+            // A part of mail is mail.
+            let what = if command[0] == b'S' { b'E' } else { command[0] };
+            let kept = kept && (taylor || what != b'R');
+            assert_eq!(bench.declined.last(), Some(&(what, kept)), "{}", command.escape_ascii());
+        }
+        assert_eq!(r.stats().files_skipped, 3);
+        assert!(sink.files.is_empty());
     }
-    assert_eq!(r.stats().files_skipped, 2);
-    assert!(sink.files.is_empty());
+}
+
+/// A sender whose turn is over is offered what the other system has for it: it stays there.
+#[test]
+fn a_sender_that_takes_nothing_leaves_the_queue_of_the_other_end_alone() {
+    let offers: [(&[u8], Option<&[u8]>); 4] = [
+        (b"S a ~/a us - D.0 644\0", Some(b"SN4\0")),
+        (b"E D.1 D.1 us - D.1 666 \"\" 5 rmail\0", Some(b"EN4\0")),
+        (b"R a ~/a us -\0", Some(b"RN9\0")),
+        // There is no such answer to that: the end of the call leaves it where it is.
+        (b"X a* b us -\0", None),
+    ];
+    for (offer, answer) in offers {
+        let set = config(&[]);
+        let (mut s, mut source) = (sender(&set), Source::new(vec![]));
+        let mut bench = Bench::new(&mut s, &mut source);
+        let said = [bench.give(&welcome()), bench.give(&one(Kind::Ready(1)))].concat();
+        assert!(contains(&said, b"H\0"), "{}", said.escape_ascii());
+        bench.give(&says(1, 1, b"HN\0"));
+        let said = bench.give(&says(2, 1, offer));
+        if let Some(answer) = answer {
+            assert!(contains(&said, answer), "{}", said.escape_ascii());
+            bench.give(&says(3, 2, b"H\0"));
+        } else {
+            assert!(contains(&said, &one(Kind::Close)), "{}", said.escape_ascii());
+            assert!(!contains(&said, b"XN"));
+        }
+        bench.wait(Duration::from_secs(30));
+        assert_eq!(bench.outcome(), Some(Outcome::Done));
+        assert_eq!(bench.declined, [(offer[0], true)]);
+    }
+}
+
+/// A refusal for good deletes the job at the other end, be it Taylor UUCP, BSD or HDB; 4 keeps it with all
+/// of them.
+#[test]
+fn what_the_store_does_not_take_stays_in_the_queue_too() {
+    for why in [Refusal::Exists, Refusal::NoSpace, Refusal::Declined] {
+        let set = config(&[]);
+        let (mut r, mut sink) = (receiver(&set), Sink::new());
+        sink.refuse = Some(why);
+        let mut bench = Bench::new(&mut r, &mut sink);
+        bench.give(&greeting());
+        let said = bench.give(&says(1, 0, b"S a ~/a us - D.0 644\0"));
+        assert!(contains(&said, b"SN4\0"), "{why:?}: {}", said.escape_ascii());
+        // Only what can never be is refused for good.
+        let said = bench.give(&says(2, 1, b"S a ~/b\\0 us -q D.0 644\0"));
+        assert!(contains(&said, b"SN2\0"), "{}", said.escape_ascii());
+        assert_eq!(r.stats().files_skipped, 2);
+    }
+}
+
+/// HDB leaves without a word after a 4. All of ours has arrived by then, or nothing has.
+#[test]
+fn a_line_that_closes_is_no_failure_once_all_is_confirmed() {
+    let set = config(&[("packet", "64")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    bench.give(&[welcome(), one(Kind::Ready(1))].concat());
+    bench.give(&says(1, 1, b"SY\0"));
+    bench.give(&one(Kind::Ready(3)));
+    assert_eq!(bench.engine.if_closed(), None, "CY has not come");
+    bench.give(&says(2, 3, b"CY\0"));
+    assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "H is said");
+    bench.give(&says(3, 4, b"HN\0"));
+    bench.give(&says(4, 4, b"S a ~/a us - D.0 644\0"));
+    assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "SN4 is said");
+    // The other way round: it calls, hears a 4, and goes before it was our turn.
+    let set = config(&[("role", "answer")]);
+    let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
+    let mut bench = Bench::new(&mut s, &mut source);
+    bench.give(&greeting());
+    let said = bench.give(&says(1, 0, b"S a ~/a us - D.0 644\0"));
+    assert!(contains(&said, b"SN4\0"), "{}", said.escape_ascii());
+    assert_eq!(bench.engine.if_closed(), None, "nothing of ours was sent");
 }
 
 #[test]

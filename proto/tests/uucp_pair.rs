@@ -7,7 +7,8 @@ use wetstring_proto::settings::{Range, Settings};
 use wetstring_proto::uucp::Config;
 use wetstring_proto::uucp::config::TABLE;
 use wetstring_proto::{
-    Blame, Command, Engine, FailureKind, Instant, Outcome, Refusal, Status, StoreError,
+    Blame, Command, Engine, FailureKind, Instant, Outcome, Refusal, Reply, Request, Status, Store,
+    StoreError,
 };
 
 common::protocol!(uucp, Config { buffer_len: 8192, ..Config::default() });
@@ -235,6 +236,90 @@ fn a_person_ends_it_at_either_end() {
             assert_eq!(ends.receiver, failed(receiving, FailureKind::Aborted), "{ending} {at}");
             assert!(sink.files.iter().all(|file| !file.complete));
         }
+    }
+}
+
+/// A store of both kinds, for a call that goes both ways.
+struct Both {
+    source: Source,
+    sink: Sink,
+    /// The file that is open comes.
+    comes: bool,
+}
+
+impl Both {
+    fn new(files: &[File]) -> Self {
+        Self { source: Source::new(files.to_vec()), sink: Sink::new(), comes: false }
+    }
+}
+
+impl Store for Both {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Next | Request::Offer { .. } => {
+                self.comes = matches!(request, Request::Offer { .. });
+            }
+            _ => {}
+        }
+        if self.comes { self.sink.answer(request) } else { self.source.answer(request) }
+    }
+}
+
+/// Both have files; whoever calls, all of them arrive. With losses too.
+#[test]
+fn files_go_both_ways_in_one_call() {
+    let (here, there) = (batch(), [File::new("theirs", &random(30_000, 9)), File::new("e", b"")]);
+    for seed in 0..60u64 {
+        let mut dice = Dice(seed);
+        let mut end = |role| {
+            let window = ["1", "3", "7"][dice.roll(3)];
+            let set = [("role", role), ("window", window), ("packet", SIZES[dice.roll(8)])];
+            let config = Config { takes: true, ..config(&set) };
+            sender(&config)
+        };
+        let (mut a, mut b) =
+            if seed % 2 == 0 { (end("call"), end("answer")) } else { (end("answer"), end("call")) };
+        let (mut ours, mut theirs) = (Both::new(&here), Both::new(&there));
+        let mut pair = Pair::new(&mut a, &mut b, &mut ours, &mut theirs);
+        let lossy = seed % 3 == 0;
+        let mut lost = Dice(seed);
+        pair.meddle = Box::new(move |_, bytes| {
+            if lossy && lost.roll(30) == 0 {
+                bytes.clear();
+            }
+        });
+        let ends = pair.run();
+        assert_eq!((ends.sender, ends.receiver), DONE, "{seed}: {:?}", ends.events);
+        assert_whole(&theirs.sink.files, &here, &format!("{seed}"));
+        assert_whole(&ours.sink.files, &there, &format!("{seed}"));
+        assert_eq!((a.stats().files_done, b.stats().files_done), (7, 7), "{seed}");
+    }
+}
+
+/// A sender that takes, and a plain receiver or sender: who has nothing says so.
+#[test]
+fn a_sender_that_takes_meets_one_end_of_each_kind() {
+    let here = batch();
+    for (first, second) in [("call", "answer"), ("answer", "call")] {
+        let ours = Config { takes: true, ..config(&[("role", first)]) };
+        let theirs = config(&[("role", second)]);
+        let (mut s, mut r) = (sender(&ours), receiver(&theirs));
+        let (mut both, mut sink) = (Both::new(&here), Sink::new());
+        let ends = Pair::new(&mut s, &mut r, &mut both, &mut sink).run();
+        assert_eq!((ends.sender, ends.receiver), DONE);
+        assert_whole(&sink.files, &here, first);
+        // One that sends, and takes nothing: ours stay where they are.
+        let (mut s, mut t) = (sender(&ours), sender(&theirs));
+        let (mut both, mut source) = (Both::new(&here), Source::new(here.clone()));
+        let ends = Pair::new(&mut s, &mut t, &mut both, &mut source).run();
+        assert_eq!((ends.sender, ends.receiver), DONE);
+        assert_whole(&both.sink.files, &here, first);
+        assert_eq!(
+            both.source.closed,
+            [(false, false); 5],
+            "none was taken, each is known to be here"
+        );
+        assert_eq!(s.stats().files_skipped, 5);
     }
 }
 

@@ -74,13 +74,28 @@ pub enum Command<'a> {
     Other(u8),
 }
 
-/// The answer to a command that this end does not follow.
+/// The answer to a command that is not followed: never. The other end drops its job.
 pub const fn refusal(command: u8) -> &'static [u8] {
     match command {
+        b'S' => b"SN2\0",
         b'R' => b"RN2\0",
         b'E' => b"EN2\0",
         b'X' => b"XN\0",
         _ => b"N\0",
+    }
+}
+
+/// The answer to a command that is not followed now: the job stays in the other end's queue. `None` if
+/// this system has no such answer.
+///
+/// 4 ("no temporary file") is old and means this everywhere. A request to fetch has only the 9 of Taylor
+/// UUCP ("no other channel"), 4 makes it drop the job; a request to run uucp has none.
+pub const fn postponement(command: u8, theirs: Features) -> Option<&'static [u8]> {
+    match command {
+        b'S' => Some(b"SN4\0"),
+        b'E' => Some(b"EN4\0"),
+        b'R' if theirs.0 != 0 => Some(b"RN9\0"),
+        _ => None,
     }
 }
 
@@ -97,6 +112,14 @@ pub struct Send<'a> {
     pub mode: Option<u32>,
     /// Its length.
     pub size: Option<u64>,
+}
+
+impl Send<'_> {
+    /// Whether it belongs into the spool directory: a part of somebody's mail, or of a command to run.
+    pub fn is_spooled(&self) -> bool {
+        // `C.`, `D.` and `X.` are files of the spool directory.
+        matches!(self.to, [b'C' | b'D' | b'X', b'.', ..])
+    }
 }
 
 /// Reads a command. `None` if it is none.
@@ -151,6 +174,9 @@ pub fn restart(rest: &[u8]) -> Option<u64> {
 /// the last part of any other path. `None` for spooled files (which mean mail and commands), names
 /// that do not fit and quotes that are none.
 pub fn local_name(send: &Send<'_>, name: &mut [u8]) -> Option<usize> {
+    if send.is_spooled() {
+        return None;
+    }
     let to = match unquote(send.to, send.quoted, name)? {
         // A directory: the file keeps its own name.
         0 => 0..0,
@@ -164,7 +190,7 @@ pub fn local_name(send: &Send<'_>, name: &mut [u8]) -> Option<usize> {
     let begin = name[..len].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     name.copy_within(begin..len, 0);
     let len = len - begin;
-    (len > 0 && !is_spooled(&name[..len])).then_some(len)
+    (len > 0).then_some(len)
 }
 
 /// The part of a path that counts in the one directory that there is; empty for a directory.
@@ -179,12 +205,7 @@ fn beneath(path: &[u8]) -> Range<usize> {
     } else {
         0
     };
-    if path == b"~" || path.ends_with(b"/") || is_spooled(path) { 0..0 } else { begin..path.len() }
-}
-
-/// `D.`, `C.` and `X.` are files of the spool directory.
-fn is_spooled(path: &[u8]) -> bool {
-    matches!(path, [b'C' | b'D' | b'X', b'.', ..])
+    if path == b"~" || path.ends_with(b"/") { 0..0 } else { begin..path.len() }
 }
 
 /// Undoes the option `q`: `\\` and three octal digits.

@@ -87,6 +87,9 @@ pub struct Config {
     pub linger_ms: u16,
     /// Bytes of file data kept between the engine and its store.
     pub buffer_len: usize,
+    /// A sender takes what the other end has for it, too. Its store then receives as well. No row of
+    /// the table: it follows from what the engine is used for.
+    pub takes: bool,
 }
 
 impl Default for Config {
@@ -102,6 +105,7 @@ impl Default for Config {
             patience_s: 120,
             linger_ms: 4000,
             buffer_len: 64 * 1024,
+            takes: false,
         }
     }
 }
@@ -127,7 +131,7 @@ impl Config {
     /// name.
     pub(crate) fn sender_lengths(&self) -> [usize; 6] {
         let out = usize::from(self.window) * (HEADER + self.packet);
-        [self.buffer_len.max(self.packet), out, self.field_len(), TEXT, TEXT, NAME]
+        [self.buffer_len.max(self.field_len()), out, self.field_len(), TEXT, TEXT, NAME]
     }
 
     /// Lengths of the parts of a receiver's memory, in the same order.

@@ -67,6 +67,13 @@ pub(super) enum Note {
     Cancelled {
         by_peer: bool,
     },
+    Turned {
+        receives: bool,
+    },
+    Declined {
+        what: u8,
+        kept: bool,
+    },
     /// The text that came last.
     Message,
 }
@@ -197,6 +204,8 @@ impl Link {
             Note::Done { size } => Event::FileDone { size, verified: false },
             Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
             Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Note::Turned { receives } => Event::Turned { receives },
+            Note::Declined { what, kept } => Event::Declined { what, kept },
             Note::Message => Event::Message(&text[..self.message_len]),
         })
     }

@@ -18,11 +18,11 @@
 //! above it notices (docs/decisions/061). `CY` says that the far end has stored the file, and no more.
 //!
 //! Reading order: [`frame`] finds packets in the stream of bytes, [`packet`] says what a control byte
-//! means, `driver` is the protocol `g`, [`command`] is what the systems say to each other, [`Sender`]
-//! and [`Receiver`] are the engines.
+//! means, `driver` is the protocol `g`, [`command`] is what the systems say to each other, `session`
+//! is whose turn it is, [`Sender`] and [`Receiver`] are the engines.
 //!
-//! Not here: requests to fetch (`R`), to run (`X`, `E`) and spooled files, which are refused; restart
-//! in the middle of a file; the protocols other than `g`; logging in.
+//! Not here: requests to fetch (`R`), to run (`X`, `E`) and spooled files, which stay in the other end's
+//! queue where the protocol has an answer for that; restart in the middle of a file; the protocols other than `g`; logging in.
 
 pub mod command;
 pub mod config;
@@ -32,6 +32,7 @@ mod link;
 pub mod packet;
 mod receiving;
 mod sending;
+mod session;
 mod sink;
 mod source;
 

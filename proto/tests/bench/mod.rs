@@ -1,7 +1,7 @@
 //! One engine on a bench: bytes and time as a test says, and what the engine answers.
 #![allow(dead_code, unreachable_pub)]
 
-use wetstring_proto::{Cx, Duration, Engine, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Status, Store};
 
 /// Turns until an engine has nothing more to say; one that pours out more than this is cut off.
 const TURNS: usize = 30;
@@ -13,11 +13,13 @@ pub struct Bench<'a> {
     pub now: Instant,
     /// Bytes that were taken of what was given last.
     pub took: usize,
+    /// What the other end wanted and was not given: the command, and whether it stays in its queue.
+    pub declined: Vec<(u8, bool)>,
 }
 
 impl<'a> Bench<'a> {
     pub fn new(engine: &'a mut dyn Engine, store: &'a mut dyn Store) -> Self {
-        Self { engine, store, now: Instant(1), took: 0 }
+        Self { engine, store, now: Instant(1), took: 0, declined: Vec::new() }
     }
 
     /// Gives bytes; returns what was said.
@@ -63,7 +65,11 @@ impl<'a> Bench<'a> {
             let bytes = self.engine.transmit(cx).to_vec();
             self.engine.transmitted(cx, bytes.len());
             said.extend(bytes);
-            while self.engine.event().is_some() {}
+            while let Some(event) = self.engine.event() {
+                if let Event::Declined { what, kept } = event {
+                    self.declined.push((what, kept));
+                }
+            }
         }
         said
     }

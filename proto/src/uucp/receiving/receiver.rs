@@ -1,21 +1,19 @@
-//! The file receiver: its doors and its memory.
+//! The file receiver.
 
-use super::{Ask, Core, State};
-use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{Reply, Request};
 use crate::machine::{Housed, Machine, engine};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::stats::Stats;
-use crate::time::Instant;
-use crate::uucp::config::Config;
-use crate::uucp::link::{Ending, Mem};
+use crate::uucp::config::{Config, Role};
+use crate::uucp::session::{Core, Duty};
 
 /// Receives files by UUCP. See [`Engine`](crate::Engine) for how to turn it.
 ///
 /// It is called, or calls and asks whether the other end has anything to do. A file of the public
 /// directory (`~/sub/name`) keeps its path, of any other path the last part is the name; spooled
-/// files, which mean mail and commands, and requests to fetch or to run something are refused.
-/// [`Command::CancelFile`] and [`Command::CancelBatch`] do what [`Command::Abort`] does.
+/// files, which mean mail and commands, and requests to fetch or to run something are put off, as far
+/// as the protocol can ([`Event::Declined`](crate::Event::Declined)).
+/// [`Command::CancelFile`](crate::Command::CancelFile) and
+/// [`Command::CancelBatch`](crate::Command::CancelBatch) do what
+/// [`Command::Abort`](crate::Command::Abort) does.
 #[derive(Debug)]
 pub struct Receiver<M>(Housed<Core, M>);
 
@@ -25,106 +23,8 @@ impl<M: Memory> Receiver<M> {
     /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.receiver_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
-    }
-}
-
-impl Machine for Core {
-    type Lengths = [usize; 6];
-    type Mem<'a> = Mem<'a>;
-
-    fn divide(lengths: [usize; 6], memory: &mut [u8]) -> Mem<'_> {
-        Mem::divide(lengths, memory)
-    }
-
-    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.pump_session(cx, mem);
-        self.link.waits = self.link.waits.note(cx, || self.waits_for(mem.file.len()));
-    }
-
-    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        self.pump(cx, mem);
-        let mut used = 0;
-        while self.takes_input(mem.file.len()) {
-            let (count, heard) = self.link.receive(cx, mem, &bytes[used..]);
-            used += count;
-            let Some(heard) = heard else { break };
-            self.heard(cx, mem, &heard);
-            // What follows is judged by what is out now.
-            self.pump(cx, mem);
-        }
-        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
-        used
-    }
-
-    fn transmit<'a>(&'a mut self, _: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
-        self.link.lend(mem.out)
-    }
-
-    fn transmitted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
-        self.link.took(cx, mem, len);
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        let until = match self.state {
-            State::Farewell(until) => Some(until),
-            _ => None,
-        };
-        [self.link.deadline(), until].into_iter().flatten().min()
-    }
-
-    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.pump(cx, mem);
-        if let Err(failure) = self.link.tick(cx) {
-            self.line_failed(cx, failure);
-        }
-        if let State::Farewell(until) = self.state
-            && cx.now >= until
-        {
-            self.ended(cx, Outcome::Done);
-        }
-    }
-
-    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
-        match self.ask {
-            Ask::Nothing => None,
-            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
-            Ask::Write => {
-                let (offset, range) = self.sink.lend();
-                Some(Request::Write { offset, bytes: &mem.file[range] })
-            }
-            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
-        }
-    }
-
-    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        self.replied(cx, mem, reply);
-    }
-
-    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
-        let info = self.info(mem.name);
-        self.link.event(info, mem.text)
-    }
-
-    fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
-        self.fail(cx, Blame::Local, FailureKind::Aborted);
-    }
-
-    fn wants(&self) -> Wants {
-        let memory_len = self.link.config.receiver_lengths()[0];
-        let output = !self.link.has_begun() || self.link.driver.has_output();
-        Wants::NONE
-            .with(Wants::INPUT, self.takes_input(memory_len))
-            .with(Wants::OUTPUT, output && !matches!(self.link.ending, Ending::Over(_)))
-            .with(Wants::STORE, self.ask != Ask::Nothing)
-            .with(Wants::PERSON, self.link.has_notes())
-    }
-
-    fn status(&self) -> Status {
-        self.link.status()
-    }
-
-    fn stats(&self) -> &Stats {
-        &self.link.stats
+        let packets = (config.reply_slots(), config.reply_len());
+        let duty = Duty { sends: false, takes: true, caller: config.role == Role::Call };
+        Housed::new(Core::new(config, duty, packets, lengths[0]), lengths, memory).map(Self)
     }
 }

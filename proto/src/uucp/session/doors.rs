@@ -1,0 +1,120 @@
+//! The doors of both engines, and their memory.
+
+use super::{Ask, Core, State};
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
+use crate::file::{Reply, Request};
+use crate::machine::Machine;
+use crate::stats::Stats;
+use crate::time::Instant;
+use crate::uucp::link::{Ending, Mem};
+
+impl Machine for Core {
+    type Lengths = [usize; 6];
+    type Mem<'a> = Mem<'a>;
+
+    fn divide(lengths: [usize; 6], memory: &mut [u8]) -> Mem<'_> {
+        Mem::divide(lengths, memory)
+    }
+
+    fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump_session(cx, mem);
+        self.link.waits = self.link.waits.note(cx, || self.waits_for(mem.file.len()));
+    }
+
+    fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
+        self.pump(cx, mem);
+        let mut used = 0;
+        while self.takes_input(mem.file.len()) {
+            let (count, heard) = self.link.receive(cx, mem, &bytes[used..]);
+            used += count;
+            let Some(heard) = heard else { break };
+            self.heard(cx, mem, &heard);
+            // What follows is judged by what is out now.
+            self.pump(cx, mem);
+        }
+        self.link.comings = self.link.comings.note(cx, used, &self.link.stats);
+        used
+    }
+
+    fn transmit<'a>(&'a mut self, _: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
+        self.link.lend(mem.out)
+    }
+
+    fn transmitted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
+        self.link.took(cx, mem, len);
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let until = match self.state {
+            State::Farewell(until) => Some(until),
+            _ => None,
+        };
+        [self.link.deadline(), until].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        self.pump(cx, mem);
+        if let Err(failure) = self.link.tick(cx) {
+            self.line_failed(cx, failure);
+        }
+        if let State::Farewell(until) = self.state
+            && cx.now >= until
+        {
+            self.ended(cx, Outcome::Done);
+        }
+    }
+
+    fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
+        match self.ask {
+            Ask::Nothing => None,
+            Ask::Next => Some(Request::Next),
+            Ask::Read => {
+                let offset = self.source.offset;
+                Some(Request::Read { offset, into: self.source.lend(mem.file) })
+            }
+            Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
+            Ask::Write => {
+                let (offset, range) = self.sink.lend();
+                Some(Request::Write { offset, bytes: &mem.file[range] })
+            }
+            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+        }
+    }
+
+    fn reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
+        self.replied(cx, mem, reply);
+    }
+
+    fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
+        let info = self.info(mem.name);
+        self.link.event(info, mem.text)
+    }
+
+    fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
+        self.fail(cx, Blame::Local, FailureKind::Aborted);
+    }
+
+    fn wants(&self) -> Wants {
+        let config = &self.link.config;
+        let memory_len =
+            if self.duty.sends { config.sender_lengths()[0] } else { config.receiver_lengths()[0] };
+        let output = !self.link.has_begun() || self.link.driver.has_output();
+        Wants::NONE
+            .with(Wants::INPUT, self.takes_input(memory_len))
+            .with(Wants::OUTPUT, output && !matches!(self.link.ending, Ending::Over(_)))
+            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::PERSON, self.link.has_notes())
+    }
+
+    fn status(&self) -> Status {
+        self.link.status()
+    }
+
+    fn stats(&self) -> &Stats {
+        &self.link.stats
+    }
+
+    fn if_closed(&self) -> Option<Outcome> {
+        self.status().outcome().or_else(|| self.is_content().then_some(Outcome::Done))
+    }
+}
