@@ -171,10 +171,10 @@ fn other_form(voice: &Voice, live: &Live<'_>) {
 }
 
 fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<Ending, Ending> {
-    let (mut times, mut lost, mut interrupted) = (Vec::new(), 0_u32, false);
+    let (mut times, mut lost, mut interrupted, mut why) = (Vec::new(), 0_u32, false, None);
     for turn in 0..count {
-        let (to, data) = (spec.to, turn as u8);
-        let next = live.now() + ECHO_EVERY;
+        let (to, data, began) = (spec.to, turn as u8, live.now());
+        let next = began + ECHO_EVERY;
         live.call(|host, cx| host.echo(cx, to, data))
             .map_err(|full| Ending::early(Exit::Line, full.to_string()))?;
         let mut came = None;
@@ -185,9 +185,6 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
             })
             .map_err(|e| broke(&e))?;
         interrupted = matches!(stop, Stop::Signal(_));
-        if interrupted {
-            break;
-        }
         let say = match came {
             Some(Echo::Back { data: back, ns }) if back == data => {
                 times.push(ns);
@@ -199,15 +196,26 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
             }
             Some(Echo::Dead(dead)) => {
                 lost += 1;
-                format!("echo {turn} to {to}: {}", dead.as_str())
+                why = Some(dead);
+                let subtype = dead.subtype();
+                format!(
+                    "echo {turn} to {to}: the IMP says that {} (destination dead, subtype {subtype})",
+                    dead.as_str()
+                )
             }
             Some(Echo::Silence | Echo::Waiting) | None => {
                 lost += 1;
-                format!("echo {turn} to {to}: expected a reply, none came")
+                let waited = live.now().since(began).as_secs_f64();
+                format!(
+                    "echo {turn} to {to}: expected a reply or a word of the IMP, none came in {waited:.0} s"
+                )
             }
         };
         voice.say(Level::Note, &say);
         voice.event("echo", json!({"turn": turn, "ns": times.last(), "lost": lost, "text": say}));
+        if interrupted {
+            break;
+        }
         if turn + 1 < count {
             let stop = live.until(Some(next), |_| Ok((false, None))).map_err(|e| broke(&e))?;
             interrupted = matches!(stop, Stop::Signal(_));
@@ -224,6 +232,8 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
     if count > 0 {
         let more = format!("shortest {shortest:.3} ms, mean {mean:.3} ms, longest {longest:.3} ms");
         say = format!("{say}, {more}");
+    } else if let Some(dead) = why {
+        say = format!("{say}: {}", dead.as_str());
     }
     let exit = match (count, lost) {
         _ if interrupted => Exit::Interrupted,

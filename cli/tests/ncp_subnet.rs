@@ -52,6 +52,49 @@ fn a_file_goes_through_the_imps_and_takes_its_time() {
     }
 }
 
+/// The IMP says which of the two is down, and so does the echo.
+#[test]
+fn an_echo_to_a_host_that_is_down_says_what_the_imp_said() {
+    let [host_a, imp_a, host_b, imp_b] = free();
+    let line = |number: &str, host: u16, imp: u16| {
+        format!("ncp://{number}?host=127.0.0.1:{host}&port={imp}")
+    };
+    let (a, b) = (line("0.44", host_a, imp_a), line("0.6", host_b, imp_b));
+    let imps = Running::start(wst(["line", "imp:1", "-a", &a, "-b", &b]));
+    imps.says("line imp:1 is up");
+    for (number, why, subtype) in
+        [("0.6", "the host is not up", 1), ("0.7", "its IMP cannot be reached", 0)]
+    {
+        let at = format!("ncp://{number}?imp=127.0.0.1:{imp_a}&port={host_a}");
+        let ran = run(wst(["ncp", "echo", &at, "--count", "2"]));
+        ran.expect(7);
+        let said = format!("the IMP says that {why} (destination dead, subtype {subtype})");
+        assert_eq!(ran.stderr.matches(&said).count(), 2, "{}", ran.stderr);
+        let end = format!("0 of 2 echoes came back: {why}");
+        assert!(ran.stderr.contains(&end), "{}", ran.stderr);
+    }
+    imps.signal(rustix::process::Signal::TERM);
+    imps.end();
+}
+
+/// An IMP that says nothing at all: who loses patience is told of the echo that was under way.
+#[test]
+fn an_echo_that_is_interrupted_is_counted() {
+    let imp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let [host] = free();
+    let at = format!("ncp://0.6?imp={}&port={host}", imp.local_addr().unwrap());
+    let echo = Running::start(wst(["ncp", "echo", &at]));
+    echo.says("host up at UDP port");
+    // Its first datagram: it has begun.
+    imp.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    imp.recv(&mut [0; 2048]).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    echo.signal(rustix::process::Signal::TERM);
+    let ran = echo.end();
+    ran.expect(130);
+    assert!(ran.stderr.contains("0 of 1 echoes came back"), "{}", ran.stderr);
+}
+
 #[test]
 fn what_is_no_subnet_is_a_usage_error() {
     let host = "ncp://0.6?host=127.0.0.1:9&port=0";

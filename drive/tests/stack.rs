@@ -93,7 +93,7 @@ fn run(stacks: &mut [Stack; 2], stop: &AtomicBool, ping: bool) -> Ended {
             stacks[from].turn(now);
             while let Some(packet) = stacks[from].leaves() {
                 longest_packet = longest_packet.max(packet.len());
-                stacks[1 - from].came(&packet);
+                stacks[1 - from].came(now, &packet);
                 moved = true;
                 // Queues are short; what has come is worked off at once.
                 stacks[1 - from].turn(now);
@@ -300,7 +300,7 @@ impl Told {
             while let Some(packet) = self.stacks[from].leaves() {
                 self.packets += 1;
                 if !self.cut {
-                    self.stacks[1 - from].came(&packet);
+                    self.stacks[1 - from].came(self.now, &packet);
                     self.stacks[1 - from].turn(self.now);
                 }
             }
@@ -425,7 +425,7 @@ fn a_hostile_partner_reaches_no_more_than_the_forward() {
             let at = words as usize / 5 % packet.len();
             packet[at] ^= (words >> 24) as u8;
         }
-        stack.came(&packet);
+        stack.came(now, &packet);
         stack.turn(now);
         let mut leaves = 0;
         // A line that takes nothing for a while.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use wetstring_drive::stack::StackCounts;
 use wetstring_proto::slip::{Class, ClassStats, CompressorStats, Link};
 
 use crate::voice::{Level, Voice};
@@ -120,5 +121,28 @@ pub(super) fn json(link: &Link<Vec<u8>>) -> Value {
         },
         "compression": compression, "probes": stats.probes, "timestamps_dropped": stats.timestamps,
         "classes": classes,
+    })
+}
+
+/// What the stack of this program could not use.
+pub(super) fn stack_lines(counts: &StackCounts) -> Vec<String> {
+    let parts = counts.fragments;
+    let all = [
+        (parts.incomplete, "came in fragments of which some are missing"),
+        (parts.refused, "came in fragments that contradict each other"),
+        (counts.lost, "came faster than the stack took them, and were dropped"),
+    ];
+    let lines = all.iter().filter(|(lost, _)| *lost > 0);
+    lines.map(|(lost, why)| format!("{} {why}", count(*lost, "packet"))).collect()
+}
+
+/// The same for programs, with what went well.
+pub(super) fn stack_json(counts: &StackCounts) -> Value {
+    json!({
+        "joined": counts.joined, "refused": counts.refused, "dropped": counts.lost,
+        "fragments": {
+            "whole": counts.fragments.whole, "incomplete": counts.fragments.incomplete,
+            "refused": counts.fragments.refused,
+        },
     })
 }

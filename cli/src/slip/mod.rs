@@ -12,7 +12,7 @@ use wetstring_drive::port::{OpenError, open};
 use wetstring_drive::slip::{
     self, Failure, Inside, News, Outcome, Ping, Plan, Stop, Tun, TunConfig,
 };
-use wetstring_drive::stack::{Stack, StackConfig};
+use wetstring_drive::stack::{Stack, StackConfig, StackCounts};
 use wetstring_drive::{LineSpec, Port, Signals};
 use wetstring_proto::slip::{Compression, Config, Rate, mtu};
 
@@ -71,7 +71,11 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Slip) -> Result<Ending,
     };
     let outcome = slip::run(&plan, &mut inside, &mut open, &mut |news| tell(voice, &news))
         .map_err(|failure| failed(&failure))?;
-    Ok(ending(voice, &outcome, verb.ping.is_some()))
+    let stack = match &inside {
+        Inside::Stack(stack) => Some(stack.counts()),
+        Inside::Tun(_) => None,
+    };
+    Ok(ending(voice, &outcome, stack, verb.ping.is_some()))
 }
 
 fn line(error: &OpenError) -> Ending {
@@ -229,10 +233,16 @@ fn tell(voice: &Voice, news: &News<'_>) {
     }
 }
 
-fn ending(voice: &Voice, outcome: &Outcome, pinged: bool) -> Ending {
+fn ending(voice: &Voice, outcome: &Outcome, stack: Option<StackCounts>, pinged: bool) -> Ending {
     count::say(voice, "carried", &outcome.link);
     let [sent, answered] = outcome.pings;
     let mut fields = count::json(&outcome.link);
+    if let Some(counts) = stack {
+        fields["stack"] = count::stack_json(&counts);
+        for line in count::stack_lines(&counts) {
+            voice.say(Level::Note, &line);
+        }
+    }
     fields["elapsed_s"] = json!(outcome.elapsed.as_secs_f64());
     if pinged {
         fields["pings"] = json!({ "sent": sent, "answered": answered });

@@ -15,7 +15,8 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 use wetstring_lab::element::{Element, End};
 use wetstring_lab::imp::{Subnet, SubnetModel};
-use wetstring_proto::arpanet::leader::{Form, Kind, Leader};
+use wetstring_proto::arpanet::imp;
+use wetstring_proto::arpanet::leader::{Address, Dead, Form, Kind, Leader};
 use wetstring_proto::{Cx, Instant, Trace};
 
 /// Octets of the longest message that a host takes.
@@ -84,8 +85,10 @@ pub fn run(
     until: Until<'_>,
     trace: &mut dyn Trace,
 ) -> io::Result<Report> {
+    let hosts = specs.map(|spec| spec.to);
     let mut live = Live {
-        subnet: Subnet::between(model, specs.map(|spec| spec.to)),
+        subnet: Subnet::between(model, hosts),
+        hosts,
         sides: ends.0,
         clock: Clock::start(),
         scale: until.scale.max(1),
@@ -115,6 +118,7 @@ pub fn run(
 
 struct Live {
     subnet: Subnet,
+    hosts: [Address; 2],
     sides: [Side; 2],
     clock: Clock,
     scale: u32,
@@ -135,11 +139,16 @@ impl Live {
             moved = false;
             for end in End::BOTH {
                 let now = self.now();
+                let other = &self.sides[end.other().index()];
+                let down = (!other.port.ready).then_some(self.hosts[end.other().index()]);
                 let side = &mut self.sides[end.index()];
                 if side.waiting.is_none()
                     && let Some(len) = side.port.read(&mut message)?
                 {
-                    side.heard(&message[..len]);
+                    match down.and_then(|host| dead(&message[..len], host)) {
+                        Some(answer) => side.port.write(&answer).map(drop)?,
+                        None => side.heard(&message[..len]),
+                    }
                     moved = true;
                 }
                 let cx = &mut Cx { now, trace: &mut *trace };
@@ -189,6 +198,18 @@ impl Live {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What the IMP says of a message to `host`, which is not up; `None` if it is for somebody else.
+fn dead(message: &[u8], host: Address) -> Option<Vec<u8>> {
+    let sent = Leader::parse(Form::Old, message).ok()?;
+    if sent.kind != Kind::Regular || sent.address != host {
+        return None;
+    }
+    let mut answer = vec![0; Form::Old.octets()];
+    let len = imp::answer(Form::Old, &sent, Kind::Dead, Dead::Host.subtype(), &mut answer);
+    answer.truncate(len);
+    Some(answer)
 }
 
 impl Side {

@@ -346,8 +346,9 @@ impl Run<'_> {
             match &mut *self.inside {
                 Inside::Tun(tun) => tun.write(packet),
                 Inside::Stack(stack) => {
-                    stack.came(packet);
-                    stack.turn(self.clock.now().since(Instant::ZERO));
+                    let now = self.clock.now().since(Instant::ZERO);
+                    stack.came(now, packet);
+                    stack.turn(now);
                 }
             }
         }

@@ -1,37 +1,67 @@
 //! What smoltcp takes for its network interface: packets that came from the line, and packets that
 //! are to go there.
 
+use super::fragments::{self, FragmentCounts, Fragments};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use std::time::Duration;
 
 /// Packets of each direction that may wait. The line has a queue of its own, with classes; this
 /// one only bridges a turn.
 const MOST: usize = 32;
 
 /// Two queues of IP packets.
+///
+/// The stack behind them knows no fragments: what comes in fragments is put together before, and an echo
+/// request that is longer than the MTU is answered here, in fragments.
 #[derive(Debug)]
 pub(super) struct Queues {
+    local: Ipv4Addr,
     mtu: usize,
     incoming: VecDeque<Vec<u8>>,
     outgoing: VecDeque<Vec<u8>>,
+    fragments: Fragments,
+    /// Packets that found no room.
+    lost: u64,
+    /// The number of the next packet that is made here.
+    number: u16,
 }
 
 impl Queues {
-    pub(super) fn new(mtu: usize) -> Self {
-        Self { mtu, incoming: VecDeque::new(), outgoing: VecDeque::new() }
+    pub(super) fn new(local: Ipv4Addr, mtu: usize) -> Self {
+        let (incoming, outgoing) = (VecDeque::new(), VecDeque::new());
+        let fragments = Fragments::default();
+        Self { local, mtu, incoming, outgoing, fragments, lost: 0, number: 0 }
     }
 
     /// A packet came. It is lost if [`MOST`] wait already.
-    pub(super) fn came(&mut self, packet: &[u8]) {
-        if self.incoming.len() < MOST {
-            self.incoming.push_back(packet.to_vec());
+    pub(super) fn came(&mut self, now: Duration, packet: &[u8]) {
+        let Some(packet) = self.fragments.came(now, packet) else { return };
+        let is_long = packet.len() > self.mtu;
+        if is_long && let Some(reply) = fragments::echo_reply(&packet, self.local, self.number) {
+            self.number = self.number.wrapping_add(1);
+            if self.outgoing.len() < MOST {
+                self.outgoing.extend(fragments::cut(reply, self.mtu));
+            } else {
+                self.lost += 1;
+            }
+        } else if self.incoming.len() < MOST {
+            self.incoming.push_back(packet);
+        } else {
+            self.lost += 1;
         }
     }
 
     /// The next packet that is to go.
     pub(super) fn take(&mut self) -> Option<Vec<u8>> {
         self.outgoing.pop_front()
+    }
+
+    /// What became of fragments, and how many packets found no room.
+    pub(super) fn counts(&self) -> (FragmentCounts, u64) {
+        (self.fragments.counts, self.lost)
     }
 }
 

@@ -11,10 +11,12 @@
 //!
 //! The stack owns no thread and no clock: [`Stack::turn`] does what can be done at the time it is
 //! told, [`Stack::wants`] and [`Stack::due`] say what to wait for. Memory is bounded by
-//! [`StackConfig::connections`] times two buffers of [`StackConfig::window_bytes`].
+//! [`StackConfig::connections`] times two buffers of [`StackConfig::window_bytes`], and 256 KiB of
+//! packets that come in fragments.
 
 mod device;
 mod forward;
+mod fragments;
 mod joint;
 mod ping;
 mod socks;
@@ -22,6 +24,7 @@ mod socks;
 use crate::port::OpenError;
 use device::Queues;
 pub use forward::{BadForward, Forward};
+pub use fragments::FragmentCounts;
 use joint::Joint;
 pub use ping::Answer;
 use ping::Pings;
@@ -81,6 +84,10 @@ pub struct StackCounts {
     /// Connections that were refused because there were too many, or because their other half could
     /// not be made.
     pub refused: u64,
+    /// What became of packets that came in fragments.
+    pub fragments: FragmentCounts,
+    /// Packets from the line that found no room.
+    pub lost: u64,
 }
 
 /// A socket of this machine that listens.
@@ -133,7 +140,7 @@ impl Stack {
     ///
     /// A port that cannot be listened on, a name that has no IPv4 address.
     pub fn open(config: &StackConfig, notes: &mut dyn FnMut(&str)) -> Result<Self, OpenError> {
-        let mut queues = Queues::new(config.mtu.max(LEAST_MTU));
+        let mut queues = Queues::new(config.local, config.mtu.max(LEAST_MTU));
         let mut settings = Config::new(HardwareAddress::Ip);
         // Numbers of connections that nobody guesses.
         let mut seed = [0; 8];
@@ -184,9 +191,9 @@ impl Stack {
         Ok(stack)
     }
 
-    /// A packet came over the line.
-    pub fn came(&mut self, packet: &[u8]) {
-        self.queues.came(packet);
+    /// A packet, or a fragment of one, came over the line.
+    pub fn came(&mut self, now: Duration, packet: &[u8]) {
+        self.queues.came(now, packet);
     }
 
     /// The next packet for the line.
@@ -213,7 +220,8 @@ impl Stack {
 
     /// What it has done.
     pub fn counts(&self) -> StackCounts {
-        self.counts
+        let (fragments, lost) = self.queues.counts();
+        StackCounts { fragments, lost, ..self.counts }
     }
 
     /// Connections that are joined, or are about to be.
