@@ -1,0 +1,864 @@
+#!/usr/bin/env python3
+"""A small UUCP with the g protocol, and a line that can be bad: the peer of the tests in uucp_partner.rs.
+
+Written from the manuals alone, without a look at this repository's engine, so that the two do not share
+their mistakes. Where a rule comes from is said beside it, by these marks:
+
+  TM  the Taylor UUCP manual (uucp.texi, 1.07), chapter "UUCP Internals", by the title of the section
+  PD  G. L. Chesson, "Packet Driver Protocol" (as TM, "g Protocol", gives its arithmetic)
+
+Usage: uucp.py CONFIG.json. What the keys of the configuration are is said at DEFAULTS. The result is
+written as one JSON object to the file that the key "result" names.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import pty
+import random
+import re
+import select
+import signal
+import socket
+import sys
+import time
+import tty
+
+DEFAULTS = {
+    "role": "answer",       # "call" or "answer" (TM "The Initial Handshake": caller and called)
+    "name": "pyuucp",       # our node name; empty: say "Shere" alone, as old systems do
+    "link": "stdio",        # stdio, connect:HOST:PORT, listen:HOST:PORT, pty:PATH, or an argv to run in a PTY
+    "window": 7,            # what we let the peer send (1..7)
+    "packet": 64,           # data bytes of a packet that we let the peer send (32..4096)
+    "features": 0o47,       # -N and ROKN mask; None: no extension at all
+    "terminator": "\0",     # of handshake messages; "\n" in "a few systems"
+    "greeting": "",         # text before Shere, as a login banner is
+    "protocols": "g",
+    "rok": "",              # another answer than ROK, such as RLCK
+    "banner_options": "",   # appended to ROK or S, such as " -R -U0x400"
+    "dir": ".",             # where files go, and ~ for those that are asked for
+    "sends": [],            # [{"path", "to", "from"?, "spool"?, "notify"?, "request"?}]
+    "requests": [],         # [{"from", "to"}]: R commands
+    "answers": [],          # answers to S, in order, instead of SY; the last one stays. "" is SY
+    "finals": [],           # instead of CY, likewise
+    "hangup": [],           # instead of HY/HN, likewise
+    "refuse_role": "",      # as master in the end: "close" or "drop" instead of taking HN
+    "third_hy": False,      # the slave answers HY to the master's HY (TM "The H Command")
+    "cym": False,           # say CYM when we have jobs (TM "The S Command")
+    "rym": False,           # and RY 0666M (TM "The R Command")
+    "final": "normal",      # final handshake: normal, six, none (TM "The Final Handshake"), noclose
+    "short_commands": False,  # the end of a command in a short packet (TM "g Protocol")
+    "small_packets": True,  # a short tail goes in the smallest packet that holds it
+    "ack_every": 1,         # an RR for every Nth packet; the rest when the line is quiet
+    "piggyback": True,
+    "restart": {},          # {name: bytes kept from an earlier conversation}
+    "timeout": 0.6, "retries": 25, "limit": 50.0,
+    "seed": 1, "noise": 0.0, "drop": 0.0, "lose": 0.0, "double": 0.0, "late": 0.0,
+    "die": "", "how": "close",  # at which state (see `at`), and close, silent, or closepacket
+    "result": "",
+}
+
+CLOSE, RJ, SRJ, RR, INITC, INITB, INITA = 1, 2, 3, 4, 5, 6, 7  # TM "g Protocol", the field xxx
+DLE = 0x10
+
+
+class Ended(Exception):
+    """The conversation is over before its time."""
+
+
+def checksum(field):
+    """PD's sum over the whole data field (TM "g Protocol", igchecksum)."""
+    one, two = 0xFFFF, 0
+    for left, byte in zip(range(len(field), 0, -1), field):
+        one = ((one << 1) | (one >> 15)) & 0xFFFF
+        one += byte
+        carry = one > 0xFFFF
+        one &= 0xFFFF
+        two = (two + (one ^ left)) & 0xFFFF
+        if byte == 0 or carry:
+            one ^= two
+    return one
+
+
+def packet(k, control, field=b""):
+    """Six bytes of header and the field (TM "g Protocol", the header)."""
+    check = (0xAAAA - (checksum(field) ^ control if k != 9 else control)) & 0xFFFF
+    low, high = check & 0xFF, check >> 8
+    return bytes([DLE, k, low, high, control, k ^ low ^ high ^ control]) + field
+
+
+class Line:
+    """The bytes, and what a bad line does to them."""
+
+    def __init__(self, cfg):
+        self.cfg, self.rng, self.bad = cfg, random.Random(cfg["seed"]), False
+        self.out, self.child, self.open = b"", None, True
+        self.count = dict.fromkeys(("noise", "drop", "lose", "double", "late"), 0)
+        self.held = {}
+        link = cfg["link"]
+        if link == "stdio":
+            self.fds = (0, 1)
+        elif isinstance(link, list):
+            self.child, fd = pty.fork()
+            if self.child == 0:
+                os.execvp(link[0], link)
+            self.fds = (fd, fd)
+        elif link.startswith("pty:"):
+            fd = os.open(link[4:], os.O_RDWR | os.O_NOCTTY)
+            self.fds = (fd, fd)
+        else:
+            kind, host, port = link.split(":")
+            if kind == "listen":
+                server = socket.create_server((host, int(port)))
+                server.settimeout(cfg["limit"])
+                self.sock = server.accept()[0]
+            else:
+                self.sock = socket.create_connection((host, int(port)), 10)
+            self.fds = (self.sock.fileno(),) * 2
+        for fd in set(self.fds):
+            # Beside the flag for the TTY: a file description is shared with nobody here.
+            fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_NONBLOCK)
+            if os.isatty(fd):
+                tty.setraw(fd)
+
+    def chance(self, what):
+        hit = self.bad and self.cfg[what] and self.rng.random() < self.cfg[what]
+        self.count[what] += bool(hit)
+        return hit
+
+    def damage(self, data):
+        """Noise turns bits, or swallows bytes."""
+        if not (self.bad and (self.cfg["noise"] or self.cfg["drop"])):
+            return data
+        out = bytearray()
+        for byte in data:
+            if self.chance("drop"):
+                continue
+            out.append(byte ^ (1 << self.rng.randrange(8)) if self.chance("noise") else byte)
+        return bytes(out)
+
+    def packets(self, one, way):
+        """What a line that loses, doubles and delays packets makes of one. `way` is in or out."""
+        if self.chance("lose"):
+            return []
+        if way not in self.held and self.chance("late"):
+            self.held[way] = one
+            return []
+        out = [one, one] if self.chance("double") else [one]
+        return out + [self.held.pop(way)] if way in self.held else out
+
+    def write(self, data):
+        self.out += self.damage(data)
+        self.move(0, reads=False)
+
+    def move(self, wait, reads=True):
+        """Writes what can be written; returns what came, None if nothing did within `wait` seconds."""
+        if not self.open:
+            raise Ended("the line is closed")
+        sources = [self.fds[0]] if reads else []
+        ready = select.select(sources, [self.fds[1]] if self.out else [], [], wait)
+        try:
+            if ready[1]:
+                self.out = self.out[os.write(self.fds[1], self.out):]
+            if ready[0]:
+                data = os.read(self.fds[0], 65536)
+                if not data:
+                    raise Ended("the line was closed by the peer")
+                return self.damage(data)
+        except BlockingIOError:
+            pass
+        except OSError as error:  # EIO: the other side of the PTY is gone; EPIPE, ECONNRESET
+            raise Ended(f"the line was closed by the peer ({error.strerror})") from error
+        return None
+
+    def flush(self, seconds):
+        until = time.monotonic() + seconds
+        while self.out and time.monotonic() < until:
+            self.move(0.05, reads=False)
+
+    def close(self):
+        self.open = False
+        for fd in set(self.fds):
+            os.close(fd)
+
+
+class G:
+    """The packets (TM "g Protocol")."""
+
+    def __init__(self, line, cfg, note):
+        self.line, self.cfg, self.note = line, cfg, note
+        self.raw, self.inbox = b"", []
+        self.last_in = 0        # the last that came in order
+        self.unacked_in = 0     # of those, how many were not acknowledged yet
+        self.next_out, self.flying = 1, []  # (number, bytes), oldest first
+        self.window, self.size = 1, 64      # what the peer lets us send
+        self.seen, self.running, self.closed = set(), False, False
+        self.rejected, self.rj_served = False, (None, 0.0)
+        self.count = {key: 0 for key in ("in", "out", "again", "rj_in", "rj_out", "bad", "skipped",
+                                         "old", "timeouts", "most_flying", "close_in")}
+        self.sizes = {}
+        self.began = time.monotonic()
+
+    # Sending.
+
+    def control(self, kind, value):
+        self.emit(packet(9, (kind << 3) | value))
+
+    def emit(self, one):
+        for each in self.line.packets(one, "out"):
+            self.line.write(each)
+
+    def put(self, number, kind, k, field):
+        """One data packet with the newest acknowledgement in it (the field yyy)."""
+        ack = self.last_in if self.cfg["piggyback"] else (self.last_in - self.unacked_in) % 8
+        if self.cfg["piggyback"]:
+            self.unacked_in = 0
+        self.emit(packet(k, (kind << 6) | (number << 3) | ack, field))
+
+    def send(self, data, short=None):
+        """One packet of data; waits for the window. `short` forces the short kind."""
+        if self.closed:
+            raise Ended("the peer closed the protocol")
+        self.wait(lambda: len(self.flying) < self.window)
+        size, kind, field = self.size, 2, data
+        if len(data) < size or short:
+            while self.cfg["small_packets"] and size > 32 and len(data) < size // 2:
+                size //= 2
+            missing = size - len(data)
+            kind = 3
+            # TM "g Protocol", TT = 3: the count of bytes that are not valid, in one byte or two.
+            if missing < 128:
+                field = bytes([missing]) + data
+            else:
+                field = bytes([0x80 | (missing & 0x7F), missing >> 7]) + data
+            field = field.ljust(size, b"\0")
+        k = size.bit_length() - 5
+        number = self.next_out
+        self.next_out = (number + 1) % 8
+        self.flying.append((number, kind, k, field))
+        self.count["out"] += 1
+        self.count["most_flying"] = max(self.count["most_flying"], len(self.flying))
+        self.put(number, kind, k, field)
+        self.pump(0)
+
+    def again(self):
+        for one in self.flying:
+            self.count["again"] += 1
+            self.put(*one)
+
+    # Receiving.
+
+    def take(self):
+        """The next sound packet: (k, control, field), or None; noise is skipped byte by byte."""
+        while True:
+            at = self.raw.find(DLE)
+            self.count["skipped"] += len(self.raw) if at < 0 else at
+            self.raw = b"" if at < 0 else self.raw[at:]
+            if len(self.raw) < 6:
+                return None
+            _, k, low, high, control, xor = self.raw[:6]
+            if not 1 <= k <= 9 or k ^ low ^ high ^ control != xor:
+                self.raw = self.raw[1:]
+                self.count["skipped"] += 1
+                continue
+            length = 0 if k == 9 else 16 << k
+            if len(self.raw) < 6 + length:
+                return None
+            field = self.raw[6:6 + length]
+            check = (0xAAAA - (control if k == 9 else checksum(field) ^ control)) & 0xFFFF
+            if check != low | high << 8:
+                self.count["bad"] += 1
+                self.raw = self.raw[6:]  # a damaged length would swallow the packets behind it
+                self.reject()
+                continue
+            self.raw = self.raw[6 + length:]
+            return k, control, field
+
+    def pump(self, wait):
+        """Reads for at most so long. True if a packet was taken."""
+        if time.monotonic() - self.began > self.cfg["limit"]:
+            raise Ended("out of time")
+        data = self.line.move(wait)
+        if data:
+            self.raw += data
+        took = False
+        while (one := self.take()) is not None:
+            took = True
+            for each in self.line.packets(one, "in"):
+                self.handle(*each)
+        return took
+
+    def handle(self, k, control, field):
+        kind, xxx, yyy = control >> 6, (control >> 3) & 7, control & 7
+        if kind == 0:
+            self.handle_control(xxx, yyy, k)
+        elif k == 9 or kind == 1:
+            self.note(f"a packet with tt {kind} and k {k}")
+        else:
+            self.count["in"] += 1
+            self.handle_data(k, kind, xxx, yyy, field)
+
+    def handle_control(self, kind, value, k):
+        if k != 9:
+            self.note(f"a control packet with k {k}")
+        if kind == CLOSE:
+            self.count["close_in"] += 1
+            self.closed = True
+        elif kind in (RR, RJ):
+            self.acknowledged(value)
+            if kind == RJ:
+                self.count["rj_in"] += 1
+                # Several RJ for one loss are one: the first resends, the others of that moment do not.
+                was, when = self.rj_served
+                if was != value or time.monotonic() - when > self.cfg["timeout"] / 2:
+                    self.rj_served = (value, time.monotonic())
+                    self.again()
+        elif kind == SRJ:
+            self.note("SRJ, which is not used by UUCP")
+        elif kind in (INITA, INITB, INITC):
+            self.seen.add(kind)
+            if kind == INITB:
+                self.size = 32 << value
+            elif value:
+                self.window = value
+            # An answer that was lost is asked for by the same packet again. Only the called system
+            # answers then, so that two answers do not chase one another.
+            if self.cfg["role"] == "answer" and (self.running or kind in self.answered):
+                self.init(kind)
+
+    def handle_data(self, k, kind, number, ack, field):
+        self.acknowledged(ack)
+        size = 16 << k
+        self.sizes[size] = self.sizes.get(size, 0) + 1
+        if size > self.cfg["packet"]:
+            self.note(f"a packet of {size} bytes where we take {self.cfg['packet']}")
+        # Beyond the window (TM "g Protocol": "may be sent ... must wait"): what is neither new within
+        # the window after our last acknowledgement nor old.
+        window, acked = self.cfg["window"], (self.last_in - self.unacked_in) % 8
+        if window < (number - acked) % 8 <= 7 - window and not self.cfg["late"]:
+            self.note(f"packet {number} where {acked} is acknowledged and the window is {window}")
+        if number != (self.last_in + 1) % 8:
+            if (self.last_in - number) % 8 < self.cfg["window"]:
+                self.count["old"] += 1   # seen before: its acknowledgement was lost
+                self.acknowledge()
+            else:
+                self.reject()
+            return
+        self.rejected = False
+        self.last_in = number
+        self.unacked_in += 1
+        if kind == 3:
+            first = field[0]
+            if first < 128:
+                data = field[1:1 + size - first]
+                sound = 0 < first <= size
+            else:
+                missing = (first & 0x7F) + (field[1] << 7)
+                data = field[2:2 + size - missing]
+                sound = 2 <= missing <= size
+            if not sound:
+                self.note(f"a short packet of {size} bytes that begins with {field[:2].hex()}")
+        else:
+            data = field
+        self.inbox.append((kind, data))
+        if self.unacked_in >= min(self.cfg["ack_every"], self.cfg["window"]):
+            self.acknowledge()
+
+    def acknowledge(self):
+        self.unacked_in = 0
+        self.control(RR, self.last_in)
+
+    def reject(self):
+        if self.running and not self.rejected:
+            self.rejected = True  # one RJ for one loss; the next comes with the time-out
+            self.count["rj_out"] += 1
+            self.unacked_in = 0
+            self.control(RJ, self.last_in)
+
+    def acknowledged(self, number):
+        for index, one in enumerate(self.flying):
+            if one[0] == number:
+                del self.flying[:index + 1]
+                return
+
+    def wait(self, done):
+        """Until it is done; asks again, and gives up after the retries."""
+        tries, quiet = 0, time.monotonic()
+        while not done():
+            if self.closed:
+                raise Ended("the peer closed the protocol")
+            if self.pump(0.02):
+                tries, quiet = 0, time.monotonic()
+                continue
+            if self.unacked_in and time.monotonic() - quiet > 0.1:
+                self.acknowledge()
+            if time.monotonic() - quiet < self.cfg["timeout"]:
+                continue
+            tries, quiet = tries + 1, time.monotonic()
+            self.count["timeouts"] += 1
+            if tries > self.cfg["retries"]:
+                raise Ended("the peer is silent")
+            self.raw = self.raw[1:] if self.raw else b""
+            self.rejected = False
+            if self.flying:
+                self.again()
+            else:
+                self.reject()
+
+    def receive(self):
+        self.wait(lambda: self.inbox)
+        return self.inbox.pop(0)
+
+    # Start and end.
+
+    def init(self, kind):
+        code = (self.cfg["packet"] // 32).bit_length() - 1
+        self.control(kind, code if kind == INITB else self.cfg["window"])
+
+    def start(self, at):
+        """INITA, INITB, INITC, each answered by its like (TM "g Protocol")."""
+        self.answered = set()
+        for kind, state in ((INITA, "inita"), (INITB, "initb"), (INITC, "initc")):
+            at(state)
+            if self.cfg["role"] == "call":
+                self.init(kind)
+            until, tries = time.monotonic() + self.cfg["timeout"], 0
+            while kind not in self.seen and not self.inbox:
+                self.pump(0.02)
+                if self.closed:
+                    raise Ended("CLOSE while the protocol started")
+                if time.monotonic() > until:
+                    until, tries = time.monotonic() + self.cfg["timeout"], tries + 1
+                    self.count["timeouts"] += 1
+                    if tries > self.cfg["retries"]:
+                        raise Ended("no answer to INIT")
+                    if self.cfg["role"] == "call":
+                        self.init(kind)
+            self.answered.add(kind)
+            if self.cfg["role"] == "answer":
+                self.init(kind)
+        self.running = True
+
+    def stop(self):
+        """Each side sends CLOSE (TM "g Protocol", last paragraph)."""
+        self.control(CLOSE, 0)
+        self.control(CLOSE, 0)
+        until = time.monotonic() + self.cfg["timeout"]
+        while not self.closed and time.monotonic() < until:
+            self.pump(0.02)
+
+
+class Conversation:
+    """The handshakes and the commands (TM "UUCP Protocol")."""
+
+    def __init__(self, cfg):
+        self.cfg, self.violations = cfg, []
+        self.line = Line(cfg)
+        self.g = G(self.line, cfg, self.note)
+        self.jobs = [dict(job, kind="S") for job in cfg["sends"]]
+        self.jobs += [dict(job, kind="R") for job in cfg["requests"]]
+        self.sent, self.received, self.refused, self.log = [], [], [], []
+        self.used, self.states, self.master = {}, [], cfg["role"] == "call"
+        self.peer, self.sized, self.restarts, self.quoted = "", False, False, False
+        self.shook, self.finished = False, False
+
+    def note(self, what):
+        self.violations.append(what)
+
+    def at(self, state):
+        """Every step has its name, and a peer may die at any: at the Nth with "name:N"."""
+        self.states.append(state)
+        name, _, nth = self.cfg["die"].partition(":")
+        if name != state or self.states.count(state) != int(nth or 1):
+            return
+        if self.cfg["how"] == "closepacket":
+            self.g.control(CLOSE, 0)
+            self.line.flush(2)
+        elif self.cfg["how"] == "silent":
+            until = time.monotonic() + self.cfg["limit"]
+            while time.monotonic() < until:
+                self.line.move(0.2)
+        self.line.flush(2)
+        self.line.close()
+        raise Ended(f"died at {self.cfg['die']}")
+
+    def scripted(self, key, otherwise):
+        """The next of a list of answers; the last one stays."""
+        script = self.cfg[key]
+        turn = self.used.get(key, 0)
+        self.used[key] = turn + 1
+        said = script[min(turn, len(script) - 1)] if script else ""
+        return said or otherwise
+
+    # The initial handshake.
+
+    def say(self, text):
+        self.log.append("> " + text)
+        self.line.write(b"\x10" + text.encode() + self.cfg["terminator"].encode())
+
+    def hear(self):
+        """A message: from ^P to NUL, or to LF in a few systems (TM "The Initial Handshake")."""
+        raw, until = self.g.raw, time.monotonic() + self.cfg["limit"] / 2
+        while True:
+            found = re.search(rb"\x10([^\x10\0\n]*)[\0\n]", raw)
+            if found:
+                self.g.raw = raw[found.end():]
+                text = found[1].decode(errors="replace")
+                self.log.append("< " + text)
+                return text
+            if time.monotonic() > until:
+                raise Ended("no message of the handshake came")
+            raw += self.line.move(0.1) or b""
+
+    def expect(self, prefix):
+        said = self.hear()
+        if not said.startswith(prefix):
+            raise Ended(f"expected {prefix}, got {said}")
+        return said[len(prefix):]
+
+    def features(self, words):
+        """The octal mask after N; without a number it is 011 (TM "The Initial Handshake")."""
+        for word in words:
+            if word.startswith("N"):
+                both = (int(word[1:], 8) if word[1:] else 0o11) & (self.cfg["features"] or 0)
+                self.sized, self.restarts, self.quoted = both & 1, both & 2, both & 0o40
+            elif word == "R" and self.cfg["features"] is None:
+                self.restarts = "-R" in self.cfg["banner_options"]
+
+    def handshake(self):
+        cfg = self.cfg
+        if cfg["role"] == "answer":
+            self.line.write(cfg["greeting"].encode())
+            self.at("shere")
+            self.say("Shere=" + cfg["name"] if cfg["name"] else "Shere")
+            self.at("system")
+            words = self.expect("S").split()
+            self.peer = words[0] if words else ""
+            options = [word[1:] for word in words[1:] if word.startswith("-")]
+            self.at("rok")
+            extended = cfg["features"] is not None and any(w.startswith("N") for w in options)
+            answer = cfg["rok"] or ("ROKN0%o" % cfg["features"] if extended else "ROK")
+            self.say(answer + cfg["banner_options"])
+            if not answer.startswith("ROK"):
+                raise Ended("refused by " + answer)
+            self.features(options)
+            self.at("protocols")
+            self.say("P" + cfg["protocols"])
+            self.at("use")
+            chosen = self.expect("U")
+        else:
+            self.at("shere")
+            self.peer = self.expect("Shere").lstrip("=")
+            self.at("system")
+            more = "" if cfg["features"] is None else " -R -N0%o" % cfg["features"]
+            self.say("S" + cfg["name"] + more + cfg["banner_options"])
+            self.at("rok")
+            answer = self.expect("R")
+            if not answer.startswith("OK"):
+                raise Ended("refused by R" + answer)
+            self.features([answer[2:].split(" ")[0]])
+            self.at("protocols")
+            offered = self.expect("P")
+            chosen = "g" if "g" in offered else "N"
+            self.at("use")
+            self.say("U" + chosen)
+        if chosen != "g":
+            raise Ended(f"no protocol in common: {chosen}")
+        self.line.flush(2)
+
+    # Commands.
+
+    def command(self, text):
+        """Full packets, the rest of the last one NUL (TM "g Protocol": some want the last byte NUL)."""
+        self.log.append("> " + text)
+        data = text.encode("latin-1") + b"\0"
+        while data:
+            part, data = data[:self.g.size], data[self.g.size:]
+            if len(part) == self.g.size or self.cfg["short_commands"]:
+                self.g.send(part)
+            else:
+                # In the smallest full packet that holds it; 64 bytes is what every system takes.
+                size = self.g.size
+                while self.cfg["small_packets"] and size > 64 and len(part) <= size // 2:
+                    size //= 2
+                was, self.g.size = self.g.size, size
+                self.g.send(part.ljust(size, b"\0"))
+                self.g.size = was
+
+    def heard(self):
+        data = b""
+        while b"\0" not in data:
+            if len(data) > 8192:
+                raise Ended("a command without an end")
+            data += self.g.receive()[1]
+        text, _, rest = data.partition(b"\0")
+        if rest.strip(b"\0"):
+            self.note(f"after the NUL of a command there is {rest[:16].hex()}")
+        text = text.decode("latin-1")
+        self.log.append("< " + text)
+        return text
+
+    @staticmethod
+    def unquote(text):
+        """TM "UUCP Protocol Commands": a backslash, then a backslash or three octal digits."""
+        return re.sub(r"\\(\\|[0-7]{3})", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 8)), text)
+
+    @staticmethod
+    def quote(text):
+        return "".join("\\\\" if c == "\\" else c if "!" <= c <= "~" else "\\%03o" % ord(c) for c in text)
+
+    def send_file(self, data):
+        size = self.g.size
+        for index, start in enumerate(range(0, len(data), size)):
+            if index < 40:
+                self.at("data")
+            self.g.send(data[start:start + size])
+        self.at("eof")
+        self.g.send(b"", True)  # TM "g Protocol": a short packet with no valid byte ends the file
+        self.at("sent")
+
+    def take_file(self, data=b""):
+        parts, count = [data], 0
+        while True:
+            kind, part = self.g.receive()
+            if kind == 3 and not part:
+                return b"".join(parts)
+            count += 1
+            if count <= 40:
+                self.at("data")
+            parts.append(part)
+
+    # The slave.
+
+    def name_for(self, source, to):
+        """TM "The S Command", `to`: a directory takes the last part of `from`."""
+        if to.endswith("/") or to == "~":
+            to += "/" + source.rsplit("/", 1)[-1]
+        return to.rsplit("/", 1)[-1]
+
+    def slave_s(self, letter, words):
+        options = words[4] if len(words) > 4 else "-"
+        quoted = "q" in options
+        plain = [self.unquote(w) if quoted else w for w in words]
+        name = self.name_for(plain[1], plain[2])
+        self.at("answer")
+        kept = self.cfg["restart"].get(name, 0) if self.restarts else 0
+        answer = self.scripted("answers", "SY 0x%x" % kept if self.restarts else "SY")
+        answer = letter + answer[1:]
+        record = {"name": name, "from": plain[1], "to": plain[2], "user": plain[3], "line": " ".join(words),
+                  "answer": answer, "options": options, "mode": words[6] if len(words) > 6 else ""}
+        self.command(answer)
+        if not answer.startswith(letter + "Y"):
+            self.refused.append(record)
+            return
+        before = b""
+        if kept:
+            with open(os.path.join(self.cfg["dir"], name), "rb") as file:
+                before = file.read(kept)
+        data = self.take_file(before)
+        self.at("final")
+        final = self.scripted("finals", "CYM" if self.cfg["cym"] and self.left() else "CY")
+        if final.startswith("CY"):
+            with open(os.path.join(self.cfg["dir"], name), "wb") as file:
+                file.write(data)
+            record.update(size=len(data), sha256=hashlib.sha256(data).hexdigest())
+            sized = len(words) > 8 and words[8]
+            if sized and int(sized, 16 if sized.startswith("0x") else 10) != len(data):
+                self.note(f"{sized} bytes were announced, {len(data)} came")
+            self.received.append(record)
+        else:
+            self.refused.append(dict(record, answer=final))
+        self.command(final)
+
+    def slave_r(self, words):
+        plain = [self.unquote(w) if "q" in words[4] else w for w in words]
+        self.at("answer")
+        path = os.path.join(self.cfg["dir"], plain[1].removeprefix("~/"))
+        if not plain[1].startswith("~/") or not os.path.isfile(path):
+            self.command("RN2")
+            return
+        with open(path, "rb") as file:
+            data = file.read()
+        if len(words) > 5 and len(data) > int(words[5], 0):
+            self.command("RN6")
+            return
+        self.command("RY 0666" + ("M" if self.cfg["rym"] else ""))
+        self.send_file(data)
+        said = self.heard()
+        self.sent.append({"name": plain[1], "answer": said, "size": len(data)})
+
+    def serve(self):
+        """As slave. False when both are done, True when the roles change."""
+        while True:
+            self.at("command")
+            text = self.heard()
+            words = text.split(" ")
+            if words[0] in ("S", "E") and len(words) >= 5:
+                self.slave_s(words[0], words)
+            elif words[0] == "R" and len(words) >= 5:
+                self.slave_r(words)
+            elif words[0] == "X":
+                self.command("XN")
+            elif text == "H":
+                self.at("h")
+                answer = self.scripted("hangup", "HN" if self.left() else "HY")
+                self.command(answer)
+                if answer.startswith("HN"):
+                    return True
+                self.at("hy")
+                last = self.heard()
+                if last != "HY":
+                    self.note(f"after HY came {last}")
+                if self.cfg["third_hy"]:
+                    self.command("HY")
+                return False
+            else:
+                raise Ended(f"not a command: {text[:80]!r}")
+
+    # The master.
+
+    def left(self):
+        return [job for job in self.jobs if "outcome" not in job]
+
+    def outcome(self, job, answer, what):
+        """`what`: done, refused (never succeeds, so it leaves the queue), or queued."""
+        job.update(outcome=what, answer=answer)
+
+    def refusal(self, job, answer):
+        """TM "The S Command", "The R Command": 4, 6 and 9 might succeed later; 2, 7, 10 and CN5 will
+        not; 8 means that the slave has the file already. Of others nothing is said: they stay."""
+        number = answer[2:].split(" ")[0]
+        what = "done" if number == "8" else "refused" if number in ("2", "5", "7", "10") else "queued"
+        self.outcome(job, answer, what)
+
+    def master_s(self, job):
+        with open(job["path"], "rb") as file:
+            data = file.read()
+        temp = "D.%04d" % (self.jobs.index(job) + 1) if job.get("spool") else "D.0"
+        names = [job.get("from", job["path"]), job["to"], "uucp"]
+        options = "-" + ("C" if job.get("spool") else "c") + "d" + ("q" if self.quoted else "")
+        names = [self.quote(n) if self.quoted else n for n in names]
+        text = f"S {' '.join(names)} {options} {temp} 0644"
+        if self.sized:
+            text += ' "" 0x%x' % len(data)
+        self.at("request")
+        self.command(job.get("request", text))
+        answer = self.heard()
+        if answer[:2] != "SY":
+            return self.refusal(job, answer)
+        start = int(answer.split(" ")[1], 0) if " " in answer else 0
+        self.send_file(data[start:])
+        answer = self.heard()
+        if not answer.startswith("CY"):
+            return self.refusal(job, answer)
+        self.sent.append({"name": job["to"], "answer": answer, "size": len(data), "start": start,
+                          "sha256": hashlib.sha256(data).hexdigest()})
+        return self.outcome(job, answer, "done")
+
+    def master_r(self, job):
+        names = [self.quote(n) if self.quoted else n for n in (job["from"], job["to"], "uucp")]
+        text = f"R {' '.join(names)} -{'q' if self.quoted else ''}" + (" 0x7fffffff" if self.sized else "")
+        self.at("request")
+        self.command(text)
+        answer = self.heard()
+        if not answer.startswith("RY"):
+            return self.refusal(job, answer)
+        data = self.take_file()
+        with open(os.path.join(self.cfg["dir"], job["to"]), "wb") as file:
+            file.write(data)
+        self.command("CY")
+        self.received.append({"name": job["to"], "from": job["from"], "size": len(data),
+                              "sha256": hashlib.sha256(data).hexdigest()})
+        return self.outcome(job, answer, "done")
+
+    def order(self):
+        """As master. False when both are done, True when the roles change."""
+        for job in self.left():
+            (self.master_s if job["kind"] == "S" else self.master_r)(job)
+            if job["answer"].startswith("CYM"):
+                break  # TM "The S Command": the master should send H
+        self.at("h")
+        self.command("H")
+        answer = self.heard()
+        if answer.startswith("HN"):
+            return True
+        if answer != "HY":
+            raise Ended(f"H was answered by {answer}")
+        self.at("hy")
+        self.command("HY")
+        return False
+
+    def run(self):
+        try:
+            self.handshake()
+            self.line.bad = True
+            self.shook = True
+            self.g.start(self.at)
+            while self.order() if self.master else self.serve():
+                self.master = not self.master
+                self.at("role")
+                if self.master and self.cfg["refuse_role"]:
+                    break
+            self.at("close")
+            if self.cfg["refuse_role"] != "drop" and self.cfg["final"] != "noclose":
+                self.g.wait(lambda: not self.g.flying or self.g.closed)
+                self.g.stop()
+            self.finished = True
+            self.line.bad = False
+            if self.cfg["final"] in ("normal", "six") and self.cfg["refuse_role"] != "drop":
+                self.at("final-handshake")
+                count = 7 if self.cfg["role"] == "answer" and self.cfg["final"] == "normal" else 6
+                self.say("O" * count)
+                self.line.flush(1)
+                self.last_words()
+            error = ""
+        except Ended as ended:
+            error = str(ended)
+            self.finished = self.finished or error.startswith("the peer closed") and not self.left()
+        if self.line.open:
+            self.line.close()
+        return error
+
+    def last_words(self):
+        until = time.monotonic() + self.cfg["timeout"]
+        while time.monotonic() < until:
+            if b"OOOOOO" in self.g.raw:
+                return
+            self.g.raw += self.line.move(0.02) or b""
+
+    def report(self, error):
+        return {"error": error, "finished": self.finished, "peer": self.peer, "sent": self.sent,
+                "received": self.received, "refused": self.refused, "jobs": self.jobs,
+                "queue": [j for j in self.jobs if j.get("outcome", "queued") == "queued"],
+                "violations": self.violations, "counters": self.g.count, "line": self.line.count,
+                "sizes": self.g.sizes, "window": self.g.window, "size": self.g.size, "log": self.log,
+                "states": self.states}
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        cfg = {**DEFAULTS, **json.load(file)}
+    unknown = set(cfg) - set(DEFAULTS)
+    assert not unknown, f"unknown keys: {unknown}"
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the PTY hangs up before the result is written
+    talk = Conversation(cfg)
+    try:
+        error = talk.run()
+    except Exception as fault:  # a mistake of this program: it is not to look like the peer's
+        error = f"partner: {fault!r}"
+        raise
+    finally:
+        result = json.dumps(talk.report(error), indent=1)
+        if cfg["result"]:
+            with open(cfg["result"] + ".new", "w", encoding="utf-8") as file:
+                file.write(result)
+            os.rename(cfg["result"] + ".new", cfg["result"])
+        else:
+            sys.stderr.write(result + "\n")
+    if talk.line.child:
+        os.waitpid(talk.line.child, 0)
+
+
+if __name__ == "__main__":
+    main()
