@@ -33,6 +33,8 @@ DEFAULTS = {
     "packet": 64,           # data bytes of a packet that we let the peer send (32..4096)
     "features": 0o47,       # -N and ROKN mask; None: no extension at all
     "terminator": "\0",     # of handshake messages; "\n" in "a few systems"
+    "wait": 0.0,            # seconds before Shere (a program that calls may flush its input), or before S
+    "strict": False,        # as caller: the first message after our S is the answer to it
     "greeting": "",         # text before Shere, as a login banner is
     "protocols": "g",
     "rok": "",              # another answer than ROK, such as RLCK
@@ -43,6 +45,9 @@ DEFAULTS = {
     "answers": [],          # answers to S, in order, instead of SY; the last one stays. "" is SY
     "finals": [],           # instead of CY, likewise
     "hangup": [],           # instead of HY/HN, likewise
+    "refuse_r": "",         # an answer to every R
+    "sn4": "next",          # what we do after SN4: the next job, "hangup" (as BSD: H), "drop" (as HDB)
+    "no_h": False,          # as master: close the protocol instead of saying H
     "refuse_role": "",      # as master in the end: "close" or "drop" instead of taking HN
     "third_hy": False,      # the slave answers HY to the master's HY (TM "The H Command")
     "cym": False,           # say CYM when we have jobs (TM "The S Command")
@@ -86,6 +91,15 @@ def packet(k, control, field=b""):
     check = (0xAAAA - (checksum(field) ^ control if k != 9 else control)) & 0xFFFF
     low, high = check & 0xFF, check >> 8
     return bytes([DLE, k, low, high, control, k ^ low ^ high ^ control]) + field
+
+
+def native(text):
+    """A name as the system has it: on the wire it is bytes, of no named set."""
+    return text.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def wire(text):
+    return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 class Line:
@@ -473,8 +487,7 @@ class Conversation:
         if name != state or self.states.count(state) != int(nth or 1):
             return
         if self.cfg["how"] == "closepacket":
-            self.g.control(CLOSE, 0)
-            self.line.flush(2)
+            self.g.stop()
         elif self.cfg["how"] == "silent":
             until = time.monotonic() + self.cfg["limit"]
             while time.monotonic() < until:
@@ -529,6 +542,7 @@ class Conversation:
     def handshake(self):
         cfg = self.cfg
         if cfg["role"] == "answer":
+            time.sleep(cfg["wait"])
             self.line.write(cfg["greeting"].encode())
             self.at("shere")
             self.say("Shere=" + cfg["name"] if cfg["name"] else "Shere")
@@ -551,10 +565,16 @@ class Conversation:
             self.at("shere")
             self.peer = self.expect("Shere").lstrip("=")
             self.at("system")
+            time.sleep(cfg["wait"])
             more = "" if cfg["features"] is None else " -R -N0%o" % cfg["features"]
-            self.say("S" + cfg["name"] + more + cfg["banner_options"])
+            self.say("S" + (cfg["name"] or "pyuucp") + more + cfg["banner_options"])
             self.at("rok")
-            answer = self.expect("R")
+            answer = self.hear()
+            while answer.startswith("Shere") and not cfg["strict"]:
+                answer = self.hear()  # said again by a called system that thought us lost
+            if not answer.startswith("R"):
+                raise Ended(f"expected R, got {answer}")
+            answer = answer[1:]
             if not answer.startswith("OK"):
                 raise Ended("refused by R" + answer)
             self.features([answer[2:].split(" ")[0]])
@@ -635,7 +655,7 @@ class Conversation:
         """TM "The S Command", `to`: a directory takes the last part of `from`."""
         if to.endswith("/") or to == "~":
             to += "/" + source.rsplit("/", 1)[-1]
-        return to.rsplit("/", 1)[-1]
+        return native(to.rsplit("/", 1)[-1])
 
     def slave_s(self, letter, words):
         options = words[4] if len(words) > 4 else "-"
@@ -674,7 +694,10 @@ class Conversation:
     def slave_r(self, words):
         plain = [self.unquote(w) if "q" in words[4] else w for w in words]
         self.at("answer")
-        path = os.path.join(self.cfg["dir"], plain[1].removeprefix("~/"))
+        path = os.path.join(self.cfg["dir"], native(plain[1].removeprefix("~/")))
+        if self.cfg["refuse_r"]:
+            self.command(self.cfg["refuse_r"])
+            return
         if not plain[1].startswith("~/") or not os.path.isfile(path):
             self.command("RN2")
             return
@@ -736,7 +759,7 @@ class Conversation:
         with open(job["path"], "rb") as file:
             data = file.read()
         temp = "D.%04d" % (self.jobs.index(job) + 1) if job.get("spool") else "D.0"
-        names = [job.get("from", job["path"]), job["to"], "uucp"]
+        names = [wire(job.get("from", job["path"])), wire(job["to"]), "uucp"]
         options = "-" + ("C" if job.get("spool") else "c") + "d" + ("q" if self.quoted else "")
         names = [self.quote(n) if self.quoted else n for n in names]
         text = f"S {' '.join(names)} {options} {temp} 0644"
@@ -757,7 +780,7 @@ class Conversation:
         return self.outcome(job, answer, "done")
 
     def master_r(self, job):
-        names = [self.quote(n) if self.quoted else n for n in (job["from"], job["to"], "uucp")]
+        names = [self.quote(n) if self.quoted else n for n in map(wire, (job["from"], job["to"], "uucp"))]
         text = f"R {' '.join(names)} -{'q' if self.quoted else ''}" + (" 0x7fffffff" if self.sized else "")
         self.at("request")
         self.command(text)
@@ -778,7 +801,13 @@ class Conversation:
             (self.master_s if job["kind"] == "S" else self.master_r)(job)
             if job["answer"].startswith("CYM"):
                 break  # TM "The S Command": the master should send H
+            if job["answer"] == "SN4" and self.cfg["sn4"] != "next":
+                if self.cfg["sn4"] == "drop":
+                    raise Ended("dropped the line after SN4")
+                break
         self.at("h")
+        if self.cfg["no_h"]:
+            return False
         self.command("H")
         answer = self.heard()
         if answer.startswith("HN"):
@@ -798,13 +827,13 @@ class Conversation:
             while self.order() if self.master else self.serve():
                 self.master = not self.master
                 self.at("role")
-                if self.master and self.cfg["refuse_role"]:
+                if self.cfg["refuse_role"] and not self.master:
                     break
+            self.finished = True
             self.at("close")
             if self.cfg["refuse_role"] != "drop" and self.cfg["final"] != "noclose":
                 self.g.wait(lambda: not self.g.flying or self.g.closed)
                 self.g.stop()
-            self.finished = True
             self.line.bad = False
             if self.cfg["final"] in ("normal", "six") and self.cfg["refuse_role"] != "drop":
                 self.at("final-handshake")
@@ -815,7 +844,6 @@ class Conversation:
             error = ""
         except Ended as ended:
             error = str(ended)
-            self.finished = self.finished or error.startswith("the peer closed") and not self.left()
         if self.line.open:
             self.line.close()
         return error
