@@ -48,7 +48,7 @@ impl Peer {
 
     /// What it says of the conversation, once it has ended.
     fn said(&self) -> Result<Value, String> {
-        for _ in 0..500 {
+        for _ in 0..250 {
             if let Ok(text) = fs::read_to_string(&self.result) {
                 return serde_json::from_str(&text).map_err(|e| e.to_string());
             }
@@ -277,4 +277,265 @@ fn manners_of_other_systems() {
     ];
     let cases: Vec<_> = manners.iter().flat_map(|manner| four(&[], manner)).collect();
     every(&cases, &[("plain", 0), ("other.bin", 5000)]);
+}
+
+/// As caller, the peer takes its time before it answers `Shere`, and takes what comes next for the answer
+/// to its own message, as the manual's order has it.
+#[test]
+fn shere_is_said_once_to_a_slow_caller() {
+    if ready() {
+        let slow = json!({"wait": 2.5, "strict": true});
+        let cases = [true, false].map(|sends| Case {
+            sends,
+            calls: false,
+            flags: Vec::new(),
+            config: slow.clone(),
+        });
+        every(&cases, &[("plain", 10)]);
+    }
+}
+
+/// What a run with a peer in a certain mood is to come to: exit code, and a word that is said.
+type Mood = (Value, i32, &'static str);
+
+fn moods(moods: &[Mood]) {
+    if !ready() {
+        return;
+    }
+    all(moods, THREADS, |(config, code, word)| {
+        let scene = Scene::new();
+        let files = make(&scene, &[("a", 500)], false);
+        let peer = Peer::new(&scene, merged(json!({"role": "answer"}), config));
+        let end = run(&scene, &["send", "--patience=5", &words(&files)[0]], &peer.line())?;
+        expect_code(*code, &end, &peer)?;
+        if end.said.contains(word) {
+            return Ok(());
+        }
+        Err(format!("expected {word:?}; {}", told(&end, &peer)))
+    });
+}
+
+#[test]
+fn refused_files_are_said() {
+    moods(&[
+        (json!({"answers": ["SN2"]}), 1, "a:"),
+        (json!({"answers": ["SN4"]}), 1, "a:"),
+        (json!({"answers": ["SN6"]}), 1, "a:"),
+        (json!({"answers": ["SN7"]}), 1, "a:"),
+        (json!({"answers": ["SN9"]}), 1, "a:"),
+        (json!({"answers": ["SN10"]}), 1, "a:"),
+        (json!({"answers": ["SN"]}), 1, "a:"),
+        (json!({"finals": ["CN5"]}), 1, "a:"),
+        (json!({"finals": ["CN"]}), 1, "a:"),
+    ]);
+}
+
+#[test]
+fn refused_calls_are_said() {
+    moods(&[
+        (json!({"rok": "RLCK"}), 4, "RLCK"),
+        (json!({"rok": "RCB"}), 4, "RCB"),
+        (json!({"rok": "RBADSEQ"}), 4, "RBADSEQ"),
+        (json!({"rok": "RLOGIN"}), 4, "RLOGIN"),
+        (json!({"rok": "RYou are unknown to me"}), 4, "You are unknown to me"),
+        (json!({"protocols": "ft"}), 4, "ft"),
+    ]);
+}
+
+/// An end of the peer before its time, in a state, and how.
+#[derive(Debug)]
+struct Death {
+    sends: bool,
+    calls: bool,
+    state: &'static str,
+    how: &'static str,
+    code: i32,
+}
+
+/// The states in order for `wst send`, and for `wst receive`, as the peer goes through them: those in
+/// which files are still to come or to go, and those in which all is done but the parting.
+type States = (bool, bool, &'static [&'static str], &'static [&'static str]);
+
+const BEGIN: &[&str] =
+    &["shere", "system", "rok", "protocols", "use", "inita", "initb", "initc"];
+
+const STATES: &[States] = &[
+    (
+        true,
+        true,
+        &["command", "answer", "data", "data:5", "final", "command:2", "final:2"],
+        &["h", "hy", "close", "final-handshake"],
+    ),
+    (
+        true,
+        false,
+        &["h", "role", "command", "answer", "data:5", "final", "command:2", "final:2"],
+        &["h:2", "hy", "close", "final-handshake"],
+    ),
+    (
+        false,
+        false,
+        &["request", "data", "data:5", "eof", "sent", "request:2", "sent:2", "h"],
+        &["hy", "close", "final-handshake"],
+    ),
+    (
+        false,
+        true,
+        &["command", "h", "request", "data:5", "eof", "sent", "request:2", "sent:2", "h:2"],
+        &["hy", "close", "final-handshake"],
+    ),
+];
+
+fn deaths(how: &'static str, code: i32) -> Vec<Death> {
+    let mut deaths = Vec::new();
+    for (sends, calls, working, parting) in STATES {
+        let death = |state, code| Death { sends: *sends, calls: *calls, state, how, code };
+        if how != "closepacket" {
+            deaths.extend(BEGIN.iter().map(|state| death(*state, code)));
+        }
+        deaths.extend(working.iter().map(|state| death(*state, code)));
+        deaths.extend(parting.iter().map(|state| death(*state, 0)));
+    }
+    deaths
+}
+
+/// The exit code is the one that the README gives, something is said, and no part of a file has the
+/// name of the whole.
+fn die(death: &Death) -> Result<(), String> {
+    let scene = Scene::new();
+    let files = make(&scene, &[("one", 900), ("two", 400)], false);
+    let role = if death.calls { "answer" } else { "call" };
+    let mut config = json!({"role": role, "die": death.state, "how": death.how, "limit": 20});
+    if !death.sends {
+        config["sends"] = jobs(&files);
+    }
+    let peer = Peer::new(&scene, config);
+    let into = scene.folder("in");
+    let (output, names) = (into.display().to_string(), words(&files));
+    let mut args = vec![if death.sends { "send" } else { "receive" }];
+    args.push(if death.calls { "--role=call" } else { "--role=answer" });
+    args.extend(["--retries=2", "--patience=10", "--linger=300", "--packet=64"]);
+    if death.sends {
+        args.extend(names.iter().map(String::as_str));
+    } else {
+        args.extend(["-o", &output]);
+    }
+    let end = run(&scene, &args, &peer.line())?;
+    let (state, nth) = death.state.split_once(':').unwrap_or((death.state, "1"));
+    let states = peer.said()?["states"].as_array().cloned().unwrap_or_default();
+    let times = states.iter().filter(|one| **one == state).count();
+    if times < nth.parse().unwrap_or(1) {
+        return Err(format!("the peer was not in that state; {}", told(&end, &peer)));
+    }
+    expect_code(death.code, &end, &peer)?;
+    if end.code != 0 && !end.said.contains("wst: ") {
+        return Err(format!("expected a message; {}", told(&end, &peer)));
+    }
+    let into = if death.sends { &peer.dir } else { &into };
+    for file in &files {
+        let there = into.join(file.file_name().unwrap_or_default());
+        if there.exists() || (death.code == 0 && death.how != "silent") {
+            same(file, &there).map_err(|e| format!("{e}; {}", told(&end, &peer)))?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_peer_that_hangs_up_in_any_state() {
+    if ready() {
+        all(&deaths("close", 3), THREADS, die);
+    }
+}
+
+#[test]
+fn a_peer_that_closes_the_protocol_in_any_state() {
+    if ready() {
+        all(&deaths("closepacket", 4), THREADS, die);
+    }
+}
+
+#[test]
+fn a_peer_that_falls_silent_in_any_state() {
+    if ready() {
+        all(&deaths("silent", 7), 40, die);
+    }
+}
+
+/// Files that the peer has for us when we come to send one.
+#[derive(Debug)]
+struct Queued {
+    calls: bool,
+    /// With `-o`, so that they are taken.
+    takes: bool,
+    config: Value,
+}
+
+fn queue(case: &Queued) -> Result<(), String> {
+    let scene = Scene::new();
+    let ours = make(&scene, &[("ours", 3000)], false);
+    let theirs = make(&scene, &[("first", 2000), ("second", 0), ("third", 100)], false);
+    let role = if case.calls { "answer" } else { "call" };
+    let config = merged(json!({"role": role, "sends": jobs(&theirs)}), &case.config);
+    let peer = Peer::new(&scene, config);
+    let into = scene.folder("in");
+    let (output, names) = (into.display().to_string(), words(&ours));
+    let mut args = vec!["send", if case.calls { "--role=call" } else { "--role=answer" }, &names[0]];
+    if case.takes {
+        args.extend(["-o", &output]);
+    }
+    let end = run(&scene, &args, &peer.line())?;
+    let said = peer.said().map_err(|why| format!("{why}; {end:?}"))?;
+    let left = said["queue"].as_array().map_or(0, Vec::len);
+    let wanted = if case.takes { 0 } else { said["jobs"].as_array().map_or(0, Vec::len) };
+    if left != wanted {
+        return Err(format!("{left} jobs are left of {}; {}", said["jobs"], told(&end, &peer)));
+    }
+    // A caller that leaves at the first refusal, as HoneyDanBer's does, has given us no turn.
+    if !case.calls && case.config["sn4"] == "drop" && !case.takes {
+        let nonzero = end.code != 0 && end.said.contains("ours");
+        return if nonzero { Ok(()) } else { Err(told(&end, &peer)) };
+    }
+    expect_code(0, &end, &peer)?;
+    arrived(&ours, &peer.dir)?;
+    if case.takes {
+        return arrived(&theirs, &into);
+    }
+    let hint = end.said.lines().filter(|line| line.contains("wst receive")).count();
+    let nothing = fs::read_dir(&into).is_ok_and(|mut files| files.next().is_none());
+    if hint == 1 && nothing { Ok(()) } else { Err(format!("no hint; {}", told(&end, &peer))) }
+}
+
+fn queues(takes: bool) {
+    if !ready() {
+        return;
+    }
+    let spooled = json!({});
+    // A peer that does not know the numbers of Taylor UUCP, after `SN4` that says H, or drops the line.
+    let ways = [
+        spooled,
+        json!({"sn4": "hangup", "features": null}),
+        json!({"sn4": "drop", "features": null, "third_hy": true}),
+        json!({"cym": true}),
+        json!({"window": 1, "packet": 32, "lose": 0.02, "timeout": 0.4}),
+    ];
+    let mut cases = Vec::new();
+    for config in ways {
+        cases.extend([true, false].map(|calls| Queued { calls, takes, config: config.clone() }));
+    }
+    if !takes {
+        let asks = json!({"sends": [], "requests": [{"from": "~/a", "to": "a"}]});
+        cases.extend([true, false].map(|calls| Queued { calls, takes, config: asks.clone() }));
+    }
+    all(&cases, THREADS, queue);
+}
+
+#[test]
+fn the_jobs_of_the_peer_stay_queued() {
+    queues(false);
+}
+
+#[test]
+fn the_jobs_of_the_peer_are_taken_where_a_directory_is_given() {
+    queues(true);
 }
