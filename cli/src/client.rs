@@ -16,7 +16,7 @@ use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::{Access, Common, Get, Put, Remote};
 use crate::config::Everything;
-use crate::exit::Exit;
+use crate::exit::{Exit, Medium};
 use crate::facts;
 use crate::record::Recorder;
 use crate::remote;
@@ -37,6 +37,7 @@ struct Conversation<'a> {
     port: Box<dyn Port>,
     signals: Signals,
     recorder: Recorder<'a>,
+    medium: Medium,
     /// What came behind the end of the last answer.
     leftover: Vec<u8>,
 }
@@ -69,7 +70,8 @@ impl<'a> Conversation<'a> {
         })?;
         facts::apply(port.facts(), &mut all);
         voice.say(Level::Detail, &format!("line: {}", port.facts().name));
-        Ok(Self { voice, all, port, signals, recorder, leftover: Vec::new() })
+        let medium = Medium::of(spec);
+        Ok(Self { voice, all, port, signals, recorder, medium, leftover: Vec::new() })
     }
 
     fn turn(
@@ -112,8 +114,13 @@ impl<'a> Conversation<'a> {
         if ended.outcome == Outcome::Done {
             return Ok(());
         }
-        let verdict =
-            Verdict { voice: self.voice, way: Way::Receive, keeper: &keeper, unnamed: &[] };
+        let verdict = Verdict {
+            voice: self.voice,
+            way: Way::Receive,
+            keeper: &keeper,
+            unnamed: &[],
+            medium: self.medium,
+        };
         Err(verdict.conclude(&ended, &observer))
     }
 
@@ -160,6 +167,7 @@ pub(crate) fn get(
     })?;
     let mut keeper = Keeper::Disk(Box::new(disk));
     let mut talk = Conversation::open(voice, common, all, &spec)?;
+    let medium = talk.medium;
     talk.enter(&verb.access)?;
     let names = name_list(verb.names.iter().map(|name| name.as_bytes()));
     let command = ServerCommand::Get(GetFiles {
@@ -174,7 +182,7 @@ pub(crate) fn get(
     let mut screen = Screen::new(Some(keeper.store()));
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     talk.close();
-    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[] };
+    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[], medium };
     verdict.tell_records(true);
     Ok(verdict.conclude(&ended, &observer))
 }
@@ -201,6 +209,7 @@ pub(crate) fn put(
     };
     let mut keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
     let mut talk = Conversation::open(voice, common, all, &spec)?;
+    let medium = talk.medium;
     talk.enter(&verb.access)?;
     let config = talk.all.kermit.clone();
     let memory = vec![0; config.sender_memory()];
@@ -208,7 +217,7 @@ pub(crate) fn put(
     let mut observer = Observer::new(voice, Way::Send, talk.port.facts().rate_bps);
     let ended = talk.turn(&mut sender, keeper.store(), &mut observer);
     talk.close();
-    let verdict = Verdict { voice, way: Way::Send, keeper: &keeper, unnamed: &[] };
+    let verdict = Verdict { voice, way: Way::Send, keeper: &keeper, unnamed: &[], medium };
     verdict.tell_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
     if verb.how.delete {
@@ -263,6 +272,7 @@ pub(crate) fn remote(
     let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
     let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
     let mut talk = Conversation::open(voice, common, all, &spec)?;
+    let medium = talk.medium;
     talk.enter(&verb.access)?;
     let mut observer = Observer::new(voice, Way::Receive, talk.port.facts().rate_bps);
     let mut screen = Screen::new(None);
@@ -276,7 +286,7 @@ pub(crate) fn remote(
     text.extend_from_slice(&screen.text);
     let table = matches!(command, ServerCommand::Directory(_));
     remote::show(voice, &text, table, common.json || stdio);
-    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[] };
+    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[], medium };
     let mut ending = verdict.conclude(&ended, &observer);
     if ended.outcome == Outcome::Done {
         ending.message = String::new();

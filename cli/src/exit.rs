@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use wetstring_drive::LineSpec;
 use wetstring_proto::{Blame, Failure, FailureKind};
 
 /// How the program ends. The numbers are part of the interface and never change.
@@ -77,15 +78,66 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What to do about a failure, in a sentence for the person.
-pub(crate) const fn advice(failure: Failure) -> &'static str {
+/// What carries a transfer, as far as advice depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Medium {
+    /// A serial port, or a terminal.
+    Serial,
+    /// A connection that delivers every byte.
+    Connection,
+    /// Datagrams.
+    Datagrams,
+    /// A program that we started, or one at the far end of this session.
+    Program,
+}
+
+impl Medium {
+    /// What a line is.
+    pub(crate) const fn of(spec: &LineSpec) -> Self {
+        match spec {
+            LineSpec::Serial(_) | LineSpec::Rfc2217(..) | LineSpec::Pty(_) => Self::Serial,
+            LineSpec::Udp(_)
+            | LineSpec::UdpListen(_)
+            | LineSpec::Ip(_)
+            | LineSpec::IpListen(_)
+            | LineSpec::Tun(_) => Self::Datagrams,
+            LineSpec::Exec(_) | LineSpec::ExecPty(_) | LineSpec::Stdio => Self::Program,
+            _ => Self::Connection,
+        }
+    }
+
+    /// What to look at when nothing came.
+    const fn unheard(self) -> &'static str {
+        match self {
+            Self::Serial => {
+                "is the peer started, and does the line have the same speed and parity at both ends?"
+            }
+            Self::Connection => {
+                "the connection stands, but nothing that speaks this protocol is behind it: is a transfer started there?"
+            }
+            Self::Datagrams => {
+                "is the peer started at that address and port, does a firewall let its datagrams through, and have both ends --plain or neither?"
+            }
+            Self::Program => {
+                "has the program started a transfer, and does it speak this protocol? What it says is on stderr"
+            }
+        }
+    }
+}
+
+/// What to do about a failure, in a sentence. `heard`: the peer had answered before.
+pub(crate) const fn advice(failure: Failure, medium: Medium, heard: bool) -> &'static str {
     match failure.kind {
-        FailureKind::Silence => {
-            "is the program at the other end started, and does the line have the same speed and parity at both ends?"
+        FailureKind::Silence if heard => {
+            "the peer had answered, and then nothing came any more: it was stopped, or the line was cut"
         }
-        FailureKind::TooManyRetries => {
-            "the line loses or changes what is sent: try --length 90 --window 1, --parity even, or --prefix all"
-        }
+        FailureKind::Silence => medium.unheard(),
+        FailureKind::TooManyRetries => match medium {
+            Medium::Datagrams => "the path loses what is sent: try --max-rate, or --datagram 1200",
+            _ => {
+                "the line loses or changes what is sent: try --length 90 --window 1, --parity even, or --prefix all"
+            }
+        },
         FailureKind::NotReliable => "say --reliable off, so that damaged packets are repeated",
         FailureKind::PeerError => "the other end has given up; its message says why",
         FailureKind::Violation => "-v and --trace FILE show what it sent",
@@ -102,6 +154,26 @@ pub(crate) const fn advice(failure: Failure) -> &'static str {
 mod tests {
     use super::*;
     use wetstring_proto::StoreError;
+
+    #[test]
+    fn advice_fits_the_line() {
+        let silent = Failure { blame: Blame::Line, kind: FailureKind::Silence };
+        let lost = Failure { blame: Blame::Line, kind: FailureKind::TooManyRetries };
+        for (line, wanted) in [
+            ("serial:/dev/ttyS0", "parity"),
+            ("tcp://host:1", "connection"),
+            ("udp://host:1", "firewall"),
+            ("exec:true", "stderr"),
+        ] {
+            let medium = Medium::of(&line.parse().expect("a line"));
+            assert!(advice(silent, medium, false).contains(wanted), "{line}");
+            assert!(advice(silent, medium, true).contains("had answered"), "{line}");
+            for failure in [silent, lost] {
+                let text = advice(failure, medium, false);
+                assert!(medium != Medium::Datagrams || !text.contains("parity"), "{line}: {text}");
+            }
+        }
+    }
 
     #[test]
     fn ends_have_their_codes() {

@@ -22,7 +22,7 @@ use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
 
 use crate::args::{Common, Transfer};
 use crate::config::Everything;
-use crate::exit::Exit;
+use crate::exit::{Exit, Medium};
 use crate::keychain;
 use crate::protocol::Protocol;
 use crate::record::Recorder;
@@ -440,6 +440,7 @@ impl Tenant for Guest<'_> {
             way: self.session.way,
             keeper: &self.keeper,
             unnamed: &[],
+            medium: Medium::Datagrams,
         };
         verdict.tell_records(!differs);
         let ending = verdict.conclude(ended, &self.observer);

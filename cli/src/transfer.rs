@@ -23,7 +23,7 @@ use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
 use crate::commands::Commanded;
 use crate::config::{Everything, File};
-use crate::exit::Exit;
+use crate::exit::{Exit, Medium};
 use crate::facts;
 use crate::filter::Filter;
 use crate::hint;
@@ -473,15 +473,16 @@ impl Job<'_> {
         if differs {
             self.keeper.discard_partial();
         }
+        let medium = Medium::of(&self.spec);
         let verdict =
-            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed };
+            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
         let again = !differs && !matches!(self.spec, LineSpec::Ncp(_));
         verdict.tell_records(again);
         if let Some(lines) = lines {
             crate::explain::tell(voice, lines.iter().map(String::as_str));
         }
         let verdict =
-            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed };
+            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
         Ok(verdict.conclude(&ended, &observer))
     }
 

@@ -7,7 +7,7 @@ use wetstring_drive::Ended;
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_proto::{FailureKind, Outcome};
 
-use crate::exit::{self, Exit};
+use crate::exit::{self, Exit, Medium};
 use crate::transfer::{Ending, Keeper, Tally};
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way, stats_json};
@@ -20,6 +20,7 @@ pub(crate) struct Verdict<'a> {
     pub(crate) keeper: &'a Keeper,
     /// The name of a file whose name the protocol does not tell.
     pub(crate) unnamed: &'a [u8],
+    pub(crate) medium: Medium,
 }
 
 impl Verdict<'_> {
@@ -107,7 +108,8 @@ impl Verdict<'_> {
             _ => ended.error.as_ref().map(ToString::to_string),
         };
         let told = said_why || failure.kind == FailureKind::PeerError && detail.is_some();
-        let advice = if told { "" } else { exit::advice(failure) };
+        let heard = ended.stats.packets_in > 0;
+        let advice = if told { "" } else { exit::advice(failure, self.medium, heard) };
         for more in [detail.as_deref().unwrap_or(""), advice] {
             if !more.is_empty() {
                 message = format!("{message}; {more}");

@@ -69,13 +69,12 @@ fn ask(session: &mut Session, command: &C<'_>) -> Said {
     let mut words = [0; 2000];
     let len = command.emit(&mut words).unwrap();
     let mut answer = [0; 2048];
-    let request =
-        Request::Serve {
-            kind: command.kind(),
-            words: &words[..len],
-            files: None,
-            answer: &mut answer,
-        };
+    let request = Request::Serve {
+        kind: command.kind(),
+        words: &words[..len],
+        files: None,
+        answer: &mut answer,
+    };
     let (good, len) = match session.answer(request) {
         Reply::Said(len) => (true, len),
         Reply::Denied(len) => (false, len),

@@ -553,9 +553,7 @@ impl Session {
 impl Store for Session {
     fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
         match request {
-            Request::Serve { kind, words, files, answer } => {
-                self.serve(kind, words, files, answer)
-            }
+            Request::Serve { kind, words, files, answer } => self.serve(kind, words, files, answer),
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
             Request::Digest { kind, len } if self.current.is_some() => {

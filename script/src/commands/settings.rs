@@ -252,11 +252,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         Takes::Word(&[("forced", "forced"), ("off", "off"), ("on", "on")]),
         &["kermit.locking-shift"],
     ),
-    entry(
-        &["transfer", "mode"],
-        Takes::Name(&["automatic", "manual"]),
-        &["kermit.transfer-mode"],
-    ),
+    entry(&["transfer", "mode"], Takes::Name(&["automatic", "manual"]), &["kermit.transfer-mode"]),
     kept(&["transfer", "protocol"], Takes::Word(&[("kermit", "kermit")]), &["kermit"]),
     entry(&["transfer", "slow-start"], ON_OFF, &["kermit.adapt-length"]),
     entry(&["transfer", "translation"], ON_OFF, &["kermit.translation"]),
