@@ -117,8 +117,12 @@ enum Said {
 fn ask(session: &mut Session, command: &C<'_>) -> Said {
     let (mut words, mut answer) = ([0; 2000], [0; 2048]);
     let len = command.emit(&mut words).unwrap();
-    let request =
-        Request::Serve { kind: command.kind(), words: &words[..len], answer: &mut answer };
+    let request = Request::Serve {
+        kind: command.kind(),
+        words: &words[..len],
+        files: None,
+        answer: &mut answer,
+    };
     let (good, len) = match session.answer(request) {
         Reply::Said(len) => (true, len),
         Reply::Denied(len) => (false, len),
