@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, random};
-use wetstring_proto::kermit::{Config, Parity, Sender, Switch, Zone};
+use wetstring_proto::kermit::frame::Parity;
+use wetstring_proto::kermit::{Config, Sender, Switch, Zone};
 use wetstring_proto::{Command, Engine, Failure, FailureKind, Outcome, Refusal};
 
 common::protocol!(kermit, Config { buffer_len: 8192, ..Config::default() });
