@@ -8,6 +8,7 @@ mod peers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use peers::{End, Scene, all, material, same, wst};
@@ -284,7 +285,13 @@ fn manners_of_other_systems() {
         json!({"small_packets": false, "packet": 4096}),
         json!({"ack_every": 3, "window": 3}),
         json!({"piggyback": false, "ack_every": 7}),
-        json!({"cym": true, "rym": true}),
+        json!({"cym": true}),
+        json!({"bare_n": true}),
+        json!({"dirty": true, "packet": 256}),
+        json!({"ragged": true}),
+        json!({"ragged": true, "packet": 4096}),
+        json!({"inita_window": 7, "window": 1}),
+        json!({"banner_options": " -Q0 -x9 -p0 -vgrade=Z -U0x100"}),
     ];
     let mut cases = Vec::new();
     for (at, manner) in manners.iter().enumerate() {
@@ -295,7 +302,11 @@ fn manners_of_other_systems() {
         };
         cases.extend(four(&[], manner).into_iter().filter(of_these));
     }
-    every(&cases, &[("plain", 0), ("other.bin", 5000)]);
+    // Acknowledgements that come late, towards small windows: what is to be said waits for them.
+    for window in ["--window=1", "--window=2"] {
+        cases.extend(four(&[window], &json!({"piggyback": false, "ack_every": 7})));
+    }
+    every(&cases, &[("plain", 0), ("other.bin", 2000)]);
 }
 
 /// As caller, the peer takes its time before it answers `Shere`, and takes what comes next for the answer
@@ -334,19 +345,38 @@ fn moods(moods: &[Mood]) {
     });
 }
 
+/// Each by its own name, with the reason where the manual gives the number one, and the others go on.
 #[test]
-fn refused_files_are_said() {
-    moods(&[
-        (json!({"answers": ["SN2"]}), 1, "a:"),
-        (json!({"answers": ["SN4"]}), 1, "a:"),
-        (json!({"answers": ["SN6"]}), 1, "a:"),
-        (json!({"answers": ["SN7"]}), 1, "a:"),
-        (json!({"answers": ["SN9"]}), 1, "a:"),
-        (json!({"answers": ["SN10"]}), 1, "a:"),
-        (json!({"answers": ["SN"]}), 1, "a:"),
-        (json!({"finals": ["CN5"]}), 1, "a:"),
-        (json!({"finals": ["CN"]}), 1, "a:"),
-    ]);
+fn refused_files_are_said_by_their_names() {
+    if !ready() {
+        return;
+    }
+    let refused = |numbers: &[&str]| json!({ "answers": numbers });
+    let cases = [
+        (refused(&["SN2", "SN4", "", "SN6", "SN7", "SN9", "SN10"]), 6),
+        (refused(&["SN", "", "SN", "", ""]), 2),
+        (json!({"finals": ["CN5", "CY", "CN5", "CN5", "CY"]}), 3),
+    ];
+    all(&cases, THREADS, |(config, count)| {
+        let scene = Scene::new();
+        let names = ["a", "b", "c", "d", "e", "f", "g"];
+        let files = make(&scene, &names.map(|name| (name, 100)), false);
+        let peer = Peer::new(&scene, merged(json!({"role": "answer"}), config));
+        let sent = words(&files);
+        let args: Vec<_> = std::iter::once("send").chain(sent.iter().map(String::as_str)).collect();
+        let end = run(&scene, &args, &peer.line())?;
+        expect_code(1, &end, &peer)?;
+        let mut wrong = 0;
+        for (name, file) in names.iter().zip(&files) {
+            let line = end.said.lines().find(|line| line.starts_with(&format!("{name}: refused")));
+            let arrived = same(file, &peer.dir.join(name)).is_ok();
+            let silent = line.is_some_and(|line| line.contains("no reason"));
+            wrong += usize::from(line.is_some() == arrived);
+            wrong += usize::from(silent && config["answers"][0] != "SN");
+        }
+        let lines = end.said.lines().filter(|line| line.contains(": refused")).count();
+        if wrong == 0 && lines == *count { Ok(()) } else { Err(told(&end, &peer)) }
+    });
 }
 
 #[test]
@@ -482,6 +512,45 @@ fn a_peer_that_falls_silent_in_any_state() {
     if ready() {
         all(&deaths("silent", 7, &STATES[..3], &STATES[..1]), 60, die);
     }
+}
+
+/// What `wst receive` cannot keep is not refused for good: the peer's job is still there afterwards.
+#[test]
+fn what_cannot_be_stored_stays_with_the_peer() {
+    if !ready() {
+        return;
+    }
+    // Whether the store fills up, the file's size is not the one that was said, or what comes is not for
+    // a directory: the shell that starts `wst`, the request, the exit code.
+    let request = |to: &str, size: u32| format!("S first {to} root -C D.0001 0644 \"\" 0x{size:x}");
+    let cases = [
+        ("trap '' XFSZ; ulimit -f 16;", None, 5),
+        ("", Some(request("~/first", 70_000)), 4),
+        ("", Some(request("X.peer", 60_000)), 1),
+        ("", Some(request("D.peer", 60_000)), 1),
+        ("", Some(request("C.peer", 60_000)), 1),
+    ];
+    all(&cases, THREADS, |(shell, request, code)| {
+        let scene = Scene::new();
+        let files = make(&scene, &[("first", 60_000)], false);
+        let mut sends = jobs(&files);
+        if let Some(request) = request {
+            sends[0]["request"] = json!(request);
+        }
+        let peer = Peer::new(&scene, json!({"role": "call", "sends": sends}));
+        let into = scene.folder("in");
+        let (script, line) = (format!("{shell} exec \"$@\""), peer.line());
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, "sh", peers::WST, "receive", "-P", "uucp-g", "--timeout=1"]);
+        command.arg("-o").arg(&into).arg(&line);
+        let end = scene.start("wst", &mut command)?.wait(LIMIT)?;
+        expect_code(*code, &end, &peer)?;
+        let left = peer.said()?["queue"].as_array().map_or(0, Vec::len);
+        if left == 1 && !into.join("first").exists() && !into.join("peer").exists() {
+            return Ok(());
+        }
+        Err(format!("{left} jobs are left; {}", told(&end, &peer)))
+    });
 }
 
 /// Files that the peer has for us when we come to send one.

@@ -50,13 +50,18 @@ DEFAULTS = {
     "refuse_role": "",      # as master in the end: "close" or "drop" instead of taking HN
     "third_hy": False,      # the slave answers HY to the master's HY (TM "The H Command")
     "cym": False,           # say CYM when we have jobs (TM "The S Command")
-    "rym": False,           # and RY 0666M (TM "The R Command")
     "final": "normal",      # final handshake: normal, six, none (TM "The Final Handshake"), noclose
     "short_commands": False,  # the end of a command in a short packet (TM "g Protocol")
     "small_packets": True,  # a short tail goes in the smallest packet that holds it
     "ack_every": 1,         # an RR for every Nth packet; the rest when the line is quiet
     "piggyback": True,
+    "dirty": False,         # bytes of an older command behind the NUL of a command, the last byte NUL
+    "bare_n": False,        # -N and ROKN without a number, which is 011: sizes in base 10
+    "chosen": "g",          # as caller: what we say after U
+    "raw": [],              # as master, before the jobs: commands as they are, and what they are answered
     "restart": {},          # {name: bytes kept from an earlier conversation}
+    "inita_window": 0,      # another window in INITA than in INITC
+    "ragged": False,        # file data in short packets of any length, the count in two bytes at times
     "timeout": 0.6, "retries": 25, "limit": 50.0,
     "seed": 1, "noise": 0.0, "drop": 0.0, "lose": 0.0, "double": 0.0, "late": 0.0,
     "die": "", "how": "close",  # at which state (see `at`), and close, silent, or closepacket
@@ -83,8 +88,10 @@ class Conversation:
         self.jobs = [dict(job, kind="S") for job in cfg["sends"]]
         self.jobs += [dict(job, kind="R") for job in cfg["requests"]]
         self.sent, self.received, self.refused, self.log = [], [], [], []
+        self.replies = []
         self.used, self.states, self.master = {}, [], cfg["role"] == "call"
         self.peer, self.sized, self.restarts, self.quoted = "", False, False, False
+        self.decimal = False
         self.shook, self.finished = False, False
 
     def note(self, what):
@@ -144,7 +151,9 @@ class Conversation:
         """The octal mask after N; without a number it is 011 (TM "The Initial Handshake")."""
         for word in words:
             if word.startswith("N"):
-                both = (int(word[1:], 8) if word[1:] else 0o11) & (self.cfg["features"] or 0)
+                ours = 0o11 if self.cfg["bare_n"] else self.cfg["features"] or 0
+                both = (int(word[1:], 8) if word[1:] else 0o11) & (ours | 0o10)
+                self.decimal = self.cfg["bare_n"] or both & 0o10
                 self.sized, self.restarts, self.quoted = both & 1, both & 2, both & 0o40
             elif word == "R" and self.cfg["features"] is None:
                 self.restarts = "-R" in self.cfg["banner_options"]
@@ -162,7 +171,8 @@ class Conversation:
             options = [word[1:] for word in words[1:] if word.startswith("-")]
             self.at("rok")
             extended = cfg["features"] is not None and any(w.startswith("N") for w in options)
-            answer = cfg["rok"] or ("ROKN0%o" % cfg["features"] if extended else "ROK")
+            number = "" if cfg["bare_n"] else "0%o" % (cfg["features"] or 0)
+            answer = cfg["rok"] or ("ROKN" + number if extended else "ROK")
             self.say(answer + cfg["banner_options"])
             if not answer.startswith("ROK"):
                 raise Ended("refused by " + answer)
@@ -176,7 +186,8 @@ class Conversation:
             self.peer = self.expect("Shere").lstrip("=")
             self.at("system")
             time.sleep(cfg["wait"])
-            more = "" if cfg["features"] is None else " -R -N0%o" % cfg["features"]
+            number = "" if cfg["bare_n"] else "0%o" % (cfg["features"] or 0)
+            more = "" if cfg["features"] is None else " -R -N" + number
             self.say("S" + (cfg["name"] or "pyuucp") + more + cfg["banner_options"])
             self.at("rok")
             answer = self.hear()
@@ -190,7 +201,7 @@ class Conversation:
             self.features([answer[2:].split(" ")[0]])
             self.at("protocols")
             offered = self.expect("P")
-            chosen = "g" if "g" in offered else "N"
+            chosen = cfg["chosen"] if "g" in offered else "N"
             self.at("use")
             self.say("U" + chosen)
         if chosen != "g":
@@ -213,6 +224,8 @@ class Conversation:
                 while self.cfg["small_packets"] and size > 64 and len(part) <= size // 2:
                     size //= 2
                 was, self.g.size = self.g.size, size
+                stale = b"S older ~/older uucp -C D.9 0644\0" * 200 if self.cfg["dirty"] else b""
+                part = (part + stale)[:size - 1]
                 self.g.send(part.ljust(size, b"\0"))
                 self.g.size = was
 
@@ -240,10 +253,14 @@ class Conversation:
 
     def send_file(self, data):
         size = self.g.size
-        for index, start in enumerate(range(0, len(data), size)):
+        start = index = 0
+        while start < len(data):
             if index < 40:
                 self.at("data")
-            self.g.send(data[start:start + size])
+            # "normally be preceded by a short data packet": that others come before is not excluded.
+            step = self.line.rng.randrange(1, size - 2) if self.cfg["ragged"] else size
+            self.g.send(data[start:start + step])
+            start, index = start + step, index + 1
         self.at("eof")
         self.g.send(b"", True)  # TM "g Protocol": a short packet with no valid byte ends the file
         self.at("sent")
@@ -294,6 +311,8 @@ class Conversation:
                 file.write(data)
             record.update(size=len(data), sha256=hashlib.sha256(data).hexdigest())
             sized = len(words) > 8 and words[8]
+            if sized and self.decimal and not sized.isdigit():
+                self.note(f"{sized} is not of base 10, which both ends have said (bit 010)")
             if sized and int(sized, 16 if sized.startswith("0x") else 10) != len(data):
                 self.note(f"{sized} bytes were announced, {len(data)} came")
             self.received.append(record)
@@ -316,7 +335,7 @@ class Conversation:
         if len(words) > 5 and len(data) > int(words[5], 0):
             self.command("RN6")
             return
-        self.command("RY 0666" + ("M" if self.cfg["rym"] else ""))
+        self.command("RY 0666")
         self.send_file(data)
         said = self.heard()
         self.sent.append({"name": plain[1], "answer": said, "size": len(data)})
@@ -335,7 +354,7 @@ class Conversation:
                 self.command("XN")
             elif text == "H":
                 self.at("h")
-                answer = self.scripted("hangup", "HN" if self.left() else "HY")
+                answer = self.scripted("hangup", "HN" if self.left() or self.unsaid() else "HY")
                 self.command(answer)
                 if answer.startswith("HN"):
                     return True
@@ -354,6 +373,9 @@ class Conversation:
 
     def left(self):
         return [job for job in self.jobs if "outcome" not in job]
+
+    def unsaid(self):
+        return len(self.cfg["raw"]) > self.used.get("raw", 0)
 
     def outcome(self, job, answer, what):
         """`what`: done, refused (never succeeds, so it leaves the queue), or queued."""
@@ -375,7 +397,7 @@ class Conversation:
         names = [self.quote(n) if self.quoted else n for n in names]
         text = f"S {' '.join(names)} {options} {temp} 0644"
         if self.sized:
-            text += ' "" 0x%x' % len(data)
+            text += (' "" %d' if self.decimal else ' "" 0x%x') % len(data)
         self.at("request")
         self.command(job.get("request", text))
         answer = self.heard()
@@ -408,6 +430,10 @@ class Conversation:
 
     def order(self):
         """As master. False when both are done, True when the roles change."""
+        for text in self.cfg["raw"][self.used.get("raw", 0):]:
+            self.used["raw"] = self.used.get("raw", 0) + 1
+            self.command(text)
+            self.replies.append(self.heard())
         for job in self.left():
             (self.master_s if job["kind"] == "S" else self.master_r)(job)
             if job["answer"].startswith("CYM"):
@@ -470,7 +496,7 @@ class Conversation:
         return {"error": error, "finished": self.finished, "peer": self.peer, "sent": self.sent,
                 "received": self.received, "refused": self.refused, "jobs": self.jobs,
                 "queue": [j for j in self.jobs if j.get("outcome", "queued") == "queued"],
-                "violations": self.violations, "counters": self.g.count, "line": self.line.count,
+                "violations": self.violations, "replies": self.replies, "counters": self.g.count, "line": self.line.count,
                 "sizes": self.g.sizes, "window": self.g.window, "size": self.g.size, "log": self.log,
                 "states": self.states}
 

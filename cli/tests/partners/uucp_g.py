@@ -181,7 +181,7 @@ class G:
             missing = size - len(data)
             kind = 3
             # TM "g Protocol", TT = 3: the count of bytes that are not valid, in one byte or two.
-            if missing < 128:
+            if missing < 128 and not (self.cfg["ragged"] and missing > 1 and self.next_out % 2):
                 field = bytes([missing]) + data
             else:
                 field = bytes([0x80 | (missing & 0x7F), missing >> 7]) + data
@@ -367,7 +367,8 @@ class G:
 
     def init(self, kind):
         code = (self.cfg["packet"] // 32).bit_length() - 1
-        self.control(kind, code if kind == INITB else self.cfg["window"])
+        window = self.cfg["inita_window"] if kind == INITA else 0
+        self.control(kind, code if kind == INITB else window or self.cfg["window"])
 
     def start(self, at):
         """INITA, INITB, INITC, each answered by its like (TM "g Protocol")."""
