@@ -553,6 +553,36 @@ fn what_cannot_be_stored_stays_with_the_peer() {
     });
 }
 
+#[test]
+fn ctrl_c_closes_the_protocol_and_leaves_the_job() {
+    if !ready() {
+        return;
+    }
+    let scene = Scene::new();
+    let files = make(&scene, &[("first", 20_000_000)], false);
+    let peer = Peer::new(&scene, json!({"role": "call", "sends": jobs(&files)}));
+    let into = scene.folder("in");
+    // A test harness may have been started with the signal ignored.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", peers::WST, "receive", "-P", "uucp-g", "-o"]);
+    command.arg(&into).arg(peer.line());
+    let mut running = scene.start("wst", &mut command).expect("it starts");
+    for _ in 0..4000 {
+        if fs::metadata(into.join("first.part")).is_ok_and(|part| part.len() > 100_000) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.interrupt();
+    let end = running.wait(LIMIT).expect("it ends");
+    let said = peer.said().expect("a result");
+    let what = told(&end, &peer);
+    assert_eq!(end.code, 130, "{what}");
+    assert_eq!(said["error"], "the peer closed the protocol", "{what}");
+    assert_eq!(said["queue"].as_array().map_or(0, Vec::len), 1, "{what}");
+    assert!(!into.join("first").exists(), "{what}");
+}
+
 /// Files that the peer has for us when we come to send one.
 #[derive(Debug)]
 struct Queued {
