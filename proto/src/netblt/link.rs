@@ -99,6 +99,10 @@ pub(crate) const SHORTS: [Short; 9] = [
     Short::KeepAlive,
 ];
 
+/// Those that answer what came, whatever becomes of the connection.
+const REPLIES: u16 =
+    1 << Short::Refused as u16 | 1 << Short::QuitAck as u16 | 1 << Short::Done as u16;
+
 /// How far an engine is with ending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
@@ -171,6 +175,8 @@ pub(crate) struct Link {
     again_every: Duration,
     pub(crate) tries: u8,
     pub(crate) waits: Waits,
+    /// The other end's QUIT has ended it: our QUITACK may be lost, and the QUIT come again.
+    pub(crate) quit: bool,
     /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long under way
     /// opens nothing.
     recent: [(u16, u32); RECENT],
@@ -207,6 +213,7 @@ impl Link {
             again_every: Duration::ZERO,
             tries: 0,
             waits: Waits::default(),
+            quit: false,
             recent: [(0, 0); RECENT],
             config,
         }
@@ -431,10 +438,38 @@ impl Link {
         if !self.end(cx, Outcome::Failed(Failure { blame, kind })) {
             return;
         }
-        self.shorts = 0;
+        // What others are owed an answer to is answered still: a QUIT that goes unanswered is repeated.
+        self.shorts &= REPLIES;
         if self.is_open() && blame != Blame::Peer && kind != FailureKind::Silence {
             self.reason.set(say);
             self.say(Short::Abort);
+        }
+    }
+
+    /// The other end's QUIT is answered, as often as it comes.
+    pub(crate) fn quit_came(&mut self, ports: Ports) {
+        self.quit = true;
+        self.reply(Short::QuitAck, ports, b"");
+    }
+
+    /// Whether it has failed: of what still comes only a QUIT is answered.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(
+            self.ending,
+            Ending::Words(Outcome::Failed(_))
+                | Ending::Linger { outcome: Outcome::Failed(_), .. }
+                | Ending::Over(Outcome::Failed(_))
+        )
+    }
+
+    /// How it ends once everything is said: one whose QUIT was answered may not have heard that
+    /// (RFC 998 "dallying").
+    pub(crate) fn after_words(&self, outcome: Outcome, until: Instant) -> Ending {
+        match outcome {
+            Outcome::Failed(Failure { blame: Blame::Peer, .. }) if self.quit => {
+                Ending::Linger { outcome, until }
+            }
+            _ => Ending::Over(outcome),
         }
     }
 

@@ -129,6 +129,8 @@ struct Core {
     stop: bool,
     ours: bool,
     then: Then,
+    /// Ports of a connection that the sender has ended with QUIT.
+    past: Ports,
     path: Path,
     messages: Messages,
     shape: Shape,
@@ -198,6 +200,7 @@ impl Core {
             stop: false,
             ours: false,
             then: Then::NextFile,
+            past: Ports::default(),
             messages: Messages::default(),
             low: 0,
             ahead_whole: 0,
@@ -254,7 +257,18 @@ impl Core {
             self.opened(cx, mem, ports, &terms);
             return true;
         }
+        let of_before = ports.local == self.past.foreign && ports.foreign == self.past.local;
         if !self.link.is_ours(ports) {
+            if of_before && matches!(packet.body, Body::Quit(_)) {
+                // Our QUITACK was lost.
+                self.link.reply(Short::QuitAck, ports, b"");
+            }
+            return true;
+        }
+        if self.link.has_failed() {
+            if matches!(packet.body, Body::Quit(_)) {
+                self.link.quit_came(ports);
+            }
             return true;
         }
         self.link.heard = Some(cx.now);
@@ -267,7 +281,8 @@ impl Core {
             }
             Body::NullAck { high, .. } => self.acknowledged(cx, mem, high),
             Body::Quit(why) => {
-                self.link.reply(Short::QuitAck, ports, b"");
+                self.link.quit_came(ports);
+                self.past = self.link.ports;
                 self.quit(cx, why);
             }
             Body::QuitAck if self.stage == Stage::Quitting => self.quit_answered(cx),
@@ -530,7 +545,7 @@ impl Core {
 
     /// Whether `transmit` would lend something, as far as is known without making it.
     fn may_send(&self) -> bool {
-        self.link.next_short().is_some() || self.messages.unsent > 0
+        self.link.next_short().is_some() || (self.messages.unsent > 0 && !self.link.has_failed())
     }
 
     /// The outcome is fixed: the store is told, and the last word leaves.
@@ -551,7 +566,7 @@ impl Core {
                     let until = cx.now + self.repeat_after() * 3;
                     Ending::Linger { outcome, until }
                 }
-                _ => Ending::Over(outcome),
+                _ => self.link.after_words(outcome, cx.now + self.repeat_after() * 3),
             };
         }
     }

@@ -20,6 +20,9 @@ use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent};
 
+/// A receiver that has granted nothing hears from us this often.
+const UNGRANTED: Duration = Duration::from_millis(1000);
+
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ask {
@@ -192,13 +195,19 @@ impl Core {
         if !self.link.is_ours(ports) {
             return self.take_past(cx.now, packet);
         }
+        if self.link.has_failed() {
+            if matches!(packet.body, Body::Quit(_)) {
+                self.link.quit_came(ports);
+            }
+            return;
+        }
         self.link.heard = Some(cx.now);
         match packet.body {
             Body::Response(terms) => self.answered(cx, mem, &terms),
             Body::Refused(why) => self.refused(cx, why),
             Body::Control(messages) => self.control(cx, mem, messages),
             Body::Quit(why) => {
-                self.link.reply(Short::QuitAck, ports, b"");
+                self.link.quit_came(ports);
                 self.quit(cx, why);
             }
             Body::QuitAck if self.stage == Stage::Quitting => self.over(cx),
@@ -493,6 +502,15 @@ impl Core {
         }
     }
 
+    /// When the other end must hear from us. As long as it has granted nothing its GO may be lost, or it may
+    /// not say more before it has heard more of us.
+    pub(super) fn keepalive_at(&self) -> Option<Instant> {
+        let ungranted =
+            self.stage == Stage::Moving && self.base.is_none() && self.link.is_running();
+        let early = ungranted.then(|| self.link.spoke + self.repeat_after().min(UNGRANTED));
+        [self.link.keepalive_at(), early].into_iter().flatten().min()
+    }
+
     /// How long an answer may take.
     pub(super) fn repeat_after(&self) -> Duration {
         let timeout = self.link.open_timeout();
@@ -518,18 +536,19 @@ impl Core {
     fn may_send(&self) -> bool {
         self.link.next_short().is_some()
             || self.past.say
-            || (self.stage == Stage::Moving && (self.owes || self.ready))
+            || (self.stage == Stage::Moving && (self.owes || self.ready) && !self.link.has_failed())
     }
 
     /// Everything has failed: the store is told, and the last word leaves.
-    fn finish_words(&mut self, outcome: Outcome) {
+    fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
         if self.ask != Ask::Nothing {
             return;
         }
         if core::mem::take(&mut self.open) {
             self.ask = Ask::Close { complete: false, verified: false };
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
-            self.link.ending = Ending::Over(outcome);
+            let until = cx.now + self.repeat_after() * 3;
+            self.link.ending = self.link.after_words(outcome, until);
         }
     }
 }

@@ -302,10 +302,10 @@ impl Core {
         let ports = self.link.ports;
         self.link.reply_ports = ports;
         self.link.say(Short::Done);
-        if self.ours || self.link.config.role == Role::Active {
+        if self.ours {
             return self.next_file(cx);
         }
-        // A sender that is not of our kind says nothing of further files.
+        // A sender that is not of our kind says nothing of further files: asked again it would send the same one.
         self.end_of_batch(cx);
     }
 

@@ -60,7 +60,7 @@ impl Machine for Core {
     /// What is left to do after anything has happened.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if let Ending::Words(outcome) = self.link.ending {
-            self.finish_words(outcome);
+            self.finish_words(cx, outcome);
         } else if self.stage == Stage::Moving && self.link.is_running() {
             self.look(mem);
             self.ask_source();
@@ -105,7 +105,7 @@ impl Machine for Core {
         }
         let moving = self.stage == Stage::Moving && self.ready;
         let burst = (moving && self.burst_left == 0).then_some(self.burst_at);
-        let times = [link.death_at(), link.keepalive_at(), link.again_at, burst];
+        let times = [link.death_at(), self.keepalive_at(), link.again_at, burst];
         times.into_iter().flatten().min()
     }
 
@@ -123,7 +123,7 @@ impl Machine for Core {
         if self.link.again_at.is_some_and(|at| now >= at) {
             self.again(cx);
         }
-        if self.link.is_running() && self.link.keepalive_at().is_some_and(|at| now >= at) {
+        if self.link.is_running() && self.keepalive_at().is_some_and(|at| now >= at) {
             self.link.say(Short::KeepAlive);
             self.link.spoke = now;
         }
