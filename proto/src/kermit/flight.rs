@@ -28,6 +28,10 @@ pub(crate) struct Slot {
     pub(crate) under_way: u64,
     /// When the port took the last byte of the last copy.
     pub(crate) left: Option<Instant>,
+    /// When the first copy was put into the queue.
+    pub(crate) since: Instant,
+    /// A NAK wants another copy, which has to wait.
+    pub(crate) wanted: bool,
     /// Length of the data field, and bytes of the file it stands for, if it carries any.
     pub(crate) data: usize,
     pub(crate) file: usize,
@@ -139,11 +143,15 @@ impl Flight {
 
     /// A copy was put into the queue and ends at `leaves_at` of the stream. Returns how many copies
     /// there were before.
-    pub(crate) fn queued(&mut self, number: u64, leaves_at: u64) -> u32 {
+    pub(crate) fn queued(&mut self, number: u64, leaves_at: u64, now: Instant) -> u32 {
         self.order += 1;
         let (order, heard) = (self.order, self.heard);
         let slot = self.slot_mut(number);
         slot.queue = false;
+        slot.wanted = false;
+        if slot.copies == 0 {
+            slot.since = now;
+        }
         slot.under_way = leaves_at.saturating_sub(heard);
         slot.order = order;
         slot.leaves_at = leaves_at;
@@ -200,6 +208,12 @@ impl Flight {
         slot.queue = true;
         slot.why = Some(why);
         true
+    }
+
+    /// Another copy of `number` is wanted, later.
+    pub(crate) fn want(&mut self, number: u64) {
+        let slot = self.slot_mut(number);
+        slot.wanted = !slot.acked && !slot.queue;
     }
 
     /// Packets below `number` that left before it: on a line that keeps the order they are lost.

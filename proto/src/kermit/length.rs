@@ -10,6 +10,8 @@
 pub(crate) struct LengthPolicy {
     bytes: u64,
     losses: u64,
+    /// Bytes that were acknowledged.
+    carried: u64,
     enabled: bool,
 }
 
@@ -32,7 +34,7 @@ fn cost(overhead: u64, len: u64, between: u64) -> u64 {
 
 impl LengthPolicy {
     pub(crate) fn new(enabled: bool) -> Self {
-        Self { bytes: 0, losses: 0, enabled }
+        Self { bytes: 0, losses: 0, carried: 0, enabled }
     }
 
     /// Nothing has been acknowledged yet.
@@ -43,11 +45,22 @@ impl LengthPolicy {
     /// So many bytes of packets were acknowledged.
     pub(crate) fn carried(&mut self, len: usize) {
         self.bytes += len as u64;
+        self.carried += len as u64;
         // A long clean stretch must be able to outweigh early errors.
         if self.bytes > 4_000_000 {
             self.bytes /= 2;
             self.losses /= 2;
         }
+    }
+
+    /// The longest packet that what came through speaks for. A packet keeps its length for all its
+    /// copies, since a NAK may have crossed with it: so the first ones have to be short where all
+    /// waits for each of them.
+    pub(crate) fn proven(&self) -> usize {
+        if !self.enabled {
+            return usize::MAX;
+        }
+        usize::try_from(self.carried.max(SHORT)).unwrap_or(usize::MAX)
     }
 
     /// A packet of so many bytes was lost.

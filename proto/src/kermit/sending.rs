@@ -1,6 +1,7 @@
 //! The state machine of the sender (\[KPM\] §10, digest §10–19). The window is in `flight`, the file
 //! in `source`, what both engines share in `link`.
 
+use self::crowd::{Crowd, LONG_ENOUGH, QUIET};
 use super::config::Config;
 use super::flight::{Flight, Slot};
 use super::length::LengthPolicy;
@@ -16,6 +17,7 @@ use crate::file::{FileInfo, FileKind, StoreError};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
+mod crowd;
 mod files;
 mod sender;
 
@@ -83,6 +85,7 @@ pub(super) struct Core {
     flight: Flight,
     timing: RoundTrip,
     lengths: LengthPolicy,
+    crowd: Crowd,
     ours: Params,
     source: Source,
     file: Current,
@@ -118,6 +121,7 @@ impl Core {
             flight: Flight::new(link.config.slots()),
             timing: RoundTrip::new(initial, ceiling),
             lengths: LengthPolicy::new(adapt),
+            crowd: Crowd::new(),
             ours: link.config.params(announced),
             source: Source::new(&link.text_coding()),
             file: Current::default(),
@@ -210,7 +214,10 @@ impl Core {
         if kind != kind::DATA || link.agreed.streaming {
             return most;
         }
-        let wanted = self.lengths.length(self.idle_bytes());
+        let mut wanted = self.lengths.length(self.idle_bytes());
+        if link.agreed.window == 1 {
+            wanted = wanted.min(self.lengths.proven());
+        }
         // The terminator counts in the length, but is no part of the packet.
         let header = if wanted <= MAX_SHORT + 3 { SHORT_HEADER } else { LONG_HEADER };
         most.min(wanted.saturating_sub(header + check.len() + 1).max(10))
@@ -235,7 +242,7 @@ impl Core {
             _ if link.turn.is_some() => Wait::Turn,
             _ if self.ask != Ask::Nothing => Wait::Store,
             Sending::Data if link.agreed.streaming || flight.to_queue().is_some() => Wait::Nothing,
-            Sending::Data if flight.len() >= usize::from(link.agreed.window) => Wait::Window,
+            Sending::Data if flight.len() >= self.crowd.window(link.agreed.window) => Wait::Window,
             _ if !flight.is_empty() => Wait::Answer,
             _ => Wait::Nothing,
         }
@@ -287,7 +294,9 @@ impl Core {
     /// Puts a copy of a packet in flight into the queue.
     fn queue(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) -> bool {
         let slot = *self.flight.slot(number);
-        if slot.copies > u32::from(self.link.config.retries) {
+        // Refusals alone may be many in no time.
+        let refused = slot.why == Some(Again::Nak) && cx.now - slot.since < LONG_ENOUGH;
+        if slot.copies > u32::from(self.link.config.retries) && !refused {
             self.give_up(cx, mem, slot.kind);
             return false;
         }
@@ -299,7 +308,7 @@ impl Core {
         let memory = slot_of(mem.slots, &self.link, &self.flight, number);
         let packet = &memory[slot.start..slot.end];
         let Some(leaves_at) = self.link.enqueue(cx, mem.out, packet, true) else { return false };
-        let again = self.flight.queued(number, leaves_at);
+        let again = self.flight.queued(number, leaves_at, cx.now);
         if again > 0 {
             self.link.stats.retransmissions += 1;
             self.link.stats.repeated_bytes += slot.len() as u64;
@@ -352,7 +361,7 @@ impl Core {
         if self.file.encoded {
             return self.end_of_data(cx, mem);
         }
-        let window = usize::from(self.link.agreed.window);
+        let window = self.crowd.window(self.link.agreed.window);
         if !self.link.agreed.streaming && self.flight.len() >= window {
             return false;
         }
@@ -532,6 +541,12 @@ impl Core {
             return;
         };
         self.echoes = acked.copies.saturating_sub(1);
+        let window = self.link.agreed.window;
+        if acked.copies == 1 {
+            self.crowd.passed();
+        } else if window > 1 && acked.kind == kind::DATA {
+            self.crowd.repeated(window, self.flight.len() + 1);
+        }
         if let Some((rtt, bytes)) = acked.rtt {
             self.timing.sample(rtt, bytes, self.link.agreed.window);
         }
@@ -540,6 +555,10 @@ impl Core {
             for lost in self.flight.overtaken(number) {
                 self.resend(cx, lost, Again::Lost);
             }
+        }
+        if self.crowd.repeats() && acked.copies > 1 && !self.flight.is_empty() {
+            // What left before that copy was heard as little as the one before it.
+            self.resend(cx, self.flight.low, Again::Lost);
         }
         match on_ack(self.state) {
             Some(SenderStep::Negotiate) => self.negotiate(cx, data),
@@ -582,7 +601,7 @@ impl Core {
         }
         let low = self.flight.low;
         match self.flight.locate(seq) {
-            Some(number) => self.resend(cx, number, Again::Nak),
+            Some(number) => self.asked_for(cx, number),
             None if u64::from(seq) != self.flight.next % 64 => {}
             // A NAK of the packet that comes next: everything before it has arrived. With a
             // window it may also be a guess, and a repetition is the safe answer.
@@ -592,15 +611,44 @@ impl Core {
             {
                 self.acknowledged(cx, mem, low, &[]);
             }
-            None => self.resend(cx, low, Again::Nak),
+            None => {
+                self.resend(cx, low, Again::Nak);
+            }
+        }
+    }
+
+    /// A NAK for a packet in flight. Where the receiver repeats them, or has refused this one often,
+    /// the next copy has to wait for some quiet.
+    fn asked_for(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let slot = self.flight.slot(number);
+        let often = slot.copies > u32::from(self.link.config.retries / 2);
+        let fresh = slot.left.is_none_or(|left| cx.now - left < QUIET);
+        let waits = fresh && (often || self.crowd.repeats());
+        let (acked, window) = (slot.acked, self.link.agreed.window);
+        if waits {
+            self.flight.want(number);
+        } else if self.resend(cx, number, Again::Nak) {
+            return;
+        }
+        if window > 1 && !acked {
+            self.crowd.asked_again(window, self.flight.len());
         }
     }
 
     /// Sends a packet again, unless the partner cannot have seen its last copy yet.
-    fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) {
-        if self.flight.again(number, cx.now, self.timing.soonest(), why) {
+    fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) -> bool {
+        let again = self.flight.again(number, cx.now, self.timing.soonest(), why);
+        if again {
             self.count_loss(number);
         }
+        again
+    }
+
+    /// When the copy leaves that a NAK wanted too early.
+    fn wanted_at(&self) -> Option<Instant> {
+        let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
+        let waits = low.wanted && !low.acked && !low.queue;
+        Some(low.left.filter(|_| waits)? + QUIET.max(self.timing.soonest()))
     }
 
     fn count_loss(&mut self, number: u64) {
@@ -626,7 +674,8 @@ impl Core {
             && let Some(why) = self.link.doubts(packet.data)
         {
             self.on_damaged(cx, mem, why, body.len());
-            return self.resend(cx, self.flight.low, Again::Answer);
+            self.resend(cx, self.flight.low, Again::Answer);
+            return;
         }
         self.link.stats.packets_in += 1;
         self.link.spoke = cx.now;

@@ -97,7 +97,7 @@ impl Machine for Core {
         }
         let stalled =
             (self.link.output.pending() > 0).then(|| self.link.moved + self.link.patience());
-        [stalled, self.link.turn, self.overdue()].into_iter().flatten().min()
+        [stalled, self.link.turn, self.overdue(), self.wanted_at()].into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -107,7 +107,9 @@ impl Machine for Core {
         if self.link.turn.is_some_and(|turn| turn <= cx.now) {
             self.link.turn = None;
         }
-        if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
+        if self.wanted_at().is_some_and(|at| at <= cx.now) {
+            self.resend(cx, self.flight.low, Again::Nak);
+        } else if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
             let number = self.flight.low;
             if self.flight.slot(number).kind == kind::EOF && self.link.agreed.streaming {
                 let say = Some("No answer to the end of the file");

@@ -1,0 +1,66 @@
+//! Receivers that agree to a window and cannot hold one. They ask for the same packet at every other
+//! one that comes, and if each of those NAKs is answered by a copy, the copies make the next NAKs.
+//!
+//! So NAKs for one packet within a round trip are one. Where a receiver goes on repeating them, a copy
+//! waits until the line has been quiet for a while, and the window shrinks, down to one packet.
+
+use crate::time::Duration;
+
+/// What a NAK counts that tells nothing new, against packets that come through with one copy.
+const REPEATED: u32 = 4;
+/// From this on the receiver is taken for one of those.
+const CROWDED: u32 = 16;
+/// How long after a copy the next one leaves at the earliest, at a receiver that repeats NAKs.
+pub(super) const QUIET: Duration = Duration::from_millis(200);
+/// A packet is not given up before it was tried for so long, however often it was refused.
+pub(super) const LONG_ENOUGH: Duration = Duration::from_secs(10);
+
+/// What repeated NAKs have told of the receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crowd {
+    /// Packets that may be under way, whatever was agreed.
+    window: usize,
+    score: u32,
+    /// The receiver repeats NAKs.
+    repeats: bool,
+}
+
+impl Crowd {
+    pub(super) fn new() -> Self {
+        Self { window: usize::MAX, score: 0, repeats: false }
+    }
+
+    /// Packets that may be under way where so many were agreed on.
+    pub(super) fn window(&self, agreed: u8) -> usize {
+        usize::from(agreed).min(self.window)
+    }
+
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// A NAK for a packet of which a copy was on its way, with so many packets in flight.
+    pub(super) fn asked_again(&mut self, agreed: u8, in_flight: usize) {
+        self.count(REPEATED, agreed, in_flight);
+    }
+
+    /// A packet came through, but not with its first copy.
+    pub(super) fn repeated(&mut self, agreed: u8, in_flight: usize) {
+        self.count(1, agreed, in_flight);
+    }
+
+    fn count(&mut self, much: u32, agreed: u8, in_flight: usize) {
+        self.score += much;
+        if self.score < CROWDED {
+            return;
+        }
+        self.score = 0;
+        self.repeats = true;
+        self.window = (self.window(agreed).min(in_flight) / 2).max(1);
+    }
+
+    /// A packet came through with its first copy.
+    pub(super) fn passed(&mut self) {
+        self.score = self.score.saturating_sub(1);
+    }
+}
