@@ -144,7 +144,7 @@ impl Bench for Served {
         let (command, mut words, mut answer) = (ServerCommand::Receive, [0; 64], [0; 64]);
         let len = command.emit(&mut words).unwrap();
         let (kind, words) = (command.kind(), &words[..len]);
-        let request = Request::Serve { kind, words, answer: &mut answer };
+        let request = Request::Serve { kind, words, files: None, answer: &mut answer };
         assert_eq!(session.answer(request), Reply::Said(0));
         work(&mut session);
     }
