@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use wetstring_proto::zmodem::{self, Speaker};
 use wetstring_proto::{
-    Command, Cx, Engine, Event, FailureKind, Instant, Outcome, Reply, Request, Stats, Status, Wants,
+    Command, Cx, Engine, Event, FailureKind, Instant, NoTrace, Outcome, Reply, Request, Stats,
+    Status, Wants,
 };
 
 /// What the bytes so far say.
@@ -27,6 +28,48 @@ pub(crate) enum Verdict {
 /// beginning on.
 const MOST_KEPT: usize = 4096;
 
+/// Silence after which a sender may be waiting for the other protocol's first word.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// The other protocol's first word, said while nothing is decided. Some senders wait for it.
+///
+/// It is said into silence only, more and more rarely, and not again once anything has come that
+/// decides nothing: that may be a shell, which takes it for a command.
+struct Offer {
+    words: Vec<u8>,
+    /// So many of them have left.
+    said: usize,
+    /// When it is said next; `None`: as soon as the line is free.
+    at: Option<Instant>,
+    wait: Duration,
+    /// It was said before.
+    before: bool,
+}
+
+impl Offer {
+    /// The port took so many bytes of it.
+    fn took(&mut self, now: Instant, len: usize) {
+        self.said += len;
+        if self.said >= self.words.len() {
+            self.said = 0;
+            self.before = true;
+            self.wait *= 2;
+            self.at = Some(now + self.wait);
+        }
+    }
+
+    /// Bytes have come that decide nothing. False if it is not to be said again.
+    fn heard(&mut self, now: Instant, bytes: &[u8]) -> bool {
+        if self.before && bytes.iter().any(|byte| is_text(*byte)) {
+            return false;
+        }
+        if let Some(at) = &mut self.at {
+            *at = (*at).max(now + SILENCE);
+        }
+        true
+    }
+}
+
 /// Two engines of which one will be used.
 pub(crate) struct Choice {
     engine: Box<dyn Engine>,
@@ -37,6 +80,9 @@ pub(crate) struct Choice {
     began: Option<Instant>,
     kept: Vec<u8>,
     decided: bool,
+    offer: Option<Offer>,
+    /// What is lent is the offer.
+    offering: bool,
 }
 
 impl Choice {
@@ -54,12 +100,22 @@ impl Choice {
             began: None,
             kept: Vec::with_capacity(MOST_KEPT),
             decided: false,
+            offer: None,
+            offering: false,
         }
     }
 
     /// Turns to the second engine after so much time without a word that decides.
     pub(crate) fn or_after(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
+        self
+    }
+
+    /// Says the first words of `like`, an engine of the second kind, after some silence.
+    pub(crate) fn offering(mut self, like: &mut dyn Engine) -> Self {
+        let cx = &mut Cx { now: Instant(1), trace: &mut NoTrace };
+        let words = like.transmit(cx).to_vec();
+        self.offer = Some(Offer { words, said: 0, at: None, wait: SILENCE, before: false });
         self
     }
 
@@ -93,7 +149,15 @@ impl Choice {
         if self.decided {
             return self.feed(cx);
         }
+        let begins = self.began.is_none();
         self.began.get_or_insert(cx.now);
+        if let Some(offer) = &mut self.offer {
+            if begins {
+                offer.at = Some(cx.now + SILENCE);
+            } else if offer.at.is_some_and(|at| at <= cx.now) {
+                offer.at = None;
+            }
+        }
         let silent =
             |outcome| matches!(outcome, Outcome::Failed(f) if f.kind == FailureKind::Silence);
         let late = self.turn_at().is_some_and(|at| cx.now >= at);
@@ -117,6 +181,7 @@ impl Engine for Choice {
             Verdict::First => self.decide(cx, false),
             Verdict::Second => self.decide(cx, true),
             Verdict::Unclear => {
+                self.offer.take_if(|offer| offer.said == 0 && !offer.heard(cx.now, bytes));
                 let surplus = self.kept.len().saturating_sub(MOST_KEPT);
                 self.kept.drain(..surplus);
             }
@@ -126,16 +191,27 @@ impl Engine for Choice {
 
     fn transmit(&mut self, cx: &mut Cx<'_>) -> &[u8] {
         self.look_at_clock(cx);
-        self.engine.transmit(cx)
+        let due = self.offer.as_ref().filter(|offer| !self.decided && offer.at.is_none());
+        let begun = due.is_some_and(|offer| offer.said > 0);
+        self.offering = due.is_some() && (begun || self.engine.transmit(cx).is_empty());
+        match &self.offer {
+            Some(offer) if self.offering => &offer.words[offer.said..],
+            _ => self.engine.transmit(cx),
+        }
     }
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize) {
-        self.engine.transmitted(cx, len);
+        match &mut self.offer {
+            Some(offer) if self.offering => offer.took(cx.now, len),
+            _ => self.engine.transmitted(cx, len),
+        }
+        self.offering = false;
         self.feed(cx);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.engine.deadline(), self.turn_at()].into_iter().flatten().min()
+        let offer = self.offer.as_ref().filter(|_| !self.decided).and_then(|offer| offer.at);
+        [self.engine.deadline(), self.turn_at(), offer].into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>) {
@@ -181,6 +257,12 @@ impl Engine for Choice {
 const HEADER: [u8; 2] = [b'*', 0x18];
 
 const CTRL_C: u8 = 3;
+
+/// Whether a byte is one of words that a person or a shell would write. The start of a header (or of
+/// the echo of our own) is not.
+fn is_text(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'$' | b'%' | b'>' | b'\n')
+}
 
 /// A receiver's question: Kermit (first) or ZMODEM (second)?
 pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
@@ -259,6 +341,75 @@ mod tests {
         // Somebody at the keyboard.
         assert_eq!(kermit_or_zmodem(b"x\x03\x03"), Verdict::Unclear);
         assert_eq!(kermit_or_zmodem(b"x\x03\x03\x03"), Verdict::First);
+    }
+
+    /// A receiver that does not know what comes, and what it says in these seconds.
+    fn listen(script: &[(u64, &[u8])], seconds: u64) -> (Choice, Vec<(u64, Vec<u8>)>) {
+        let kermit = wetstring_proto::kermit::Config::default();
+        let zmodem = zmodem::Config::default();
+        let memory = || vec![0; zmodem.receiver_memory()];
+        let first = wetstring_proto::kermit::Receiver::new(
+            kermit.clone(),
+            vec![0; kermit.receiver_memory()],
+        );
+        let second = zmodem::Receiver::new(zmodem.clone(), memory()).expect("enough");
+        let mut like = zmodem::Receiver::new(zmodem.clone(), memory()).expect("enough");
+        let first = Box::new(first.expect("enough"));
+        let mut choice = Choice::new(first, Box::new(second), kermit_or_zmodem).offering(&mut like);
+        let mut said = Vec::new();
+        for tick in 0..seconds * 10 {
+            let cx = &mut Cx { now: Instant(tick * 100_000_000 + 1), trace: &mut NoTrace };
+            for (at, bytes) in script.iter().filter(|(at, _)| *at == tick) {
+                assert_eq!(choice.receive(cx, bytes), bytes.len(), "at {at}");
+            }
+            choice.tick(cx);
+            let bytes = choice.transmit(cx).to_vec();
+            choice.transmitted(cx, bytes.len());
+            if !bytes.is_empty() {
+                said.push((tick, bytes));
+            }
+        }
+        (choice, said)
+    }
+
+    const ZRINIT: &[u8] = b"**\x18B01";
+
+    fn offers(said: &[(u64, Vec<u8>)]) -> Vec<u64> {
+        said.iter().filter(|(_, bytes)| bytes.starts_with(ZRINIT)).map(|(at, _)| *at).collect()
+    }
+
+    #[test]
+    fn a_zmodem_sender_that_waits_for_zrinit_gets_it() {
+        // ZSINIT with an empty attention string, as senders in browsers begin.
+        let zsinit: &[u8] = b"**\x18B0200000000e1c5\r\x8a\x11";
+        let mut header = [0; 64];
+        let len = zmodem::packet::Header::hex(zmodem::packet::kind::ZSINIT, 0)
+            .put(&mut zmodem::escape::Escaper::new(zmodem::escape::Escaping::Normal), &mut header);
+        assert_eq!(header[..8], zsinit[..8]);
+        let (choice, said) = listen(&[(30, &header[..len])], 40);
+        assert_eq!(offers(&said)[0], 20, "after two seconds");
+        assert!(choice.decided && choice.second.is_none());
+        assert_eq!(zmodem::recognise(&header[..len]), Some((0, Speaker::Sender)));
+    }
+
+    #[test]
+    fn an_offer_does_no_harm() {
+        // Nobody: more and more rarely, and Kermit has its words too.
+        let (_, said) = listen(&[], 60);
+        assert_eq!(offers(&said), [20, 60, 140, 300]);
+        assert!(said.iter().any(|(_, bytes)| bytes.starts_with(b"\x01#")), "{said:?}");
+        // A banner puts it off; a shell that answers it is left alone.
+        let prompt: &[u8] = b"**0100000023be50: command not found\r\n$ ";
+        let (_, said) = listen(&[(10, b"login banner\r\n$ "), (31, prompt)], 60);
+        assert_eq!(offers(&said), [30]);
+        // Kermit's sender, however late.
+        let (choice, said) = listen(&[(35, b"\x01, S~/ @-#Y1~\r")], 60);
+        assert!(choice.decided && offers(&said) == [20], "{said:?}");
+        // What an offer must not hold: the start characters of XMODEM and two CANs.
+        let (_, said) = listen(&[], 3);
+        let words = &said.iter().find(|(_, bytes)| bytes.starts_with(ZRINIT)).unwrap().1;
+        assert!(!words.iter().any(|byte| matches!(byte, b'C' | b'G' | 0x15)));
+        assert_eq!(words.iter().filter(|byte| **byte == 0x18).count(), 1);
     }
 
     #[test]

@@ -565,7 +565,9 @@ impl Job<'_> {
             Speaks::KermitOrZmodem => {
                 let kermit = Protocol::Kermit.receiver(all)?;
                 let zmodem = Protocol::Zmodem.receiver(all)?;
-                Box::new(Choice::new(kermit, zmodem, kermit_or_zmodem))
+                // Its sender may wait for ZRINIT, as Kermit's may for the first NAK.
+                let mut like = Protocol::Zmodem.receiver(all)?;
+                Box::new(Choice::new(kermit, zmodem, kermit_or_zmodem).offering(&mut *like))
             }
             Speaks::ZmodemOrYmodem => {
                 let zmodem = Protocol::Zmodem.sender(all)?;

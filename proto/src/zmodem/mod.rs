@@ -48,7 +48,7 @@ use frame::{Found, FrameReader};
 /// Who speaks ZMODEM at the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
-    /// A sender (ZRQINIT, or ZFILE at once): start a receiver.
+    /// A sender (ZRQINIT, or what follows ZRINIT at once): start a receiver.
     Sender,
     /// A receiver (ZRINIT, ZCHALLENGE): start a sender.
     Receiver,
@@ -66,7 +66,10 @@ pub fn recognise(bytes: &[u8]) -> Option<(usize, Speaker)> {
         let end = bytes.len().min(at + 2 * packet::MAX_HEADER);
         if let (_, Some(Found::Header(header))) = reader.next(&mut [], &bytes[at..end]) {
             match header.kind {
-                packet::kind::ZRQINIT | packet::kind::ZFILE => return Some((at, Speaker::Sender)),
+                packet::kind::ZRQINIT
+                | packet::kind::ZFILE
+                | packet::kind::ZSINIT
+                | packet::kind::ZCOMMAND => return Some((at, Speaker::Sender)),
                 packet::kind::ZRINIT | packet::kind::ZCHALLENGE => {
                     return Some((at, Speaker::Receiver));
                 }
