@@ -108,6 +108,11 @@ impl Keeper {
         if let Self::Disk(disk) = self { disk.unlisted() } else { 0 }
     }
 
+    /// The names of files that were to be sent and whose turn never came.
+    pub(crate) fn unasked(&self) -> Vec<Vec<u8>> {
+        if let Self::Disk(disk) = self { disk.unasked() } else { Vec::new() }
+    }
+
     /// What has come of the last file is wrong, and not to be continued.
     pub(crate) fn discard_partial(&mut self) {
         if let Self::Disk(disk) = self {

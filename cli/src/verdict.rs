@@ -115,6 +115,17 @@ impl Verdict<'_> {
                 message = format!("{message}; {more}");
             }
         }
+        let unasked = self.keeper.unasked();
+        if self.keeper.files().is_empty()
+            && let Some(first) = unasked.first()
+        {
+            // Nothing was begun, so nothing else names what did not go.
+            let more = match unasked.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {}", words::count(more as u64, "other file")),
+            };
+            message = format!("{message}; not sent: {}{more}", escaped(first));
+        }
         (exit, message)
     }
 

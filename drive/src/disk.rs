@@ -344,6 +344,11 @@ impl DiskStore {
         self.sending.as_ref().map_or(&[], Sending::renamed)
     }
 
+    /// The names on the wire of files that were to be sent and that the engine has not asked for.
+    pub fn unasked(&self) -> Vec<Vec<u8>> {
+        self.sending.as_ref().map(Sending::unasked).unwrap_or_default()
+    }
+
     /// Whether stdin is still to be sent, or is being sent.
     pub fn takes_stdin(&self) -> bool {
         self.sending.as_ref().is_some_and(Sending::takes_stdin)

@@ -236,6 +236,8 @@ pub enum FailureKind {
     Violation,
     /// The partner cannot do something that was required, such as resuming.
     Unsupported,
+    /// The peer offers other protocols than ours (UUCP); an [`Event::Message`] names them.
+    NoProtocol,
     /// The partner asks for a server, which this engine is not.
     NotAServer,
     /// The digests of the whole file differ.
@@ -259,6 +261,7 @@ impl fmt::Display for FailureKind {
             Self::PeerError => "the partner ended with an error message",
             Self::Violation => "the partner sent what its protocol does not allow here",
             Self::Unsupported => "the partner cannot do what was required",
+            Self::NoProtocol => "expected the peer to know the protocol g, it offers others",
             Self::NotAServer => "the partner asks for a server",
             Self::DigestDiffers => "the digests of the whole file differ",
             Self::LengthDiffers => "fewer bytes came than were announced",

@@ -131,14 +131,14 @@ fn a_refusal_to_talk_is_passed_on() {
     let set = config(&[]);
     for (said, kind) in [
         (&b"login: \x10Shere=us\0\x10RYou are unknown to me\0"[..], FailureKind::PeerError),
-        (b"\x10Shere=us\0\x10ROK\0\x10Pfti\0", FailureKind::Unsupported),
+        (b"\x10Shere=us\0\x10ROK\0\x10Pfti\0", FailureKind::NoProtocol),
     ] {
         let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
         let mut bench = Bench::new(&mut s, &mut source);
         let answer = bench.give(said);
         bench.wait(Duration::from_secs(20));
         assert_eq!(bench.outcome(), Some(failed(Blame::Peer, kind)));
-        assert_eq!(contains(&answer, b"\x10UN\0"), kind == FailureKind::Unsupported);
+        assert_eq!(contains(&answer, b"\x10UN\0"), kind == FailureKind::NoProtocol);
     }
 }
 

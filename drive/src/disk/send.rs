@@ -73,6 +73,12 @@ impl Sending {
         waits || self.current.as_ref().is_some_and(|open| open.stdin)
     }
 
+    /// The names of those that have not been asked for yet.
+    pub(super) fn unasked(&self) -> Vec<Vec<u8>> {
+        let left = self.sources.as_slice().iter();
+        left.map(|source| wire_name(source, self.options.paths)).collect()
+    }
+
     /// Opens the next file that can be sent, and adds its record; those that cannot are recorded
     /// as skipped. `None` after the last.
     pub(super) fn next<'f>(

@@ -15,6 +15,11 @@ use crate::trace::{Comings, Leavings, TraceEvent, Waits};
 use core::fmt::{self, Write as _};
 use core::ops::Range;
 
+/// The one who is called says who it is again after so long, and then less and less often: a caller that was
+/// only slow hears it twice, and Taylor UUCP takes the second for the answer to its name. But it also throws
+/// away what came before it began to listen, and then waits for the next one.
+const SHERE_AGAIN: Duration = Duration::from_secs(10);
+
 /// A port that takes nothing for so long takes nothing any more.
 const STUCK: Duration = Duration::from_secs(5);
 
@@ -131,6 +136,8 @@ pub(super) struct Link {
     begun: Option<Instant>,
     /// When we said our last message.
     said: Instant,
+    /// How often we said who we are.
+    sheres: u32,
     /// A message has begun.
     in_text: bool,
     text_len: usize,
@@ -164,6 +171,7 @@ impl Link {
             hello: if caller { Hello::Here } else { Hello::Name },
             begun: None,
             said: Instant::ZERO,
+            sheres: 0,
             in_text: false,
             text_len: 0,
             message_len: 0,
@@ -226,6 +234,7 @@ impl Link {
     }
 
     fn say_here(&mut self) {
+        self.sheres += 1;
         let name = self.config.name;
         let _ = self.driver.say_words(&[b"\x10Shere=", name.as_str().as_bytes(), b"\0"]);
     }
@@ -444,7 +453,9 @@ impl Link {
             }
             (Hello::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
             (Hello::Choice, Some(b'U')) => {
-                self.fail(cx, Blame::Peer, FailureKind::Unsupported);
+                self.message_len = message.len();
+                self.note(Note::Message);
+                self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
             }
             (Hello::Here | Hello::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
                 self.hello = Hello::Welcome;
@@ -466,7 +477,9 @@ impl Link {
                     self.start(cx);
                 } else {
                     let _ = self.driver.say_words(&[b"\x10UN\0"]);
-                    self.fail(cx, Blame::Peer, FailureKind::Unsupported);
+                    self.message_len = message.len();
+                    self.note(Note::Message);
+                    self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
                 }
             }
             _ => return,
@@ -577,14 +590,24 @@ impl Link {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match (self.ending, self.begun) {
             (Ending::No, Some(begun)) if self.hello != Hello::Done => {
-                let said = self.said + self.config.timeout();
-                Some(said.min(begun + self.config.patience()))
+                Some(self.say_again_at().min(begun + self.config.patience()))
             }
             (Ending::No, _) => self.driver.deadline(self.reader.mid_packet()),
             (Ending::Words(_), _) => Some(self.moved + STUCK),
             (Ending::Linger(_, until), _) => Some(until),
             (Ending::Over(_), _) => None,
         }
+    }
+
+    /// When what was said before the packets is said again.
+    fn say_again_at(&self) -> Instant {
+        self.said
+            + match self.hello {
+                Hello::Name => {
+                    SHERE_AGAIN.max(self.config.timeout()) * (1 << self.sheres.min(4) >> 1)
+                }
+                _ => self.config.timeout(),
+            }
     }
 
     /// Lets a timer run out. An error is for the session to judge.
