@@ -315,6 +315,7 @@ fn fit(all: &mut Everything, partner: &Partner, role: Role) {
     config.checksum &= checksum || partner.suite.is_none();
     config.role = role;
     config.room = partner.room;
+    config.metered = partner.suite.is_none() && role == Role::Active;
     // Nobody shall guess them.
     config.id = endpoint::chance();
     config.first_buffer = endpoint::chance();

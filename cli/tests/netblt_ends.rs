@@ -188,7 +188,8 @@ fn forged(number: u32, name: &str) -> Vec<u8> {
         packet_size: 1000,
         burst_size: 5,
         burst_interval_ms: 10,
-        death_s: 60,
+        // What has proved nothing is remembered for five seconds longer than that.
+        death_s: 5,
         write: true,
         checksum: true,
         outstanding: 4,

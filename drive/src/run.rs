@@ -459,7 +459,9 @@ impl Turning<'_, '_> {
         if outcome.is_some() && self.ended() {
             let since = *self.ending_since.get_or_insert(self.now);
             let mut cx = Cx { now: self.now, trace: &mut *self.options.trace };
-            let silent = self.engine.transmit(&mut cx).is_empty();
+            // What the port still holds is a part of the last words.
+            let held = self.speaks && self.port.held();
+            let silent = self.engine.transmit(&mut cx).is_empty() && !held;
             if silent || !self.speaks || !patient(since, self.now) {
                 return outcome;
             }

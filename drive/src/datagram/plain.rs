@@ -1,8 +1,9 @@
 //! What must be known of a plain NETBLT packet before an engine is given to its sender: whether it is
 //! one, whether it opens a connection, and how it is refused (RFC 998).
 
+use std::time::Duration;
 use wetstring_proto::netblt::control::{Message, messages};
-use wetstring_proto::netblt::packet::{Body, Packet};
+use wetstring_proto::netblt::packet::{Body, Packet, Ports, Terms};
 
 /// Bytes of the common header.
 const HEADER: usize = 12;
@@ -18,6 +19,12 @@ const REFUSED: u8 = 10;
 const TYPES: u8 = 12;
 /// The flag M of an OPEN: who opens sends.
 const WRITE: u8 = 1;
+/// Bytes of a GO, and of a CONTROL packet with one.
+const GO: usize = 8;
+const ONE_GO: usize = HEADER + GO;
+/// How much longer than its death timer a peer is remembered, and how long at least.
+const LONGER: Duration = Duration::from_secs(5);
+const LEAST: Duration = Duration::from_secs(10);
 /// How the name of a file begins in our client strings.
 const NAME: &[u8] = b" name=";
 
@@ -96,13 +103,43 @@ pub fn refused(open: &[u8], why: &str) -> Vec<u8> {
     packet
 }
 
-/// A partner whose address is not proved: bytes that came and went, and what it must have seen to go on.
+/// What of a packet may go to an address that is not proved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// All of it.
+    Whole,
+    /// This packet in its place.
+    Part(Vec<u8>),
+    /// Nothing until more has come.
+    Not,
+}
+
+/// A packet of at most so many bytes.
+fn made(ports: Ports, body: Body<'_>, most: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; most];
+    let len = Packet { ports, body }.put(&mut bytes)?;
+    bytes.truncate(len);
+    Some(bytes)
+}
+
+/// A peer whose address is not proved: bytes that came and went, and what it must have seen to go on.
+///
+/// No more bytes go there than came from there, so a forged OPEN makes us send its victim less than
+/// the forger sent. A peer that means it gets along with that: a RESPONSE leaves only when a GO may
+/// follow it (where one OPEN is too short, with its repetition), lists of GOs are cut to what may go, and
+/// every KEEPALIVE pays for another GO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unproved {
     got: u64,
     gave: u64,
     /// It opened for WRITE.
     sends: bool,
+    /// It understands our client strings.
+    ours: bool,
+    /// Seconds after which it takes us for dead.
+    death_s: u16,
+    /// Ports of its connection, as in what we send.
+    ports: Ports,
     /// Numbers of the first and the last buffer that it was granted.
     granted: Option<(u32, u32)>,
 }
@@ -111,7 +148,10 @@ impl Unproved {
     /// Somebody who sent this OPEN.
     pub fn new(open: &[u8]) -> Self {
         let sends = open.get(33).is_some_and(|flags| flags & WRITE != 0);
-        Self { got: 0, gave: 0, sends, granted: None }
+        let ours = open.get(OPEN_MIN - 1..).is_some_and(|client| client.starts_with(b"wst1"));
+        let death_s = open.get(30..32).map_or(0, |death| u16::from_be_bytes([death[0], death[1]]));
+        let ports = Ports { local: foreign_port(open), foreign: local_port(open) };
+        Self { got: 0, gave: 0, sends, ours, death_s, ports, granted: None }
     }
 
     /// This came; whether it proves the address.
@@ -134,6 +174,61 @@ impl Unproved {
     /// Whether so many bytes may go there: no more than came.
     pub fn may_give(&self, len: usize) -> bool {
         self.gave + len as u64 <= self.got
+    }
+
+    /// What of a packet may go there: all of it, a part of it that makes sense alone, or nothing yet.
+    pub fn fit(&self, packet: &[u8]) -> Fit {
+        match self.short(packet) {
+            None => Fit::Not,
+            Some(short) if short.len() == packet.len() => Fit::Whole,
+            Some(short) => Fit::Part(short),
+        }
+    }
+
+    fn short(&self, packet: &[u8]) -> Option<Vec<u8>> {
+        match Packet::parse(packet) {
+            // Strings that it does not understand cost what a GO needs.
+            Ok(Packet { ports, body: Body::Response(terms) }) if self.sends => {
+                let client = if self.ours { terms.client } else { b"" };
+                let short = made(ports, Body::Response(Terms { client, ..terms }), packet.len());
+                // RESPONSE alone would leave it waiting, and it would not ask again.
+                let room = if self.granted.is_none() { ONE_GO } else { 0 };
+                short.filter(|short| self.may_give(short.len() + room))
+            }
+            Ok(Packet { ports, body: Body::Control(list) }) if !self.may_give(packet.len()) => {
+                // The rest is said again by the control timer.
+                let mut fits = 0;
+                for (_, said) in messages(list) {
+                    let len = match said {
+                        Message::Go { .. } => GO,
+                        Message::Ok { .. } => 2 * GO,
+                        Message::Resend { packets, .. } => {
+                            (12 + 2 * packets.len()).next_multiple_of(4)
+                        }
+                    };
+                    if !self.may_give(HEADER + fits + len) {
+                        break;
+                    }
+                    fits += len;
+                }
+                let short = list.get(..fits).filter(|short| !short.is_empty())?;
+                made(ports, Body::Control(short), packet.len())
+            }
+            _ => self.may_give(packet.len()).then(|| packet.to_vec()),
+        }
+    }
+
+    /// How long it may leave its address unproved: longer than it waits itself, so that nobody waits for one
+    /// who has forgotten it.
+    pub fn patience(&self, most: Duration) -> Duration {
+        (Duration::from_secs(u64::from(self.death_s)) + LONGER).clamp(LEAST, most.max(LEAST))
+    }
+
+    /// The ABORT that tells it that it is forgotten, if that may go there.
+    pub fn aborted(&self) -> Option<Vec<u8>> {
+        let whys = [&b"nothing came that proves the address"[..], b""];
+        let mut packets = whys.into_iter().filter_map(|why| made(self.ports, Body::Abort(why), 64));
+        packets.find(|packet| self.may_give(packet.len()))
     }
 
     /// This went there.
@@ -219,6 +314,72 @@ mod tests {
         read[33] &= !1;
         let mut partner = Unproved::new(&read);
         assert!(!partner.heard(&open) && partner.heard(&keepalive));
+    }
+
+    #[test]
+    fn a_peer_with_a_name_of_any_length_gets_a_go_for_less_than_it_sent() {
+        let (there, back) = ((4096, 7000), (7000, 4096));
+        let ports = |(local, foreign)| Ports { local, foreign };
+        for len in 0..60 {
+            let name = vec![b'n'; len];
+            let terms = Terms {
+                id: 1,
+                buffer_size: 1000,
+                transfer_size: 0,
+                packet_size: 1000,
+                burst_size: 1,
+                burst_interval_ms: 1,
+                death_s: 60,
+                write: true,
+                checksum: true,
+                outstanding: 4,
+                client: &name,
+            };
+            let open = made(ports(there), Body::Open(terms), 200).unwrap();
+            let response = Terms { client: b"wst1 x", ..terms };
+            let response = made(ports(back), Body::Response(response), 200).unwrap();
+            let mut list = [0; 32];
+            for at in 0..4 {
+                let buffer = 7 + at as u32;
+                let into = &mut list[8 * at..];
+                wetstring_proto::netblt::control::put_go(into, 1 + at as u16, buffer).unwrap();
+            }
+            let control = made(ports(back), Body::Control(&list), 200).unwrap();
+            let mut peer = Unproved::new(&open);
+            let (mut got, mut gave, mut opens) = (0, 0, 0);
+            let mut give = |peer: &mut Unproved, packet: &[u8], got: usize| {
+                let packet = match peer.fit(packet) {
+                    Fit::Not => return false,
+                    Fit::Whole => packet.to_vec(),
+                    Fit::Part(part) => part,
+                };
+                peer.said(&packet);
+                gave += packet.len();
+                assert!(gave <= got && kind(&packet).is_some(), "{len}: {gave} for {got}");
+                true
+            };
+            loop {
+                peer.heard(&open);
+                (got, opens) = (got + open.len(), opens + 1);
+                if give(&mut peer, &response, got) {
+                    break;
+                }
+            }
+            assert!(opens <= 2, "{len}: {opens} OPENs");
+            assert!(give(&mut peer, &control, got), "{len}: GO follows RESPONSE at once");
+            assert_eq!(peer.granted.map(|(first, _)| first), Some(7));
+            // It was lost: KEEPALIVEs pay for the next.
+            let keepalive = made(ports(there), Body::KeepAlive, 20).unwrap();
+            let mut again = 0;
+            for _ in 0..20 {
+                assert!(!peer.heard(&keepalive), "whoever forged the OPEN can forge it");
+                got += keepalive.len();
+                again += u32::from(give(&mut peer, &control, got));
+            }
+            assert!(again >= 5, "{len}: {again} times again");
+            let wait = peer.patience(Duration::from_secs(120));
+            assert!(wait > Duration::from_secs(60) && wait < Duration::from_secs(120));
+        }
     }
 
     #[test]

@@ -78,6 +78,9 @@ pub struct Config {
     pub resume: bool,
     /// Bytes of file data kept between the engine and its store.
     pub buffer_len: usize,
+    /// The other end may say no more than it has heard: a listener that does not know us yet. It is asked
+    /// sooner, and hears more of us.
+    pub metered: bool,
     /// Receiver: bytes that its host keeps of packets that have come and were not handed over yet; 0 if that is
     /// not known.
     pub room: usize,
@@ -103,6 +106,7 @@ impl Default for Config {
             files: true,
             resume: true,
             buffer_len: 1024 * 1024,
+            metered: false,
             room: 0,
         }
     }

@@ -519,6 +519,7 @@ impl Core {
         let timeout = self.link.open_timeout();
         match self.path.round_trip() {
             Some(_) => timeout.min(self.control_timer() * 3 + timeout / 10),
+            None if self.link.config.metered => timeout / 4,
             None => timeout,
         }
     }

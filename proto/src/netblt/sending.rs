@@ -20,8 +20,8 @@ use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent};
 
-/// A receiver that has granted nothing hears from us this often.
-const UNGRANTED: Duration = Duration::from_millis(1000);
+/// A receiver that has said of nothing yet that it is whole hears from us this often.
+const UNHEARD: Duration = Duration::from_millis(500);
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -502,12 +502,12 @@ impl Core {
         }
     }
 
-    /// When the other end must hear from us. As long as it has granted nothing its GO may be lost, or it may
-    /// not say more before it has heard more of us.
+    /// When the other end must hear from us. As long as it has not said that anything is whole, what it said
+    /// may be lost, or it may not say more before it has heard more of us.
     pub(super) fn keepalive_at(&self) -> Option<Instant> {
-        let ungranted =
-            self.stage == Stage::Moving && self.base.is_none() && self.link.is_running();
-        let early = ungranted.then(|| self.link.spoke + self.repeat_after().min(UNGRANTED));
+        let begins = self.stage == Stage::Moving && self.low == 0 && self.link.is_running();
+        let unheard = begins && self.link.config.metered;
+        let early = unheard.then(|| self.link.spoke + self.repeat_after().min(UNHEARD));
         [self.link.keepalive_at(), early].into_iter().flatten().min()
     }
 
@@ -515,7 +515,11 @@ impl Core {
     pub(super) fn repeat_after(&self) -> Duration {
         let timeout = self.link.open_timeout();
         // Once a receiver has told its timer, the path is known.
-        if self.offer == 0 { timeout } else { timeout.min(self.control_timer * 3 + timeout / 10) }
+        match self.offer {
+            0 if self.link.config.metered => timeout / 4,
+            0 => timeout,
+            _ => timeout.min(self.control_timer * 3 + timeout / 10),
+        }
     }
 
     // ---- the person ----

@@ -3,7 +3,7 @@
 use super::super::endpoint::{Endpoint, Sent};
 use super::super::limits::Bucket;
 use super::super::outbox::Outbox;
-use super::super::plain::{self, Unproved};
+use super::super::plain::{self, Fit, Unproved};
 use super::returning::{self, Stand, Subject};
 use super::sealed::{Came, Put, Sealed};
 use super::{Doors, HostOptions, Partner, Tenant};
@@ -26,8 +26,6 @@ const REFUSALS: u32 = 3;
 /// How many datagrams may be too long in so much time.
 const TOO_LONG: u32 = 8;
 const TOO_LONG_FOR: Duration = Duration::from_secs(2);
-/// How long a partner without security may leave its address unproved.
-const UNPROVED: Duration = Duration::from_secs(10);
 
 const fn failed(blame: Blame, kind: FailureKind) -> Outcome {
     Outcome::Failed(Failure { blame, kind })
@@ -46,6 +44,8 @@ pub(super) enum Wire {
         /// is ours.
         echo: Option<u16>,
     },
+    /// Nothing leaves any more.
+    Mute,
     /// Sealed.
     Sealed(Box<Sealed>),
 }
@@ -115,6 +115,12 @@ impl<'a> Association<'a> {
     /// Whether its address is not proved, and since when.
     pub(super) fn unproved(&self) -> Option<Instant> {
         matches!(self.wire, Wire::Plain { unproved: Some(_), .. }).then_some(self.began)
+    }
+
+    /// When it is forgotten unless it proves its address.
+    fn forgotten_at(&self, idle: Duration) -> Option<Instant> {
+        let Wire::Plain { unproved: Some(unproved), .. } = &self.wire else { return None };
+        Some(self.began + unproved.patience(idle))
     }
 
     /// A sealed datagram came; where the packets stand in `open` that it has for the engine, if any, and
@@ -262,7 +268,7 @@ impl<'a> Association<'a> {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
             let packet = self.tenant.doors().engine.transmit(&mut cx);
             let len = packet.len();
-            if len == 0 || !self.wire.may_give(len) {
+            if len == 0 || self.wire.fit(packet) == Fit::Not {
                 match self.put(turn, None) {
                     Some(false) if self.flush(turn) => continue,
                     Some(false) => return moved,
@@ -292,7 +298,7 @@ impl<'a> Association<'a> {
     fn put(&mut self, turn: &mut Turn<'_>, len: Option<usize>) -> Option<bool> {
         let way = (turn.endpoint, self.partner.address);
         let put = match (&mut self.wire, len) {
-            (Wire::Plain { .. }, None) => Put::Done,
+            (Wire::Plain { .. } | Wire::Mute, None) => Put::Done,
             (Wire::Sealed(sealed), None) => {
                 sealed.close_bundle(turn.now, &mut self.outbox, turn.endpoint)
             }
@@ -304,14 +310,21 @@ impl<'a> Association<'a> {
                         sealed.put_finish(turn.now, way.0, way.1);
                         sealed.put(turn.now, packet, &mut self.outbox, way)
                     }
-                    plain => match self.outbox.room(len, turn.endpoint.segments()) {
-                        Some(room) => {
-                            plain.put_plain(packet, room);
-                            self.outbox.put(len);
-                            Put::Done
+                    plain => {
+                        let part = match plain.fit(packet) {
+                            Fit::Part(part) => Some(part),
+                            _ => None,
+                        };
+                        let packet = part.as_deref().unwrap_or(packet);
+                        match self.outbox.room(packet.len(), turn.endpoint.segments()) {
+                            Some(room) => {
+                                plain.put_plain(packet, room);
+                                self.outbox.put(packet.len());
+                                Put::Done
+                            }
+                            None => Put::Full,
                         }
-                        None => Put::Full,
-                    },
+                    }
                 }
             }
         };
@@ -415,7 +428,7 @@ impl<'a> Association<'a> {
         if late(self.abort_by, Duration::ZERO) {
             return Some(status.outcome().unwrap_or(failed(Blame::Local, FailureKind::Aborted)));
         }
-        if late(self.unproved(), UNPROVED) || late(Some(self.heard), idle) {
+        if late(self.forgotten_at(idle), Duration::ZERO) || late(Some(self.heard), idle) {
             return Some(status.outcome().unwrap_or(failed(Blame::Line, FailureKind::Silence)));
         }
         None
@@ -424,10 +437,10 @@ impl<'a> Association<'a> {
     /// When it wants a turn again.
     pub(super) fn deadline(&mut self, idle: Duration) -> Instant {
         let engine = self.tenant.doors().engine.deadline();
-        let unproved = self.unproved().map(|at| at + UNPROVED);
+        let unproved = self.forgotten_at(idle);
         let session = match &self.wire {
             Wire::Sealed(sealed) => sealed.deadline(),
-            Wire::Plain { .. } => None,
+            Wire::Plain { .. } | Wire::Mute => None,
         };
         [engine, self.abort_by, Some(self.heard + idle), unproved, session]
             .into_iter()
@@ -442,10 +455,16 @@ impl<'a> Association<'a> {
 
     /// Leaves engine and store in good order, and tells the partner.
     pub(super) fn settle(mut self, turn: &mut Turn<'_>, outcome: Outcome) {
-        self.leave(turn, outcome);
-        if self.unproved().is_some() {
+        if let Wire::Plain { unproved: Some(unproved), .. } = &self.wire {
+            // It may be waiting for us.
+            if let Some(word) = unproved.aborted().filter(|_| outcome == SILENCE) {
+                let _ = turn.endpoint.send(self.partner.address, &word, word.len());
+            }
+            self.wire = Wire::Mute;
+            self.leave(turn, outcome);
             return self.tenant.gave_up();
         }
+        self.leave(turn, outcome);
         let stats = *self.tenant.doors().engine.stats();
         self.tenant.over(&Ended {
             outcome,
@@ -490,11 +509,12 @@ fn cx_of<'c>(turn: &'c mut Turn<'_>) -> Cx<'c> {
 }
 
 impl Wire {
-    /// Whether so many bytes may go to an address that is not proved.
-    fn may_give(&self, len: usize) -> bool {
+    /// What of a packet may go to an address that is not proved.
+    fn fit(&self, packet: &[u8]) -> Fit {
         match self {
-            Self::Plain { unproved: Some(unproved), .. } => unproved.may_give(len),
-            _ => true,
+            Self::Plain { unproved: Some(unproved), .. } => unproved.fit(packet),
+            Self::Mute => Fit::Not,
+            _ => Fit::Whole,
         }
     }
 
