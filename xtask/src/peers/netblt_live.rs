@@ -90,10 +90,9 @@ fn laboratory(bench: &Bench, path: &str, bytes: usize, around: usize) -> Result<
     fs::write(&scenario, text).map_err(|e| e.to_string())?;
     let mut run = Command::new(&bench.wst);
     let said = output(run.args(["lab", "run", "--json"]).arg(&scenario), "wst lab run")?;
-    let end = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).last();
-    let end = end.ok_or("expected an end")?;
-    let elapsed = end["elapsed_s"].as_f64().or_else(|| Some(end["elapsed_ns"].as_f64()? / 1e9));
-    elapsed.map(|s| bytes as f64 / s).ok_or_else(|| format!("expected a time, got {end}"))
+    let mut events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let elapsed = events.find_map(|event| event["elapsed_s"].as_f64());
+    elapsed.map(|s| bytes as f64 / s).ok_or_else(|| format!("expected a time, got {said}"))
 }
 
 fn file_of(bench: &Bench, bytes: usize) -> Result<std::path::PathBuf, String> {
