@@ -151,6 +151,8 @@ pub struct SendOptions {
     pub resume: bool,
     /// A digest to keep while reading; other digests are made by reading again.
     pub digest: Option<DigestKind>,
+    /// Each file is text or bytes as its contents show; [`SendOptions::kind`] does not count.
+    pub detect: bool,
     /// The protocol brings names into Kermit's common form, in which more of them are the same.
     pub common_names: bool,
 }
@@ -162,6 +164,7 @@ impl Default for SendOptions {
             kind: FileKind::Binary,
             resume: false,
             digest: Some(DigestKind::Xxh3),
+            detect: false,
             common_names: false,
         }
     }

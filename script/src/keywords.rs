@@ -243,6 +243,7 @@ pub(crate) const VERBS: &[(&str, Verb)] = &[
     ("input", Verb::Input),
     ("kcd", Verb::Absent),
     ("lcd", Verb::Cd),
+    ("ldirectory", Verb::Directory),
     ("learn", Verb::Absent),
     ("lineout", Verb::Lineout),
     ("local", Verb::Local),

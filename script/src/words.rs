@@ -46,9 +46,7 @@ impl<'a> Words<'a> {
         let rest = self.rest;
         let (word, len) = match rest.first()? {
             b'{' if let Some(end) = closing(rest, 0) => (grouped(&rest[1..end]), end + 1),
-            b'"' if let Some(end) = rest[1..].iter().position(|b| *b == b'"') => {
-                (grouped(&rest[1..=end]), end + 2)
-            }
+            b'"' if let Some(end) = quote_end(rest) => (grouped(&rest[1..end]), end + 1),
             _ => {
                 let len = plain_len(rest);
                 (Word { text: &rest[..len], grouped: false }, len)
@@ -71,6 +69,16 @@ impl<'a> Words<'a> {
         self.skip(end + 1);
         Some(&rest[1..end])
     }
+}
+
+/// Where the quote at the start closes; `\"` stands for itself.
+fn quote_end(text: &[u8]) -> Option<usize> {
+    let mut quoted = false;
+    (1..text.len()).find(|at| {
+        let ends = !quoted && text[*at] == b'"';
+        quoted = !quoted && text[*at] == b'\\';
+        ends
+    })
 }
 
 fn grouped(text: &[u8]) -> Word<'_> {
@@ -121,6 +129,7 @@ mod tests {
     fn words_are_grouped() {
         assert_eq!(all("{one two}three \"x\"y"), ["one two", "three", "x", "y"]);
         assert_eq!(all("a\"b c\"d"), ["a\"b", "c\"d"]);
+        assert_eq!(all("\"a \\\"b\\\" c\" d"), ["a \\\"b\\\" c", "d"]);
         assert_eq!(all("(a b) c"), ["(a", "b)", "c"]);
         assert_eq!(all("{} \"\" x"), ["", "", "x"]);
     }

@@ -374,6 +374,8 @@ pub struct Done {
     pub report: Option<Report>,
     /// What a server answered.
     pub text: Vec<u8>,
+    /// Something that a client asked of our server was refused.
+    pub refused: bool,
     /// The program shall end: a client said EXIT, the person said so at CONNECT.
     pub over: bool,
 }

@@ -398,3 +398,60 @@ fn take_error_ends_a_file() {
     assert_eq!(screen, "a\n");
     assert!(errors.contains("ended by an error"), "{errors}");
 }
+
+#[test]
+fn a_quote_in_quotes_is_written_with_a_backslash() {
+    let text = said(
+        "fopen /write \\%c \"a \\\"b\\\" c\"\nfclose \\%c\ndirectory /brief a*\necho \"x \\\"y\\\"\"\n",
+    );
+    assert_eq!(text, "a \"b\" c\nx \"y\"\n");
+}
+
+#[test]
+fn directory_has_switches() {
+    let mut world = Memory::default();
+    for (name, len) in
+        [("b.txt", 3), ("a.txt", 20), (".hidden", 1), ("a.txt.~1~", 5), ("sub/in.txt", 2)]
+    {
+        world.put(name, &vec![b'x'; len]);
+    }
+    for (switches, wanted) in [
+        ("/brief *.txt", "a.txt\nb.txt\n"),
+        ("/brief /sort:size /files a*", "a.txt.~1~\na.txt\n"),
+        ("/brief /reverse *.txt", "b.txt\na.txt\n"),
+        ("/brief /nobackupfiles a*", "a.txt\n"),
+        ("/brief /dotfiles *h*", ".hidden\n"),
+        ("/recursive /brief *.txt", "a.txt\nb.txt\nsub/in.txt\n"),
+        ("/array:&a *.txt\necho \\&a[0] \\&a[2]", "2 b.txt\n"),
+        ("/brief /output:list *.txt\ntype list", "a.txt\nb.txt\n"),
+    ] {
+        world.screen.clear();
+        run_in(&mut world, &format!("directory {switches}\n"));
+        assert_eq!(String::from_utf8_lossy(&world.screen), wanted, "{switches}");
+    }
+    world.errors.clear();
+    run_in(&mut world, "directory /nonsense\n");
+    let said = String::from_utf8_lossy(&world.errors);
+    assert!(said.contains("expected a switch of DIRECTORY, got /nonsense"), "{said}");
+}
+
+#[test]
+fn a_list_ends_with_a_mistake_and_exit_says_what_failed() {
+    let run = |commands: &str| {
+        let mut world = Memory::default();
+        world.put("bad", b"nonesuch\n");
+        let end = Interp::new(&mut world, Limits::default(), Vec::new()).list(commands.as_bytes());
+        (end, String::from_utf8_lossy(&world.screen).into_owned())
+    };
+    assert_eq!(run("nonesuch, echo no, exit 0"), (End::Stopped { status: 1 }, String::new()));
+    assert_eq!(run("if 1 nonesuch, echo no").0, End::Stopped { status: 1 });
+    assert_eq!(run("take bad, echo yes, exit"), (End::Exited { code: 0 }, "yes\n".into()));
+}
+
+#[test]
+fn telnet_options_may_be_refused_but_not_required() {
+    let refused =
+        "set telopt /client kermit refused\nset telopt /server start-tls requested refused\n";
+    assert_eq!(complaint(refused), "");
+    assert!(complaint("set telopt kermit required\n").contains("REQUIRED is not supported"));
+}

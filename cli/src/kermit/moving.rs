@@ -55,6 +55,11 @@ pub(super) fn is_text(kept: &Kept) -> bool {
     kept.get("file type").is_some_and(|value| value == b"text")
 }
 
+/// Whether each file is text or bytes as its contents show: TRANSFER MODE AUTOMATIC.
+pub(super) fn detects(kept: &Kept) -> bool {
+    kept.get("transfer mode").is_some_and(|value| value == b"automatic")
+}
+
 /// What a command of the language is for a server.
 pub(super) fn command_of<'r>(words: &[&'r [u8]]) -> Result<ServerCommand<'r>, Fault> {
     remote::command(words).map_err(Fault::new)
@@ -163,6 +168,7 @@ pub(super) trait Mover: World {
         let options = SendOptions {
             kind: if text { FileKind::Text } else { FileKind::Binary },
             resume: sending.recover,
+            detect: sending.text.is_none() && detects(kept),
             common_names: self.settings().kermit.convert_names,
             ..SendOptions::default()
         };
@@ -225,7 +231,7 @@ pub(super) trait Mover: World {
         let turned = self.turn(make, &mut answer, Way::Receive, false)?;
         self.show(&whole_answer(&turned.replies, &answer.text));
         let mut report = with_files(turned.report, disk.files(), disk.last_error());
-        if report.done && report.files == 0 {
+        if report.done && report.files == 0 && !report.begun {
             report.done = false;
             "the server sent no files".clone_into(&mut report.message);
         }
@@ -344,7 +350,8 @@ impl Live<'_> {
         options.before = &before;
         options.silence = self.silence;
         let sets = self.sets.clone();
-        let sets = sets.unwrap_or_else(|| Arc::new(Mutex::new(Sets::from(&settings.kermit))));
+        let own = if self.as_is { Sets::AS_IS } else { Sets::from(&settings.kermit) };
+        let sets = sets.unwrap_or_else(|| Arc::new(Mutex::new(own)));
         let mut store = Translated::following(store, sets);
         let ended = run(&mut *engine, &mut **port, &mut store, &mut seen, options);
         seen.finish();

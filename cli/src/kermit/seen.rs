@@ -35,6 +35,8 @@ impl Told {
             Event::Message(text) => self.message = Some(crate::words::escaped(text)),
             Event::Replied(text) => self.replies.push(text.to_vec()),
             Event::FileStarted { .. } => self.begun = true,
+            // What our own store refuses, as SET FILE COLLISION says, is no failure.
+            Event::FileRefused { by_peer: false, .. } => self.begun = true,
             Event::FileRefused { .. } | Event::FileCancelled { .. } => {
                 self.begun = true;
                 self.missed += 1;

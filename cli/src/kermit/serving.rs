@@ -39,6 +39,8 @@ struct Noting {
     session: Session,
     text: bool,
     ended_by: Option<Action>,
+    /// Something was refused.
+    refused: bool,
 }
 
 impl Store for Noting {
@@ -55,6 +57,10 @@ impl Store for Noting {
             Reply::File(mut info) if text && !info.screen => {
                 info.kind = wetstring_proto::FileKind::Text;
                 Reply::File(info)
+            }
+            Reply::Denied(len) => {
+                self.refused = true;
+                Reply::Denied(len)
             }
             reply => reply,
         }
@@ -119,7 +125,7 @@ impl Live<'_> {
             session = session.audited(Arc::new(Shown));
         }
         self.sets = Some(session.sets());
-        let mut store = Noting { session, text: is_text(kept), ended_by: None };
+        let mut store = Noting { session, text: is_text(kept), ended_by: None, refused: false };
         let idle = kept_text("server idle-timeout").and_then(|value| value.parse().ok());
         self.silence = idle.filter(|seconds| *seconds > 0).map(Duration::from_secs);
         let turned = self.turn(
@@ -138,15 +144,16 @@ impl Live<'_> {
         if turned.outcome != Outcome::Done {
             return Err(Fault::new(turned.report.message));
         }
+        let refused = store.refused;
         match store.ended_by {
-            Some(Action::Exit) => Ok(Done { over: true, ..Done::default() }),
+            Some(Action::Exit) => Ok(Done { over: true, refused, ..Done::default() }),
             Some(Action::Bye) => {
                 // Without a connection of our own the session is what BYE ends.
                 let over = !self.is_connected();
                 self.hang_up()?;
-                Ok(Done { over, ..Done::default() })
+                Ok(Done { over, refused, ..Done::default() })
             }
-            _ => Ok(Done::default()),
+            _ => Ok(Done { refused, ..Done::default() }),
         }
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Live<'a> {
     pub(super) serial: Serial,
     /// SET FILE DISPLAY NONE.
     pub(super) display_none: bool,
+    /// No text is translated (SET TRANSFER TRANSLATION OFF).
+    pub(super) as_is: bool,
     /// A server in which nothing moves for so long is over.
     pub(super) silence: Option<Duration>,
     /// The character sets of a client that is served, which it may change.
@@ -83,6 +85,7 @@ impl<'a> Live<'a> {
             disabled: disabled_at_first(),
             serial: Serial::default(),
             display_none: false,
+            as_is: false,
             silence: None,
             sets: None,
             session: None,
@@ -366,6 +369,17 @@ impl World for Live<'_> {
                 self.set_up_again()?;
             }
             "file display" => self.display_none = text == "none",
+            "file system-id" => {
+                let say = format!("expected two characters of a system id, got {text}");
+                let id = value.try_into().map_err(|_| Fault::new(say))?;
+                self.settings.kermit.system = id;
+            }
+            "file end-of-line" => self.settings.kermit.crlf_files = text == "crlf",
+            "transfer mode" => {
+                self.settings.kermit.manual_mode = text == "manual";
+                self.settings.kermit.alike_as_is = text == "automatic";
+            }
+            "transfer translation" => self.as_is = text == "off",
             "escape-character" => {
                 let say = format!("expected a code below 128 or ^X, got {text}");
                 super::terminal::escape_character(value).ok_or_else(|| Fault::new(say))?;
@@ -388,6 +402,10 @@ impl World for Live<'_> {
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+        // A type that is said counts, whatever the systems are.
+        if name == "kermit.receive-kind" && !self.settings.kermit.alike_as_is {
+            self.settings.kermit.manual_mode = true;
+        }
         set_row(&mut self.settings, name, value)
     }
 

@@ -27,9 +27,6 @@ impl Sets {
 
 impl From<&Config> for Sets {
     fn from(config: &Config) -> Self {
-        if !config.translation {
-            return Self::AS_IS;
-        }
         Self {
             transfer: config.transfer_set,
             file: config.file_set,

@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
-use wetstring_proto::file::{DigestKind, FileInfo, Left};
+use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Left};
 use wetstring_proto::kermit::names::to_common;
 
 /// The list of files to send, and the one that is being sent.
@@ -99,6 +99,8 @@ impl Sending {
                     record.size = outgoing.announced.unwrap_or(0);
                     files.push(record);
                     let info = FileInfo { left: Some(left), ..info(&outgoing, &self.options) };
+                    let kind = if self.options.detect { found_kind(&outgoing) } else { info.kind };
+                    let info = FileInfo { kind, ..info };
                     self.current = Some(outgoing);
                     let name = files.last().map_or(&[][..], |record| &record.wire_name);
                     return Some(FileInfo { name, ..info });
@@ -184,6 +186,29 @@ impl Sending {
                 (now.st_size, now.st_mtime, now.st_mtime_nsec)
                     != (open.before.st_size, open.before.st_mtime, open.before.st_mtime_nsec)
             });
+    }
+}
+
+/// Whether the beginning of a file is text: no NUL and no control characters but those of lines, and
+/// UTF-8 where it is more than ASCII. A stream is bytes.
+fn found_kind(open: &Outgoing) -> FileKind {
+    let mut start = [0; 8192];
+    let Ok(len) =
+        (if open.stream { Ok(0) } else { rustix::io::pread(&open.file, &mut start[..], 0) })
+    else {
+        return FileKind::Binary;
+    };
+    let start = &start[..len];
+    let control = |byte: &u8| *byte < b' ' && !matches!(byte, 7..=13 | 27);
+    // A character may be cut at the end.
+    let whole = match std::str::from_utf8(start) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
+    };
+    if start.is_empty() || start.iter().any(control) || !whole {
+        FileKind::Binary
+    } else {
+        FileKind::Text
     }
 }
 

@@ -91,14 +91,10 @@ pub struct Config {
     pub retries: u8,
     /// Kind of a file that comes without attributes.
     pub receive_kind: FileKind,
-    /// The kind of files is what this end says, not what a file seems to be: a server is told so, and of which kind.
-    pub manual_mode: bool,
     /// Set of text on the wire, where it is to be another than that of the files.
     pub transfer_set: Charset,
     /// Set of text files here.
     pub file_set: Charset,
-    /// Text is translated between the two.
-    pub translation: bool,
     /// A text in a set that is not known is stored as it is; else it is refused.
     pub keep_unknown_set: bool,
     /// The byte that begins a packet.
@@ -123,6 +119,12 @@ pub struct Config {
     pub zone: Zone,
     /// System id to show; `U1` is Unix.
     pub system: [u8; 2],
+    /// The file mode is what the person has set, and servers go by it.
+    pub manual_mode: bool,
+    /// Between two systems of one id text goes as it is.
+    pub alike_as_is: bool,
+    /// Lines of text files here end with CR and LF, as on the line.
+    pub crlf_files: bool,
 }
 
 impl Default for Config {
@@ -150,10 +152,8 @@ impl Default for Config {
             timeout_s: 15,
             retries: 10,
             receive_kind: FileKind::Binary,
-            manual_mode: false,
             transfer_set: Charset::TRANSPARENT,
             file_set: Charset::UTF8,
-            translation: true,
             keep_unknown_set: false,
             mark: 1,
             eol: b'\r',
@@ -166,6 +166,9 @@ impl Default for Config {
             buffer_len: 256 * 1024,
             zone: Zone::UTC,
             system: *b"U1",
+            manual_mode: false,
+            alike_as_is: false,
+            crlf_files: false,
         }
     }
 }
@@ -277,9 +280,6 @@ impl Config {
         if kind == FileKind::Binary {
             whatami |= params::WMI_BINARY;
         }
-        if self.manual_mode {
-            whatami |= params::WMI_MANUAL;
-        }
         if self.offers_streaming() {
             whatami |= params::WMI_STREAM;
         }
@@ -305,6 +305,7 @@ impl Config {
             max_long: Some(length),
             whatami: Some(whatami),
             system: self.system,
+            manual: self.manual_mode,
             own: Some(params::OWN_LENGTH | if self.digest { params::OWN_DIGEST } else { 0 }),
         }
     }
@@ -483,14 +484,6 @@ pub const TABLE: &[Setting] = &[
         source: "C-Kermit SET FILE TYPE",
     },
     Setting {
-        name: "kermit.transfer-mode",
-        range: Range::Word(&["automatic", "manual"]),
-        default: "automatic",
-        unit: "",
-        doc: "Who chooses between text and bytes: automatic leaves it to the sender of a file; manual is kermit.receive-kind, of which a server is told",
-        source: "C-Kermit SET TRANSFER MODE",
-    },
-    Setting {
         name: "kermit.transfer-set",
         range: Range::Word(Charset::WIRE_NAMES),
         default: "transparent",
@@ -505,14 +498,6 @@ pub const TABLE: &[Setting] = &[
         unit: "",
         doc: "Character set of text files here; transparent never translates",
         source: "C-Kermit SET FILE CHARACTER-SET",
-    },
-    Setting {
-        name: "kermit.translation",
-        range: ON_OFF,
-        default: "on",
-        unit: "",
-        doc: "Text is translated between the two sets",
-        source: "C-Kermit SET TRANSFER TRANSLATION",
     },
     Setting {
         name: "kermit.unknown-set",
@@ -632,7 +617,6 @@ const SHIFTS: [(&str, Shift); 3] =
     [("on", Shift::Negotiated), ("off", Shift::Off), ("forced", Shift::Forced)];
 const NAMES: [(&str, bool); 2] = [("literal", false), ("converted", true)];
 const UNKNOWN: [(&str, bool); 2] = [("discard", false), ("keep", true)];
-const MODES: [(&str, bool); 2] = [("automatic", false), ("manual", true)];
 const KINDS: [(&str, FileKind); 2] = [("binary", FileKind::Binary), ("text", FileKind::Text)];
 
 fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {
@@ -689,8 +673,6 @@ impl Settings for Config {
             "kermit.timeout" => number().map(|v| self.timeout_s = v as u8),
             "kermit.retries" => number().map(|v| self.retries = v as u8),
             "kermit.receive-kind" => value_of(&KINDS, value).map(|v| self.receive_kind = v),
-            "kermit.transfer-mode" => value_of(&MODES, value).map(|v| self.manual_mode = v),
-            "kermit.translation" => truth(value).map(|v| self.translation = v),
             "kermit.transfer-set" => Charset::named(value)
                 .filter(|set| set.designator().is_some())
                 .map(|v| self.transfer_set = v),
@@ -738,8 +720,6 @@ impl Settings for Config {
             "kermit.timeout" => write!(out, "{}", self.timeout_s),
             "kermit.retries" => write!(out, "{}", self.retries),
             "kermit.receive-kind" => out.write_str(word_of(&KINDS, self.receive_kind)),
-            "kermit.transfer-mode" => out.write_str(word_of(&MODES, self.manual_mode)),
-            "kermit.translation" => out.write_str(on_off(self.translation)),
             "kermit.transfer-set" => out.write_str(self.transfer_set.name()),
             "kermit.file-set" => out.write_str(self.file_set.name()),
             "kermit.unknown-set" => out.write_str(word_of(&UNKNOWN, self.keep_unknown_set)),

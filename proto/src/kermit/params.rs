@@ -33,12 +33,12 @@ pub const CAP_SHIFT: u8 = 32;
 pub const WMI_SERVER: u8 = 1;
 /// WHATAMI: the file mode is binary.
 pub const WMI_BINARY: u8 = 2;
-/// WHATAMI: the file mode was set by somebody and holds; without it the sender of a file chooses.
-pub const WMI_MANUAL: u8 = 4;
 /// WHATAMI: offers to stream.
 pub const WMI_STREAM: u8 = 8;
 /// WHATAMI: the channel is clear.
 pub const WMI_CLEAR: u8 = 16;
+/// WHATAMI2: the file mode is what the person has set (manual), not what the two ends find fit.
+pub const WMI2_MANUAL: u8 = 1;
 /// WHATAMI: this byte is valid.
 pub const WMI_VALID: u8 = 32;
 
@@ -78,6 +78,8 @@ pub struct Params {
     pub whatami: Option<u8>,
     /// System id, two characters; blanks if unknown.
     pub system: [u8; 2],
+    /// WHATAMI2: the file mode is what the person has set.
+    pub manual: bool,
     /// Our own flags, if the partner is one of us.
     pub own: Option<u8>,
 }
@@ -100,6 +102,7 @@ impl Default for Params {
             max_long: None,
             whatami: None,
             system: *b"  ",
+            manual: false,
             own: None,
         }
     }
@@ -132,6 +135,9 @@ fn parse_tail(tail: &[u8], p: &mut Params) {
     let Some(system) = tail.get(9..9 + len) else { return };
     for (to, from) in p.system.iter_mut().zip(system) {
         *to = *from;
+    }
+    if let Some(&c) = tail.get(9 + len) {
+        p.manual = number(c) & (WMI_VALID | WMI2_MANUAL) == WMI_VALID | WMI2_MANUAL;
     }
     if let Some(&[b'W', flags, ..]) = tail.get(10 + len..OWN_LEN + 10 + len) {
         p.own = Some(number(flags));
@@ -203,7 +209,7 @@ fn doubt_tail(data: &[u8]) -> Option<&'static str> {
 impl Params {
     /// The kind of files that whoever said this has set by hand.
     pub fn manual_kind(&self) -> Option<FileKind> {
-        let whatami = self.whatami.filter(|whatami| whatami & WMI_MANUAL != 0)?;
+        let whatami = self.whatami.filter(|_| self.manual)?;
         Some(if whatami & WMI_BINARY != 0 { FileKind::Binary } else { FileKind::Text })
     }
 
@@ -258,7 +264,7 @@ impl Params {
             tochar(2),
             self.system[0],
             self.system[1],
-            tochar(WMI_VALID),
+            tochar(WMI_VALID | if self.manual { WMI2_MANUAL } else { 0 }),
         ];
         out[..head.len()].copy_from_slice(&head);
         let mut len = head.len();

@@ -252,30 +252,6 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn directory(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        Self::skip_switches(words);
-        let pattern = if words.is_over() { b"*".to_vec() } else { self.name(words)? };
-        let facts = self.world.files().facts(&pattern, true);
-        let inside = facts.is_some_and(|facts| facts.kind == Kind::Directory);
-        let pattern = if inside { [&pattern[..], b"/*"].concat() } else { pattern };
-        let names = self.everything(&pattern)?;
-        if names.is_empty() && !inside {
-            return Err(Trouble::new(format!("there is no file {}", lossy(&pattern))));
-        }
-        for name in &names {
-            let Some(facts) = self.world.files().facts(name, false) else { continue };
-            let offset = self.world.offset_at(facts.modified_s);
-            let stamp = crate::calendar::Stamp::of_local(facts.modified_s + i64::from(offset));
-            let mode = permissions(facts.kind, facts.mode);
-            let (year, month, day) = (stamp.year, stamp.month, stamp.day);
-            let time = stamp.time();
-            let row = format!("{mode} {:>10} {year:04}-{month:02}-{day:02} {time} ", facts.len);
-            self.world.say(Screen::Output, &[row.as_bytes(), name, b"\n"].concat());
-        }
-        self.status = 0;
-        Ok(Flow::Next)
-    }
-
     pub(crate) fn type_file(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         Self::skip_switches(words);
         let name = self.name(words)?;
@@ -331,7 +307,7 @@ impl Interp<'_> {
     }
 
     /// All that a pattern means, in order. Patterns may stand in every part of a path.
-    fn everything(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
+    pub(crate) fn everything(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
         if self.world.files().facts(pattern, false).is_some() {
             return Ok(vec![pattern.to_vec()]);
         }
@@ -370,7 +346,7 @@ impl Interp<'_> {
 
     /// All whose last part fits the last part of the pattern, in the pattern's directory and below; all
     /// that is below where the pattern is a directory.
-    fn below(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
+    pub(crate) fn below(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
         let facts = self.world.files().facts(pattern, true);
         let whole = facts.is_some_and(|facts| facts.kind == Kind::Directory);
         let last = if whole { b"*".to_vec() } else { last_part(pattern).to_vec() };

@@ -5,6 +5,7 @@ mod console;
 mod disk;
 pub(crate) use disk::{last_part, permissions};
 mod fopen;
+mod listing;
 mod set;
 pub(crate) mod settings;
 mod show;

@@ -27,6 +27,7 @@ pub(super) const OWN: &[&str] = &[
     "port",
     "quiet",
     "take",
+    "telopt",
     "variable-evaluation",
 ];
 
@@ -127,6 +128,7 @@ impl Interp<'_> {
                 return self.set_manner(found, words);
             }
             "exit" => return self.set_exit(words),
+            "telopt" => return self.set_telopt(words),
             _ => return self.set_entry(found, words),
         }
         Ok(Flow::Next)
@@ -217,6 +219,26 @@ impl Interp<'_> {
         Ok(Flow::Next)
     }
 
+    /// `SET TELOPT [/CLIENT] [/SERVER] option REFUSED ...`: which options are offered is not chosen here,
+    /// but none is required of the peer, so nothing has to be done for those that may be missing.
+    fn set_telopt(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        while words.peek().is_some_and(|word| is_switch(word.text)) {
+            self.choice(words, &["/client", "/server"])?;
+        }
+        let option = self.keyword_field(words, "the name of a Telnet option")?;
+        while !words.is_over() {
+            let state = self.choice(words, &["accepted", "refused", "requested", "required"])?;
+            if state == "required" {
+                let option = lossy(&option).to_uppercase();
+                return Err(Trouble::new(format!(
+                    "SET TELOPT {option} REQUIRED is not supported: no option is required of a peer"
+                )));
+            }
+        }
+        self.status = 0;
+        Ok(Flow::Next)
+    }
+
     fn set_entry(&mut self, first: &str, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let of_first: Vec<&Entry> = ENTRIES.iter().filter(|e| e.words[0] == first).collect();
         let entry = match of_first.as_slice() {
@@ -235,11 +257,6 @@ impl Interp<'_> {
             })?;
         }
         let name = entry.words.join(" ");
-        if name == "file type" {
-            // Who names the type by hand does not want it chosen by the other side.
-            let _ = self.world.set("kermit.transfer-mode", "manual");
-            self.kept.insert("transfer mode".to_owned(), b"manual".to_vec());
-        }
         if entry.rows.is_empty() {
             self.keep(&name, &told, entry.anyway)?;
         }

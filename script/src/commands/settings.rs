@@ -130,7 +130,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["brief", "crt", "fullscreen", "off", "on", "serial"],
     ),
     kept(&["file", "download-directory"], FREE, &[]),
-    kept(&["file", "end-of-line"], FREE, &["lf"]),
+    kept(&["file", "end-of-line"], Takes::Word(&[("crlf", "crlf"), ("lf", "lf")]), &["lf"]),
     kept(&["file", "eof"], FREE, &["off", "length"]),
     entry(
         &["file", "incomplete"],
@@ -148,6 +148,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         &["off"],
     ),
     kept(&["file", "scan"], FREE, &["off"]),
+    kept(&["file", "system-id"], FREE, &["U1"]),
     entry(
         &["file", "type"],
         Takes::Word(&[("binary", "binary"), ("text", "text")]),
@@ -203,6 +204,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     kept(&["prompt"], FREE, &[]),
     kept(&["receive", "character-set"], Takes::Name(&["automatic", "manual"]), &["automatic"]),
+    // Files that nobody asked for are taken by RECEIVE, and SET FILE COLLISION says how.
+    kept(&["receive", "confirm"], Takes::Word(&[("off", "off")]), &["off"]),
     kept(&["receive", "end-of-packet"], CODE, &["13"]),
     entry(&["receive", "packet-length"], PACKET_LENGTH, &["kermit.receive-length"]),
     entry(&["receive", "padding"], Takes::Number(0, 94, 94), &["kermit.padding"]),
@@ -214,7 +217,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
     entry(&["repeat", "counts"], ON_OFF, &["kermit.repeat"]),
     entry(&["retry-limit"], Takes::Number(1, 94, 94), &["kermit.retries"]),
     kept(&["script"], FREE, &[]),
-    kept(&["send", "character-set"], Takes::Name(&["automatic", "manual"]), &["manual"]),
+    // What a file is in, FILE CHARACTER-SET says.
+    kept(&["send", "character-set"], Takes::Word(&[("manual", "manual")]), &["manual"]),
     kept(&["send", "end-of-packet"], CODE, &["13"]),
     entry(&["send", "packet-length"], PACKET_LENGTH, &["kermit.send-length"]),
     kept(&["send", "padding"], Takes::Number(0, 94, 94), &["0"]),
@@ -252,10 +256,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
         Takes::Word(&[("forced", "forced"), ("off", "off"), ("on", "on")]),
         &["kermit.locking-shift"],
     ),
-    entry(&["transfer", "mode"], Takes::Name(&["automatic", "manual"]), &["kermit.transfer-mode"]),
+    kept(&["transfer", "mode"], Takes::Word(&[("automatic", "auto"), ("manual", "manual")]), &[]),
     kept(&["transfer", "protocol"], Takes::Word(&[("kermit", "kermit")]), &["kermit"]),
     entry(&["transfer", "slow-start"], ON_OFF, &["kermit.adapt-length"]),
-    entry(&["transfer", "translation"], ON_OFF, &["kermit.translation"]),
+    kept(&["transfer", "translation"], ON_OFF, &["on"]),
     kept(&["transmit", "echo"], ON_OFF, &["off"]),
     kept(&["transmit", "eof"], FREE, &[]),
     kept(&["transmit", "fill"], FREE, &[]),

@@ -179,6 +179,9 @@ impl Interp<'_> {
             Err(fault) => return Err(fault.into()),
         };
         self.status = 0;
+        if done.refused {
+            self.exit_code |= exit::REMOTE;
+        }
         if let Some(report) = done.report {
             self.status = i64::from(!report.done);
             if !report.done {

@@ -87,7 +87,8 @@ impl Core {
         self.enter(cx, Sending::Data);
         let info = &self.file.info;
         // The store has seen to the line ends of a set in which they are not two bytes.
-        let text = info.kind == FileKind::Text && !info.encoding.is_wide();
+        let text =
+            info.kind == FileKind::Text && !info.encoding.is_wide() && !self.link.config.crlf_files;
         let coding = self.link.data_coding(text);
         self.source.begin(&coding, offset, self.file.info.size);
         self.link.stats.current_file_bytes = offset;
@@ -140,6 +141,15 @@ impl Core {
         };
         self.file.name_len = len;
         self.file.info = FileInfo { name: &[], ..*info };
+        // Between two of a kind lines end alike, and nothing has to be done to them.
+        let alike = self.link.theirs.system == self.link.config.system;
+        if self.link.config.alike_as_is
+            && alike
+            && !self.screen
+            && info.encoding == Default::default()
+        {
+            self.file.info.kind = FileKind::Binary;
+        }
         self.enter(cx, Sending::File);
         self.fit_name(mem.name);
         if cx.trace.enabled() {
