@@ -126,6 +126,7 @@ fn config(script: &mut Script<'_>) -> Config {
         _ => Rate::default(),
     };
     Config {
+        metered: false,
         role: script.pick(&[Role::Active, Role::Passive]),
         local_port: script.short(),
         foreign_port: script.short(),
