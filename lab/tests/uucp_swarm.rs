@@ -8,7 +8,7 @@
 mod swarm_run;
 
 use wetstring_lab::scenario::Protocol;
-use wetstring_lab::swarm::{Fault, Swarm, Tally};
+use wetstring_lab::swarm::{Fault, Run, Swarm, Tally};
 use wetstring_lab::trace::Recorder;
 
 #[test]
@@ -24,7 +24,7 @@ fn nothing_is_lost_and_only_the_check_is_fooled() {
     let (mut tally, mut fooled) = (Tally::default(), Vec::new());
     for seed in 0..runs {
         match swarm.one(seed, &mut Recorder::off()) {
-            Ok(report) => tally.add(&report),
+            Ok(report) => tally.add(&Run::from(&report)),
             Err(failed) => match failed.fault {
                 // Bytes that are wrong, and none too few or too many.
                 Fault::FalseSuccess(ref what) if what.ends_with("differs from the source") => {

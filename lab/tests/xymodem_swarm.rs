@@ -8,7 +8,7 @@ mod swarm_run;
 
 use wetstring_lab::scenario::Protocol;
 use wetstring_lab::swarm::protocols::fooled_percent;
-use wetstring_lab::swarm::{Fault, Swarm, Tally};
+use wetstring_lab::swarm::{Fault, Run, Swarm, Tally};
 use wetstring_lab::trace::Recorder;
 
 /// Runs the seeds of one protocol; where its check may be fooled, a false success is counted.
@@ -26,7 +26,7 @@ fn run(variant: &str, done_of_ten: u64) {
     let (mut tally, mut fooled) = (Tally::default(), Vec::new());
     for seed in 0..runs {
         match swarm.one(seed, &mut Recorder::off()) {
-            Ok(report) => tally.add(&report),
+            Ok(report) => tally.add(&Run::from(&report)),
             Err(failed) if may_be_fooled && matches!(failed.fault, Fault::FalseSuccess(_)) => {
                 fooled.push(seed);
             }

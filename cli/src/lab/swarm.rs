@@ -8,10 +8,7 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use wetstring_drive::Signals;
 use wetstring_lab::Recorder;
-use wetstring_lab::pair::PairReport;
-use wetstring_lab::scenario::Protocol;
-use wetstring_lab::swarm::protocols::fooled_percent;
-use wetstring_lab::swarm::{Failed, Fault, Swarm, Tally};
+use wetstring_lab::swarm::{self, Failed, Fault, Kind, Tally};
 
 use super::count::Count;
 use super::pool::{Crew, News};
@@ -37,16 +34,16 @@ pub(crate) struct SwarmVerb {
     pub(crate) seed: Option<u64>,
     /// This protocol only
     #[arg(short = 'P', long, value_name = "NAME",
-          value_parser = PossibleValuesParser::new(Protocol::NAMES))]
+          value_parser = PossibleValuesParser::new(Kind::NAMES))]
     pub(crate) protocol: Option<String>,
 }
 
-type Run = Result<PairReport, Box<Failed>>;
+type Run = Result<swarm::Run, Box<Failed>>;
 
 pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<Ending, Ending> {
-    let chosen = verb.protocol.as_deref().and_then(Protocol::of);
+    let chosen = verb.protocol.as_deref().and_then(Kind::of);
     let protocols = chosen.map_or_else(
-        || Protocol::NAMES.iter().filter_map(|name| Protocol::of(name)).collect(),
+        || Kind::NAMES.iter().filter_map(|name| Kind::of(name)).collect(),
         |protocol| vec![protocol],
     );
     let first = verb.seed.unwrap_or(0);
@@ -67,7 +64,7 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<En
 /// Runs one seed with its trace.
 fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
     let mut recorder = Recorder::keep();
-    sum.add(Swarm::of(sum.protocol).one(seed, &mut recorder));
+    sum.add(sum.protocol.one(seed, &mut recorder));
     let lines = recorder.lines().iter().map(String::as_str);
     write_trace(path, lines).map_err(|error| store(path, "could not write the trace", &error))
 }
@@ -76,13 +73,13 @@ fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
 fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), Ending> {
     let signals = Signals::install()
         .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
-    let protocols: Vec<Protocol> = sums.iter().map(|sum| sum.protocol).collect();
+    let protocols: Vec<Kind> = sums.iter().map(|sum| sum.protocol).collect();
     let jobs = sums.len() * usize::try_from(seeds).unwrap_or(usize::MAX / 8);
     let mut count = Count::new(voice, "runs", jobs);
     let kinds = protocols.len();
     let mut crew = Crew::start(jobs, move |job| -> Run {
         let seed = first.wrapping_add((job / kinds) as u64);
-        Swarm::of(protocols[job % kinds]).one(seed, &mut Recorder::off())
+        protocols[job % kinds].one(seed, &mut Recorder::off())
     });
     loop {
         match crew.next(LOOK) {
@@ -108,7 +105,7 @@ fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), E
 
 /// What became of a protocol's seeds.
 struct Sum {
-    protocol: Protocol,
+    protocol: Kind,
     tally: Tally,
     /// Seeds that were fooled by a check that is no better.
     fooled: Vec<Failed>,
@@ -116,7 +113,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn new(protocol: Protocol) -> Self {
+    fn new(protocol: Kind) -> Self {
         Self { protocol, tally: Tally::default(), fooled: Vec::new(), failures: Vec::new() }
     }
 
@@ -124,7 +121,7 @@ impl Sum {
         match run {
             Ok(report) => self.tally.add(&report),
             Err(failed) => {
-                let fooled = fooled_percent(self.protocol) > 0;
+                let fooled = self.protocol.fooled_percent() > 0;
                 if fooled && matches!(failed.fault, Fault::FalseSuccess(_)) {
                     self.fooled.push(*failed);
                 } else {
@@ -141,7 +138,7 @@ impl Sum {
     /// More seeds were fooled than the check explains. One is always let off.
     fn is_fooled_too_often(&self) -> bool {
         let fooled = self.fooled.len() as u64;
-        fooled > 1 && fooled * 100 > self.runs() * fooled_percent(self.protocol)
+        fooled > 1 && fooled * 100 > self.runs() * self.protocol.fooled_percent()
     }
 
     fn words(&self) -> String {
@@ -212,7 +209,7 @@ fn end(voice: &Voice, sums: &mut [Sum]) -> Ending {
     Ending::early(worst, message)
 }
 
-fn failure(protocol: Protocol, failed: &Failed) -> Value {
+fn failure(protocol: Kind, failed: &Failed) -> Value {
     json!({
         "protocol": protocol.name(),
         "seed": failed.seed,

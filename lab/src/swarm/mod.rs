@@ -11,7 +11,13 @@
 //!
 //! A seed that fails is shown with all it picked and with the command that runs it again.
 
+mod faulty;
+pub mod kind;
+pub mod ncp;
+pub mod netblt;
 pub mod protocols;
+
+pub use kind::Kind;
 
 use crate::pair::{Act, Pair, PairReport, Stop};
 use crate::random::Random;
@@ -132,15 +138,40 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a run in which nothing was wrong.
-    pub fn add(&mut self, report: &PairReport) {
+    pub fn add(&mut self, run: &Run) {
         self.runs += 1;
-        self.done += u64::from(report.is_done());
-        self.failed += u64::from(!report.is_done());
-        self.events += report.events;
-        for side in &report.sides {
-            let usage = side.usage;
-            self.hits += usage.damaged_bytes + usage.dropped_bytes + usage.duplicated_bytes;
-            self.retransmissions += side.stats.retransmissions;
+        self.done += u64::from(run.done);
+        self.failed += u64::from(!run.done);
+        self.events += run.events;
+        self.hits += run.hits;
+        self.retransmissions += run.retransmissions;
+    }
+}
+
+/// A run in which nothing was wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Run {
+    /// It ended in good order on both sides.
+    pub done: bool,
+    /// Damaged, lost and duplicated bytes.
+    pub hits: u64,
+    /// Packets that were sent again.
+    pub retransmissions: u64,
+    /// Different moments.
+    pub events: u64,
+}
+
+impl From<&PairReport> for Run {
+    fn from(report: &PairReport) -> Self {
+        let hits = report.sides.iter().map(|side| {
+            side.usage.damaged_bytes + side.usage.dropped_bytes + side.usage.duplicated_bytes
+        });
+        let again = report.sides.iter().map(|side| side.stats.retransmissions);
+        Self {
+            done: report.is_done(),
+            hits: hits.sum(),
+            retransmissions: again.sum(),
+            events: report.events,
         }
     }
 }
@@ -234,7 +265,7 @@ impl<'a> Swarm<'a> {
     pub fn run(&self, seeds: Range<u64>) -> Result<Tally, Box<Failed>> {
         let mut tally = Tally::default();
         for seed in seeds {
-            tally.add(&self.one(seed, &mut Recorder::off())?);
+            tally.add(&Run::from(&self.one(seed, &mut Recorder::off())?));
         }
         Ok(tally)
     }
@@ -317,37 +348,9 @@ impl<'a> Swarm<'a> {
         sink: &MemorySink,
         acts: &[(Duration, Act)],
     ) -> Result<(), Fault> {
-        if sink.broken_order() {
-            return Err(Fault::BrokenStore);
-        }
-        // Each whole file at the receiver has to be one of the sender's, in the sender's order.
-        let mut sources = files.iter();
-        for (index, file) in sink.complete().enumerate() {
-            if !sources.any(|source| (self.same)(&source.bytes, &file.bytes)) {
-                let name = file.name.escape_ascii();
-                let len = file.bytes.len();
-                return Err(Fault::FalseSuccess(format!(
-                    "the receiver has whole file {index}, `{name}` of {len} bytes, which differs \
-                     from the source"
-                )));
-            }
-        }
-        let whole = sink.complete().count() as u64;
-        for (side, name) in report.sides.iter().zip(["sender", "receiver"]) {
-            let claimed = side.files_done.max(side.stats.files_done);
-            if claimed > whole {
-                return Err(Fault::FalseSuccess(format!(
-                    "the {name} reports {claimed} whole files, the receiver has {whole}"
-                )));
-            }
-            let done = side.outcome == Some(Outcome::Done);
-            if done && !ends_batch(acts) && whole + side.files_skipped < files.len() as u64 {
-                return Err(Fault::FalseSuccess(format!(
-                    "the {name} is done with {} files, the receiver has {whole}",
-                    files.len()
-                )));
-            }
-        }
+        check_files(files, sink, self.same)?;
+        let spoken_of = if ends_batch(acts) { 0 } else { files.len() };
+        check_ends(spoken_of, report, sink)?;
         match report.stop {
             Stop::Over => Ok(()),
             stop => Err(Fault::NoEnd(stop)),
@@ -394,6 +397,49 @@ impl<'a> Swarm<'a> {
         }
         Ok(())
     }
+}
+
+/// Each whole file at the receiver has to be one of the sender's, in the sender's order.
+fn check_files(
+    files: &[MemoryFile],
+    sink: &MemorySink,
+    same: fn(&[u8], &[u8]) -> bool,
+) -> Result<(), Fault> {
+    if sink.broken_order() {
+        return Err(Fault::BrokenStore);
+    }
+    let mut sources = files.iter();
+    for (index, file) in sink.complete().enumerate() {
+        if !sources.any(|source| same(&source.bytes, &file.bytes)) {
+            let name = file.name.escape_ascii();
+            let len = file.bytes.len();
+            return Err(Fault::FalseSuccess(format!(
+                "the receiver has whole file {index}, `{name}` of {len} bytes, which differs from \
+                 the source"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// No end calls more files done than are whole at the receiver, nor is it done with fewer than `count`.
+fn check_ends(count: usize, report: &PairReport, sink: &MemorySink) -> Result<(), Fault> {
+    let whole = sink.complete().count() as u64;
+    for (side, name) in report.sides.iter().zip(["sender", "receiver"]) {
+        let claimed = side.files_done.max(side.stats.files_done);
+        if claimed > whole {
+            return Err(Fault::FalseSuccess(format!(
+                "the {name} reports {claimed} whole files, the receiver has {whole}"
+            )));
+        }
+        let done = side.outcome == Some(Outcome::Done);
+        if done && whole + side.files_skipped < count as u64 {
+            return Err(Fault::FalseSuccess(format!(
+                "the {name} is done with {count} files, the receiver has {whole}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Somebody wants no more files: those that are left are never spoken of.

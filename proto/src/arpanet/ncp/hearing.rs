@@ -278,7 +278,12 @@ impl Core {
         // One that is not there was refused by us, or its CLS was waited for too long.
         let Some(slot) = self.connections.iter().position(here) else { return };
         let c = &mut self.connections[slot];
-        let (opened, unsent) = (c.is_open(), c.sends() && c.queue.len() > 0);
+        // What is under way may be there already: a RFNM can be later than the CLS that follows from it.
+        let gone = |f: &&Flight| matches!(f.stage, Stage::Flying(_) | Stage::Done);
+        let gone: usize =
+            c.flights[..c.flying].iter().filter(gone).map(|f| usize::from(f.bits)).sum();
+        let unsent = c.sends() && c.queue.len() > gone;
+        let opened = c.is_open();
         if !c.said_rfc {
             self.fail(slot, Trouble::Refused);
         } else if !opened {
@@ -441,7 +446,8 @@ impl Core {
         flight.stage = Stage::Again(again(flight.tries));
         flight.tries += 1;
         // What came behind it may have been taken: the order is lost.
-        if !alone || flight.tries > most || c.trouble.is_some() {
+        // Nor does anybody take it any more who has closed.
+        if !alone || flight.tries > most || c.trouble.is_some() || c.got_cls {
             c.fail(Trouble::Lost);
         }
         c.settle();

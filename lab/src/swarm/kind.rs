@@ -1,0 +1,69 @@
+//! Everything that the swarm tries: the protocols of serial lines, and those of datagrams and of the
+//! ARPANET's hosts, each with a run of its own.
+
+use super::{Failed, Run, Swarm, ncp, netblt};
+use crate::scenario::Protocol;
+use crate::trace::Recorder;
+
+/// What a seed is tried on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A protocol of serial lines.
+    Serial(Protocol),
+    /// NETBLT over a path of datagrams.
+    Netblt,
+    /// Files by FTP between two hosts of the ARPANET.
+    Ncp,
+}
+
+impl Kind {
+    /// What `wst lab swarm --protocol` takes.
+    pub const NAMES: [&str; Protocol::NAMES.len() + 2] = {
+        let mut names = [""; Protocol::NAMES.len() + 2];
+        let mut index = 0;
+        while index < Protocol::NAMES.len() {
+            names[index] = Protocol::NAMES[index];
+            index += 1;
+        }
+        (names[index], names[index + 1]) = ("netblt", "ncp");
+        names
+    };
+
+    /// The kind of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            "netblt" => Some(Self::Netblt),
+            "ncp" => Some(Self::Ncp),
+            _ => Protocol::of(name).map(Self::Serial),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Serial(protocol) => protocol.name(),
+            Self::Netblt => "netblt",
+            Self::Ncp => "ncp",
+        }
+    }
+
+    /// Runs one seed, with its trace.
+    pub fn one(self, seed: u64, recorder: &mut Recorder) -> Result<Run, Box<Failed>> {
+        match self {
+            Self::Serial(protocol) => {
+                Swarm::of(protocol).one(seed, recorder).map(|report| Run::from(&report))
+            }
+            Self::Netblt => netblt::one(seed, recorder),
+            Self::Ncp => ncp::one(seed, recorder),
+        }
+    }
+
+    /// How many of a hundred seeds may report a false success, because the check of the protocol is no
+    /// better.
+    pub const fn fooled_percent(self) -> u64 {
+        match self {
+            Self::Serial(protocol) => super::protocols::fooled_percent(protocol),
+            Self::Netblt | Self::Ncp => 0,
+        }
+    }
+}
