@@ -263,7 +263,9 @@ fn with_client(serving: &str, commands: &str) -> Option<(Scene, End, End)> {
     let (scene, port) = (Scene::new(), free_port());
     stock(&scene);
     scene.file("root/umlaut", "Grüße\n".as_bytes());
-    let script = format!("{serving}\nset host /server * {port} /raw\nif fail exit 2\nexit 3\n");
+    let script = format!(
+        "{serving}\nset host /server * {port} /raw\nif fail exit 2\necho EXIT \\v(exitstatus)\nexit 3\n"
+    );
     let mut command = kermit(&scene, "server", &script, &[]);
     command.current_dir(scene.path("root"));
     let mut server = scene.start("wst kermit", &mut command).expect("wst runs");
@@ -318,6 +320,58 @@ fn what_a_script_disables_is_refused() {
     let Some((scene, client, server)) = with_client(serving, commands) else { return };
     assert_eq!(client.code, 0, "{}", client.said);
     assert_eq!(server.code, 3, "{}", server.said);
+    assert!(server.said.contains("EXIT 8"), "what was refused counts: {}", server.said);
     assert!(client.said.contains("yes") && client.said.contains("[42]"), "{}", client.said);
     assert!(scene.path("root/motd").exists() && !scene.path("here/motd").exists());
+}
+
+/// What is text, and what becomes of its line ends: between our script and our server.
+#[test]
+fn line_ends_are_as_mode_type_and_systems_say() {
+    let automatic = "set transfer mode automatic";
+    let unlike = "set file system-id UN\nset file end-of-line crlf";
+    for (settings, name, text, wanted) in [
+        (String::new(), "t.txt", "a\r\nb\r\n", "a\r\nb\r\n"),
+        ("set file type text".into(), "t.txt", "a\nb\n", "a\nb\n"),
+        (format!("{unlike}\nset file type text"), "t.txt", "a\r\nb\r\n", "a\nb\n"),
+        (format!("{automatic}\n{unlike}"), "t.txt", "a\r\nb\r\n", "a\nb\n"),
+        (format!("{automatic}\n{unlike}"), "t.dat", "a\r\n\0\r\n", "a\r\n\0\r\n"),
+        // Two systems of one kind, whatever their line ends are said to be.
+        (format!("{automatic}\nset file end-of-line crlf"), "t.txt", "a\r\n", "a\r\n"),
+    ] {
+        let scene = Scene::new();
+        scene.file(&format!("here/{name}"), text.as_bytes());
+        let (_server, port) = our_server(&scene);
+        let script = format!(
+            "{settings}\nset host 127.0.0.1 {port} /raw\nif fail exit 2\nsend {name}\n\
+             if fail exit 3\nfinish\nexit 0\n"
+        );
+        let end = ran(&scene, kermit(&scene, "t", &script, &[]));
+        assert_eq!(end.code, 0, "{settings}: {}", end.said);
+        let got = std::fs::read(scene.path("root").join(name)).expect("the file");
+        assert_eq!(
+            got.escape_ascii().to_string(),
+            wanted.as_bytes().escape_ascii().to_string(),
+            "{settings}"
+        );
+    }
+}
+
+#[test]
+fn translation_can_be_turned_off() {
+    for (off, wanted) in
+        [("", &b"\xE9\n"[..]), ("set transfer translation off", "\u{e9}\n".as_bytes())]
+    {
+        let scene = Scene::new();
+        scene.file("here/t.txt", "\u{e9}\n".as_bytes());
+        let (_server, port) = our_server(&scene);
+        let script = format!(
+            "set file type text\nset send character-set manual\nset file character-set utf8\n\
+             set transfer character-set latin1-iso\n{off}\nset host 127.0.0.1 {port} /raw\n\
+             remote set file character-set latin1-iso\nsend t.txt\nif fail exit 3\nfinish\nexit 0\n"
+        );
+        let end = ran(&scene, kermit(&scene, "t", &script, &[]));
+        assert_eq!(end.code, 0, "{off}: {}", end.said);
+        assert_eq!(std::fs::read(scene.path("root/t.txt")).expect("the file"), wanted, "{off}");
+    }
 }

@@ -130,6 +130,41 @@ fn real_parameter_strings() {
     assert!(p.iter().all(|p| p.own.is_none()));
 }
 
+#[test]
+fn a_mode_that_a_person_has_set_is_told() {
+    use wetstring_proto::FileKind;
+    use wetstring_proto::kermit::Config;
+    for (manual, last) in [(false, b'@'), (true, b'A')] {
+        let config = Config { manual_mode: manual, ..Config::default() };
+        let mut params = config.params(FileKind::Text);
+        params.own = None;
+        let mut out = [0; 40];
+        let len = params.emit(&mut out, 40);
+        assert_eq!(out[len - 1], last);
+        assert_eq!(Params::parse(&out[..len]).manual, manual);
+    }
+    let said: Vec<bool> = STRINGS.map_params().iter().map(|p| p.manual).collect();
+    assert!(said[3] && said[4] && !said[8], "{said:?}");
+}
+
+/// A line with parity is one on which packets get lost.
+#[test]
+fn nothing_streams_with_parity_unless_it_was_asked_for() {
+    use wetstring_proto::FileKind;
+    use wetstring_proto::kermit::frame::Parity;
+    use wetstring_proto::kermit::params::WMI_STREAM;
+    use wetstring_proto::kermit::{Config, Switch};
+    let offers = |parity, streaming| {
+        let config = Config { parity, streaming, ..Config::default() };
+        config.params(FileKind::Binary).whatami.is_some_and(|w| w & WMI_STREAM != 0)
+    };
+    for parity in [Parity::Even, Parity::Odd, Parity::Mark, Parity::Space] {
+        assert!(!offers(Some(parity), Switch::Auto), "{parity:?}");
+        assert!(offers(Some(parity), Switch::On), "{parity:?}");
+    }
+    assert!(offers(None, Switch::Auto) && offers(Some(Parity::None), Switch::Auto));
+}
+
 trait MapParams {
     fn map_params(&self) -> Vec<Params>;
 }
