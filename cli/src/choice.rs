@@ -128,6 +128,11 @@ impl Choice {
         self.decided = true;
         if second && let Some(engine) = self.second.take() {
             self.engine = engine;
+            if self.offer.as_ref().is_some_and(|offer| offer.before) {
+                // Its first words have been said, and there are senders that end at a second ZRINIT.
+                let len = self.engine.transmit(cx).len();
+                self.engine.transmitted(cx, len);
+            }
         }
         self.second = None;
         self.feed(cx);
