@@ -11,7 +11,7 @@ use wetstring_drive::imp::{Guard, ImpPort, Live, News, Plan, Stop, serve};
 use wetstring_drive::line::NcpSpec;
 use wetstring_drive::{LineSpec, Signals};
 use wetstring_proto::arpanet::ftp::{Options, Text};
-use wetstring_proto::arpanet::leader::Form;
+use wetstring_proto::arpanet::leader::{Dead, Form};
 use wetstring_proto::arpanet::ncp::{Config, Echo};
 use wetstring_proto::{NoTrace, arpanet};
 
@@ -224,6 +224,11 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
             }
         }
     }
+    Ok(tally(&times, lost, why, interrupted))
+}
+
+/// What came of all echoes.
+fn tally(times: &[u64], lost: u32, why: Option<Dead>, interrupted: bool) -> Ending {
     let ms = |ns: Option<&u64>| ns.map_or(0.0, |ns| *ns as f64 / 1e6);
     let mean = times.iter().sum::<u64>() as f64 / 1e6 / times.len().max(1) as f64;
     let (count, (shortest, longest)) =
@@ -241,7 +246,7 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
         (_, 0) => Exit::Done,
         _ => Exit::Skipped,
     };
-    Ok(Ending::early(exit, say))
+    Ending::early(exit, say)
 }
 
 fn serving(voice: &Voice, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, Ending> {

@@ -75,7 +75,7 @@ fn the_end_of_a_transfer_is_said_to_the_end() {
                 let of = run(name, seed, port, None);
                 let [(a, at), (b, bt)] = of;
                 assert_eq!([a, b], [Outcome::Done; 2], "{name} {seed} {port}");
-                let apart = at.max(bt) - at.min(bt);
+                let apart = at.abs_diff(bt);
                 assert!(apart < TOLD_WITHIN, "{name} {seed} {port}: {of:?}");
             }
         }

@@ -146,7 +146,7 @@ impl Core {
         if self.link.config.alike_as_is
             && alike
             && !self.screen
-            && info.encoding == Default::default()
+            && info.encoding == FileInfo::default().encoding
         {
             self.file.info.kind = FileKind::Binary;
         }
