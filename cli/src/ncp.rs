@@ -224,11 +224,18 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
             }
         }
     }
-    Ok(tally(&times, lost, why, interrupted))
+    let (count, say) = (times.len(), summary(&times, lost, why));
+    let exit = match (count, lost) {
+        _ if interrupted => Exit::Interrupted,
+        (0, _) => Exit::Timeout,
+        (_, 0) => Exit::Done,
+        _ => Exit::Skipped,
+    };
+    Ok(Ending::early(exit, say))
 }
 
-/// What came of all echoes.
-fn tally(times: &[u64], lost: u32, why: Option<Dead>, interrupted: bool) -> Ending {
+/// What came of all echoes: how many came back and how long they took, or what the IMP said.
+fn summary(times: &[u64], lost: u32, why: Option<Dead>) -> String {
     let ms = |ns: Option<&u64>| ns.map_or(0.0, |ns| *ns as f64 / 1e6);
     let mean = times.iter().sum::<u64>() as f64 / 1e6 / times.len().max(1) as f64;
     let (count, (shortest, longest)) =
@@ -240,13 +247,7 @@ fn tally(times: &[u64], lost: u32, why: Option<Dead>, interrupted: bool) -> Endi
     } else if let Some(dead) = why {
         say = format!("{say}: {}", dead.as_str());
     }
-    let exit = match (count, lost) {
-        _ if interrupted => Exit::Interrupted,
-        (0, _) => Exit::Timeout,
-        (_, 0) => Exit::Done,
-        _ => Exit::Skipped,
-    };
-    Ending::early(exit, say)
+    say
 }
 
 fn serving(voice: &Voice, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, Ending> {

@@ -309,9 +309,9 @@ fn names_stay_in_the_one_directory_that_there_is() {
         // Mail and commands.
         (b"S D.0001 D.0001 me -C D.0001 666", None),
         (b"S X.0001 X.0001 me -C D.0001 666", None),
-        (b"S /u/me/notes D.0002 me -C D.0002 666", None),
+        (b"S /usr/me/notes D.0002 me -C D.0002 666", None),
         // A file that only has such a name.
-        (b"S /u/me/D.0001 ~/ me - D.0 644", Some(b"D.0001")),
+        (b"S /usr/me/D.0001 ~/ me - D.0 644", Some(b"D.0001")),
         (b"S D.0001 ~/D.0001 me - D.0 644", Some(b"D.0001")),
         (b"S a/ ~/ me - D.0 644", None),
     ] {

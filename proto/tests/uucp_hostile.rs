@@ -153,7 +153,7 @@ fn what_is_not_followed_stays_in_the_queue() {
         (b"E D.1 D.1 us - D.1 666 \"\" 5 rm\0", b"EN4\0", b"EN4\0", true),
         (b"S D.1 X.1 us -C D.1 666\0", b"SN4\0", b"SN4\0", true),
         (b"S C.1 C.1 us -C D.1 666\0", b"SN4\0", b"SN4\0", true),
-        (b"S /u/me/notes D.2 us -C D.2 666\0", b"SN4\0", b"SN4\0", true),
+        (b"S /usr/me/notes D.2 us -C D.2 666\0", b"SN4\0", b"SN4\0", true),
     ];
     for taylor in [true, false] {
         let (mut r, mut sink) = (receiver(&set), Sink::new());

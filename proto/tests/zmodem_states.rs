@@ -4,6 +4,7 @@
 mod common;
 mod zmodem_talk;
 
+use std::fmt::Write as _;
 use common::{File, Sink, Source};
 use wetstring_proto::zmodem::Attention;
 use wetstring_proto::zmodem::packet::{Form, end, kind};
@@ -118,9 +119,9 @@ fn compare(table: &str, states: &[&str], mut cell: impl FnMut(&str, u8) -> Strin
         if *name == "ZCAN" {
             continue;
         }
-        real += &format!("{name:11}");
+        write!(real, "{name:11}").expect("a String takes all");
         for state in states {
-            real += &format!("{:15}", cell(state, number as u8));
+            write!(real, "{:15}", cell(state, number as u8)).expect("a String takes all");
         }
         real = format!("{}\n", real.trim_end());
     }

@@ -227,7 +227,8 @@ impl Core {
         match self.state {
             _ if self.link.ending != Ending::No => Wait::Nothing,
             State::Slave | State::Weigh | State::Take | State::Keep | State::Farewell(_) => {
-                if store && !self.takes_input(memory_len) { Wait::Store } else { Wait::Partner }
+                let full = store && !self.takes_input(memory_len);
+                if full { Wait::Store } else { Wait::Partner }
             }
             _ if self.link.driver.has_output() => Wait::Nothing,
             _ if store => Wait::Store,
