@@ -390,9 +390,10 @@ fn a_call_goes_both_ways() {
             let into = scene.folder("in");
             let mut more: Vec<String> = files.iter().map(|file| shown(file)).collect();
             more.extend(["-o".to_owned(), shown(&into)]);
-            let (role, line) = match calls {
-                true => ("--role=answer", theirs.calls()),
-                false => ("--role=call", theirs.called()),
+            let (role, line) = if calls {
+                ("--role=answer", theirs.calls())
+            } else {
+                ("--role=call", theirs.called())
             };
             let said = run(scene, args("send", &[role], &more, line), theirs)?;
             for file in &files {
