@@ -55,7 +55,7 @@ fn routed(packet: &[u8], mtu: usize) -> Vec<Vec<u8>> {
     let part = |index: usize| {
         let mut header = header.to_vec();
         let more = if index + 1 < count { 0x2000 } else { 0 };
-        let field = (more | index * most / 8) as u16;
+        let field = (more | (index * most / 8)) as u16;
         header[6..8].copy_from_slice(&field.to_be_bytes());
         sealed(header, &data[index * most..data.len().min((index + 1) * most)])
     };
@@ -138,7 +138,7 @@ fn connections_over_fragments_carry_what_was_sent() {
         |note: &str| at = note.strip_prefix("listening on ").and_then(|a| a.parse().ok());
     let mut stacks = [there, here].map(|config| Stack::open(&config, &mut hear).unwrap());
     let at = at.expect("it listens");
-    let bytes: Vec<u8> = (0..60_000u32).map(|k| (k * 31 ^ (k >> 7)) as u8).collect();
+    let bytes: Vec<u8> = (0..60_000u32).map(|k| ((k * 31) ^ (k >> 7)) as u8).collect();
     let back = bytes.clone();
     let serving = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
