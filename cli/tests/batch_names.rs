@@ -73,9 +73,9 @@ fn wst_send_by_every_protocol() {
         args.push(&to);
         args.extend(plain);
         let sent = run(sender(&desk, "wst", &args));
-        let received = receiver.end();
+        let came = receiver.end();
         assert_eq!(sent.code(), 0, "{protocol}: {}", sent.stderr);
-        assert_eq!(received.code(), 0, "{protocol}: {}", received.stderr);
+        assert_eq!(came.code(), 0, "{protocol}: {}", came.stderr);
         was_said(&sent.stderr, protocol);
         all_arrived(&desk, protocol);
     }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ struct Stranger {
     /// The last packet but one of the last buffer is held back until it is asked for.
     hole: bool,
     /// Control messages by number, and the highest below which none is missing.
-    heard: BTreeMap<u16, ()>,
+    heard: BTreeSet<u16>,
     high: u16,
     done: bool,
 }
@@ -34,7 +34,7 @@ struct Stranger {
 impl Stranger {
     fn new(socket: UdpSocket, ports: Ports, bytes: &[u8]) -> Self {
         socket.set_read_timeout(Some(Duration::from_millis(100))).expect("a limit");
-        let (bytes, heard) = (bytes.to_vec(), BTreeMap::new());
+        let (bytes, heard) = (bytes.to_vec(), BTreeSet::new());
         Self { socket, ports, bytes, base: None, hole: true, heard, high: 0, done: false }
     }
 
@@ -85,12 +85,12 @@ impl Stranger {
         self.say(Body::Data(data));
     }
 
-    fn control(&mut self, list: &[u8]) {
+    fn control(&mut self, body: &[u8]) {
         let each = BUFFER / PACKET;
         let last = self.bytes.len() / BUFFER - 1;
-        for (sequence, message) in messages(list) {
-            let fresh = self.heard.insert(sequence, ()).is_none();
-            while self.heard.contains_key(&(self.high + 1)) {
+        for (sequence, message) in messages(body) {
+            let fresh = self.heard.insert(sequence);
+            while self.heard.contains(&(self.high + 1)) {
                 self.high += 1;
             }
             match message {
@@ -155,7 +155,7 @@ fn a_bare_name_of_any_length_arrives_whole_though_a_hole_is_filled_last() {
         let desk = Desk::new(LEN);
         let into = desk.path("in");
         let args = ["receive", "udp-listen://127.0.0.1:0", "--plain", "-o", &into];
-        let running = Running::start(wst(&args));
+        let running = Running::start(wst(args));
         let at: SocketAddr = running.says("listening on ").parse().expect("an address");
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         socket.connect(at).expect("its peer");
@@ -187,7 +187,7 @@ fn a_file_that_was_fetched_from_a_stranger_is_not_asked_for_again() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let (line, into) =
         (format!("udp://{}", socket.local_addr().expect("its own")), desk.path("in"));
-    let running = Running::start(wst(&["receive", &line, "--plain", "-o", &into]));
+    let running = Running::start(wst(["receive", &line, "--plain", "-o", &into]));
     let mut bytes = [0; 2000];
     let (len, from) = socket.recv_from(&mut bytes).expect("an OPEN");
     socket.connect(from).expect("its peer");
@@ -217,7 +217,7 @@ fn lossy(to: SocketAddr, seed: u64) -> SocketAddr {
     }
     std::thread::spawn(move || {
         let (mut seed, mut client, mut bytes) = (seed, None, vec![0; 65_536]);
-        let mut lost = || {
+        let mut drops = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) % 10 < 3
         };
@@ -225,12 +225,12 @@ fn lossy(to: SocketAddr, seed: u64) -> SocketAddr {
         while last.elapsed() < LIMIT {
             if let Ok((len, from)) = front.recv_from(&mut bytes) {
                 (client, last) = (Some(from), Instant::now());
-                if !lost() {
+                if !drops() {
                     let _ = back.send(&bytes[..len]);
                 }
             }
             if let (Ok(len), Some(client)) = (back.recv(&mut bytes), client)
-                && !lost()
+                && !drops()
             {
                 let _ = front.send_to(&bytes[..len], client);
             }
@@ -245,11 +245,11 @@ fn a_small_file_gets_through_where_three_of_ten_are_lost() {
         let desk = Desk::new(1000);
         let into = desk.path("in");
         let args = ["receive", "udp-listen://127.0.0.1:0", "--plain", "-o", &into];
-        let running = Running::start(wst(&args));
+        let running = Running::start(wst(args));
         let at = running.says("listening on ").parse().expect("an address");
         let line = format!("udp://{}", lossy(at, number * 7919 + 1));
         let (file, began) = (desk.path("data.bin"), Instant::now());
-        let sent = run(wst(&["send", &file, &line, "--plain"]));
+        let sent = run(wst(["send", &file, &line, "--plain"]));
         let took = began.elapsed();
         println!("{number}: {} after {took:?}; {}", sent.code(), sent.stderr.trim());
         if sent.code() != 0 || took > LIMIT {

@@ -235,7 +235,7 @@ fn session(
 ) -> (bool, bool, Vec<(usize, usize)>) {
     let bytes: Vec<u8> = match bench.kind() {
         FileKind::Text => vec![b'x'; case.len],
-        _ => content(case.len),
+        FileKind::Binary => content(case.len),
     };
     let (size, kind, resume) =
         (case.announced.map(|len| len as u64), bench.kind(), bench.remembers());
@@ -247,7 +247,10 @@ fn session(
         };
         had.push((0, offset as usize));
         // All that is here, as an engine asks for it.
-        while case.asks {
+        loop {
+            if !case.asks {
+                break;
+            }
             match store.answer(Request::Held { from: offset }) {
                 Reply::Held { from, to } => {
                     scattered = true;
@@ -288,9 +291,9 @@ fn judge(name: &str, mut make: impl FnMut() -> Box<dyn Bench>) -> (u32, u32) {
             "{name} {number}: {had:?}, {case:?}"
         );
         continued += u32::from(had.iter().any(|(from, to)| to > from));
-        let came = case.came(&had);
-        let reached = came.iter().rposition(|here| *here).map_or(0, |at| at + 1);
-        let hole = came[..reached].contains(&false);
+        let here = case.came(&had);
+        let reached = here.iter().rposition(|came| *came).map_or(0, |at| at + 1);
+        let hole = here[..reached].contains(&false);
         let whole = bench.whole();
         assert_eq!(
             done,
@@ -305,7 +308,7 @@ fn judge(name: &str, mut make: impl FnMut() -> Box<dyn Bench>) -> (u32, u32) {
             assert!(!hole, "{name} {number}: whole with a hole, {case:?}");
             let expected = match bench.kind() {
                 FileKind::Text => vec![b'x'; reached],
-                _ => content(reached),
+                FileKind::Binary => content(reached),
             };
             assert_eq!(whole.len(), reached, "{name} {number}: {case:?}");
             assert!(whole == expected, "{name} {number}: other bytes, {case:?}");

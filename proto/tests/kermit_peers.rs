@@ -73,7 +73,7 @@ impl Device {
         let whole: Vec<u8> = self.input.drain(..=end).collect();
         let lines: Vec<&[u8]> =
             whole.split(|byte| *byte == b'\r').filter(|l| l.len() > 4).collect();
-        let silence = now - self.heard;
+        let silence = now.checked_sub(self.heard).unwrap();
         self.heard = now;
         let mut said = Vec::new();
         for (index, line) in lines.iter().enumerate() {

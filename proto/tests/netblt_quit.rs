@@ -30,12 +30,12 @@ fn quits(
     let (mut quits, mut acks) = (0, 0);
     let (mut running, mut began) = (false, None);
     let mut peer = |now: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {
-        if opens && !running && heard.is_none() && now.as_millis() % 100 == 0 {
+        if opens && !running && heard.is_none() && now.as_millis().is_multiple_of(100) {
             out.push(datagram(ports, Body::Open(terms(9, sends, b"a name"))));
         }
         match heard.map(|packet| packet.body) {
-            Some(Body::Open(asks)) if !opens => {
-                out.push(datagram(ports, Body::Response(Terms { client: b"", ..asks })));
+            Some(Body::Open(wanted)) if !opens => {
+                out.push(datagram(ports, Body::Response(Terms { client: b"", ..wanted })));
                 running = true;
             }
             Some(Body::Response(_)) => running = true,

@@ -147,7 +147,8 @@ fn a_refusal_to_talk_is_passed_on() {
 #[test]
 fn what_is_not_followed_stays_in_the_queue() {
     let set = config(&[]);
-    let all: [(&[u8], &[u8], &[u8], bool); 6] = [
+    type Case<'a> = (&'a [u8], &'a [u8], &'a [u8], bool);
+    let all: [Case<'_>; 6] = [
         (b"R /etc/passwd ~/p us -\0", b"RN9\0", b"RN2\0", true),
         (b"X a b\0", b"XN\0", b"XN\0", false),
         (b"E D.1 D.1 us - D.1 666 \"\" 5 rm\0", b"EN4\0", b"EN4\0", true),

@@ -128,7 +128,7 @@ fn a_stream_that_falls_silent_ends_all_the_same() {
     let set = config(&[("variant", "ymodem-g")]);
     let (mut engine, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut engine, &mut sink);
-    bench.give(&header(b"a\0300"));
+    bench.give(&header(b"a\x00300"));
     bench.give(&block(1, &[b'x'; 128]));
     bench.wait(Duration::from_secs(60));
     assert_eq!(bench.outcome(), Some(failed(Blame::Peer, FailureKind::Silence)));

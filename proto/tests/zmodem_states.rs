@@ -4,8 +4,8 @@
 mod common;
 mod zmodem_talk;
 
-use std::fmt::Write as _;
 use common::{File, Sink, Source};
+use std::fmt::Write as _;
 use wetstring_proto::zmodem::Attention;
 use wetstring_proto::zmodem::packet::{Form, end, kind};
 use wetstring_proto::{

@@ -346,7 +346,7 @@ mod tests {
             }
             let control = made(ports(back), Body::Control(&list), 200).unwrap();
             let mut peer = Unproved::new(&open);
-            let (mut got, mut gave, mut opens) = (0, 0, 0);
+            let (mut got, mut said, mut opens) = (0, 0, 0);
             let mut give = |peer: &mut Unproved, packet: &[u8], got: usize| {
                 let packet = match peer.fit(packet) {
                     Fit::Not => return false,
@@ -354,8 +354,8 @@ mod tests {
                     Fit::Part(part) => part,
                 };
                 peer.said(&packet);
-                gave += packet.len();
-                assert!(gave <= got && kind(&packet).is_some(), "{len}: {gave} for {got}");
+                said += packet.len();
+                assert!(said <= got && kind(&packet).is_some(), "{len}: {said} for {got}");
                 true
             };
             loop {
