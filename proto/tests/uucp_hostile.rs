@@ -142,12 +142,14 @@ fn a_refusal_to_talk_is_passed_on() {
     }
 }
 
+/// What a peer says, the answers of a sender and of a receiver, and whether it may go on.
+type Case<'a> = (&'a [u8], &'a [u8], &'a [u8], bool);
+
 /// The lines by which the other system would run something, fetch something or leave mail: a job stays
 /// in its queue where the protocol has an answer that leaves it there (Taylor UUCP 1.07: 4, and 9 for R).
 #[test]
 fn what_is_not_followed_stays_in_the_queue() {
     let set = config(&[]);
-    type Case<'a> = (&'a [u8], &'a [u8], &'a [u8], bool);
     let all: [Case<'_>; 6] = [
         (b"R /etc/passwd ~/p us -\0", b"RN9\0", b"RN2\0", true),
         (b"X a b\0", b"XN\0", b"XN\0", false),
