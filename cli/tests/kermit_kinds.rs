@@ -65,7 +65,7 @@ fn our_server_heeds_the_mode_of_its_client() {
     scene.file("root/greeting", "Gr\u{fc}\u{df}e\n".as_bytes());
     let flags = ["--set", "kermit.transfer-set=latin1-iso"];
     let (_server, at) = server(&scene, "tcp-listen", &flags).expect("a server");
-    let mode = "set file type text, set file character-set cp850";
+    let mode = "set transfer mode manual, set file type text, set file character-set cp850";
     let end = run(&scene, false, &at, &format!("{mode}, get greeting, exit"));
     assert_eq!(end.code, 0, "{}", end.said);
     assert_eq!(std::fs::read(scene.path("in/greeting")).expect("the file"), b"Gr\x81\xe1e\n");

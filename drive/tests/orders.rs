@@ -1,6 +1,5 @@
 //! Every store here, with writes in any order and of any known or unknown size: what is reported whole is
-//! the union of what came, and a file with a hole is never reported whole. Those of `objects` and of the
-//! program have the same test beside them.
+//! the union of what came, and a file with a hole is never reported whole.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
