@@ -568,9 +568,10 @@ impl Core {
     }
 
     /// A start character while EOT is out means the next file, so the receiver has this one. In a
-    /// stream one may be late that asked for the data.
+    /// stream one may be late that asked for the data; and of an empty file it may ask for the
+    /// header still, since no block came behind it that would have told the receiver of its loss.
     fn wants_next(&self, age: Duration) -> bool {
-        if self.streaming { age >= STALE } else { self.file.taken }
+        if self.streaming { self.file.sent > 0 && age >= STALE } else { self.file.taken }
     }
 
     /// Takes over what the receiver asks for.
