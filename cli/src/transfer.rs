@@ -399,6 +399,13 @@ pub(crate) enum Speaks {
     Ncp,
 }
 
+impl Speaks {
+    /// Whether a sender can begin where an interrupted transfer ended.
+    const fn resumes(self) -> bool {
+        !matches!(self, Self::Ncp | Self::One(Protocol::Xymodem(_) | Protocol::Uucp))
+    }
+}
+
 /// How many time-outs (10 s, `rz -t`) a receiver offers ZMODEM before it tries YMODEM: as many as
 /// lrzsz.
 const OFFERS: u32 = 5;
@@ -481,7 +488,7 @@ impl Job<'_> {
         let medium = Medium::of(&self.spec);
         let verdict =
             Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
-        let again = !differs && !matches!(self.spec, LineSpec::Ncp(_));
+        let again = !differs && self.speaks.resumes();
         verdict.tell_records(again);
         if let Some(lines) = lines {
             crate::explain::tell(voice, lines.iter().map(String::as_str));

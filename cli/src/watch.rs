@@ -190,7 +190,8 @@ impl<'a> Observer<'a> {
             b'S' => "has files for you",
             b'E' => "has mail or commands for this system, which wst does not deliver",
             b'R' => "asks for files of yours, which wst does not send unasked",
-            _ => "asks for files of yours by a pattern, which wst does not follow",
+            b'X' => "asks for files of yours by a pattern, which wst does not follow",
+            _ => "gave a command that wst does not know",
         };
         let rest = match (what, kept) {
             (_, false) => "; it was told so, and has dropped that request",

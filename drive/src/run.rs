@@ -19,7 +19,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use wetstring_proto::engine::{
-    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status,
+    Blame, Command, Cx, Engine, Event, Failure, FailureKind, Outcome, Status, Wants,
 };
 use wetstring_proto::file::{Request, Store};
 use wetstring_proto::stats::Stats;
@@ -306,6 +306,10 @@ impl Turning<'_, '_> {
 
     fn answer(&mut self) -> bool {
         for answered in 0..REQUEST_TURN {
+            // The next file's name would take the place of that which they tell of.
+            if self.engine.wants().contains(Wants::PERSON) {
+                self.events();
+            }
             let Some(request) = self.engine.request() else { return answered > 0 };
             let takes_its_time = matches!(request, Request::Run { .. });
             let reply = self.store.answer(request);

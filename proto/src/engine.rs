@@ -47,7 +47,8 @@ pub trait Engine {
     /// Lets timers run out. Early or late calls are harmless.
     fn tick(&mut self, cx: &mut Cx<'_>);
 
-    /// What the engine wants of the store now; the same until answered.
+    /// What the engine wants of the store now; the same until answered. Show the events before the answer:
+    /// the next file's name takes the place of that which they tell of.
     fn request(&mut self) -> Option<Request<'_>>;
     /// The store's answer to the request that stands. An answer to nothing is ignored.
     fn reply(&mut self, cx: &mut Cx<'_>, reply: Reply<'_>);

@@ -120,6 +120,12 @@ pub enum Refusal {
     Declined,
     /// The character set of the text is not known.
     CharacterSet,
+    /// The receiver does not permit it.
+    NotPermitted,
+    /// The receiver could not create the file, or could not put it into its place.
+    NotStored,
+    /// The receiver may take it at another time.
+    Later,
 }
 
 /// What an engine asks of its store. It is repeated, unchanged, until answered.
@@ -296,6 +302,9 @@ impl Refusal {
             Self::TooLong => "the file is longer than the protocol can count",
             Self::Declined => "declined",
             Self::CharacterSet => "its character set is not known",
+            Self::NotPermitted => "not permitted",
+            Self::NotStored => "it could not be stored there",
+            Self::Later => "not now; try again later",
         }
     }
 }

@@ -257,9 +257,9 @@ pub const fn refusal_tag(why: Refusal) -> u8 {
         // `?` and `#` count as success at C-Kermit, so they must not stand for anything else.
         Refusal::Exists => b'?',
         Refusal::Name => b'&',
-        Refusal::Declined => b')',
+        Refusal::Declined | Refusal::NotPermitted | Refusal::Later => b')',
         Refusal::NotNewer => b'#',
-        Refusal::NoSpace | Refusal::TooLong => b'1',
+        Refusal::NoSpace | Refusal::TooLong | Refusal::NotStored => b'1',
         Refusal::Kind => b'"',
         Refusal::CharacterSet => b'*',
         Refusal::Resume => b'+',

@@ -50,7 +50,7 @@ pub(crate) struct Said<'a> {
     pub(crate) name: &'a [u8],
 }
 
-const REFUSALS: [(&str, Refusal); 9] = [
+const REFUSALS: [(&str, Refusal); 12] = [
     ("exists", Refusal::Exists),
     ("not-newer", Refusal::NotNewer),
     ("no-space", Refusal::NoSpace),
@@ -60,6 +60,9 @@ const REFUSALS: [(&str, Refusal); 9] = [
     ("too-long", Refusal::TooLong),
     ("declined", Refusal::Declined),
     ("character-set", Refusal::CharacterSet),
+    ("not-permitted", Refusal::NotPermitted),
+    ("not-stored", Refusal::NotStored),
+    ("later", Refusal::Later),
 ];
 
 /// The word of a refusal.

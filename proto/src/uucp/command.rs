@@ -1,6 +1,7 @@
 //! What the two systems say: the messages before the packets, and the commands within them
 //! (\[TUUCP\] 6.5).
 
+use crate::file::Refusal;
 use core::ops::Range;
 
 /// Features that an end tells the other of, as a set of bits (`-N`, `ROKN`).
@@ -95,6 +96,19 @@ pub const fn postponement(command: u8, theirs: Features) -> Option<&'static [u8]
         b'S' => Some(b"SN4\0"),
         b'E' => Some(b"EN4\0"),
         b'R' if theirs.0 != 0 => Some(b"RN9\0"),
+        _ => None,
+    }
+}
+
+/// Why a slave does not take a file, by the number behind its `SN`.
+pub const fn why_not(rest: &[u8]) -> Option<Refusal> {
+    match rest {
+        b"2" => Some(Refusal::NotPermitted),
+        b"4" => Some(Refusal::NotStored),
+        // Too large now, too large ever, too large for what it will take at this time.
+        b"6" | b"7" | b"10" => Some(Refusal::NoSpace),
+        b"8" => Some(Refusal::Exists),
+        b"9" => Some(Refusal::Later),
         _ => None,
     }
 }

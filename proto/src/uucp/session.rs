@@ -11,7 +11,7 @@ use super::link::{Ending, Heard, Link, Mem, Note};
 use super::sink::Sink;
 use super::source::Source;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::{FileInfo, Reply, StoreError};
+use crate::file::{FileInfo, Refusal, Reply, StoreError};
 use crate::time::Instant;
 use crate::trace::{TraceEvent, Wait};
 
@@ -58,6 +58,8 @@ pub(super) enum State {
     Keep,
     /// Slave: `HY` is said; until then at most.
     Farewell(Instant),
+    /// Master: the last `HY` is to leave, as soon as the window lets it; until then at most.
+    Parting(Instant),
     /// Nothing more.
     End,
 }
@@ -76,6 +78,7 @@ impl State {
             Self::Take => "take",
             Self::Keep => "keep",
             Self::Farewell(_) => "farewell",
+            Self::Parting(_) => "parting",
             Self::End => "end",
         }
     }
@@ -209,7 +212,7 @@ impl Core {
     /// A system of the family HDB leaves without a word after a `SN4`.
     pub(super) fn is_content(&self) -> bool {
         match self.state {
-            State::Farewell(_) => true,
+            State::Farewell(_) | State::Parting(_) => true,
             State::Hangup | State::Slave => self.duty.sends && self.exhausted && !self.duty.takes,
             _ => false,
         }
@@ -234,6 +237,7 @@ impl Core {
             _ if store => Wait::Store,
             _ if !self.link.is_up() => Wait::Partner,
             State::Data => Wait::Window,
+            State::Parting(_) => Wait::Window,
             State::Offer | State::Confirm | State::Hangup => Wait::Answer,
             State::Next | State::Sent | State::End => Wait::Nothing,
         }
@@ -249,6 +253,7 @@ impl Core {
             }
             self.link.pump_commands(cx, mem);
             self.pump_data(cx, mem);
+            self.pump_parting(cx);
         } else if self.link.ending != Ending::No {
             self.link.pump_commands(cx, mem);
         }
@@ -260,6 +265,7 @@ impl Core {
                 | State::Slave
                 | State::Take
                 | State::Farewell(_)
+                | State::Parting(_)
                 | State::End
         );
         self.link.file_comes = self.state == State::Take;
@@ -279,6 +285,16 @@ impl Core {
         }
     }
 
+    /// `CLOSE` has to wait for the `HY` before it, which waits for a place in the window.
+    fn pump_parting(&mut self, cx: &mut Cx<'_>) {
+        if let State::Parting(_) = self.state
+            && self.link.all_said()
+            && self.link.driver.is_drained()
+        {
+            self.ended(cx, Outcome::Done);
+        }
+    }
+
     fn heard(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, heard: &Heard) {
         match heard {
             Heard::Command(len) => {
@@ -288,7 +304,7 @@ impl Core {
                 }
                 match command::parse(text, self.link.theirs) {
                     Some(Command::Answer { about, yes, rest }) => {
-                        self.answer(cx, mem.say, about, yes, command::restart(rest));
+                        self.answer(cx, mem.say, (about, yes, rest));
                     }
                     Some(command) => self.obey(cx, mem.say, mem.name, command),
                     None => self.fail(cx, Blame::Peer, FailureKind::Violation),
@@ -301,27 +317,33 @@ impl Core {
     }
 
     /// The slave has answered.
-    fn answer(&mut self, cx: &mut Cx<'_>, say: &mut [u8], about: u8, yes: bool, from: Option<u64>) {
+    fn answer(&mut self, cx: &mut Cx<'_>, say: &mut [u8], said: (u8, bool, &[u8])) {
+        let (about, yes, rest) = said;
         match (self.state, about, yes) {
-            (State::Offer, b'S', true) if from == Some(0) => self.begin_file(cx),
-            (State::Offer, b'S', false) => self.refused(cx, None, true),
+            (State::Offer, b'S', true) if command::restart(rest) == Some(0) => self.begin_file(cx),
+            (State::Offer, b'S', false) => self.refused(cx, command::why_not(rest), true),
             (State::Confirm, b'C', true) => {
                 self.enter(cx, State::Sent);
                 self.ask = Ask::Close { complete: true };
             }
             // It has the bytes, and could not put the file into its place.
-            (State::Confirm, b'C', false) => self.refused(cx, None, true),
+            (State::Confirm, b'C', false) => self.refused(cx, Some(Refusal::NotStored), true),
             (State::Hangup, b'H', true) => {
                 self.link.say(say, b"HY\0");
-                self.ended(cx, Outcome::Done);
+                self.enter(cx, State::Parting(self.farewell_until(cx)));
             }
             (State::Hangup, b'H', false) => {
                 self.enter(cx, State::Slave);
                 self.turned(true);
             }
-            (State::Farewell(_), b'H', _) => self.ended(cx, Outcome::Done),
+            (State::Farewell(_) | State::Parting(_), b'H', _) => self.ended(cx, Outcome::Done),
             _ => self.fail(cx, Blame::Peer, FailureKind::Violation),
         }
+    }
+
+    /// When the last words need not be waited for any more.
+    fn farewell_until(&self, cx: &Cx<'_>) -> Instant {
+        cx.now + self.link.config.linger().max(self.link.config.timeout())
     }
 
     /// The roles have changed.
@@ -336,8 +358,7 @@ impl Core {
         match (self.state, command) {
             (State::Slave, Command::Hangup) if self.exhausted => {
                 self.link.say(say, b"HY\0");
-                let until = cx.now + self.link.config.linger().max(self.link.config.timeout());
-                self.enter(cx, State::Farewell(until));
+                self.enter(cx, State::Farewell(self.farewell_until(cx)));
             }
             (State::Slave, Command::Hangup) => {
                 // We have files: now it is our turn.

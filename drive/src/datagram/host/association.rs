@@ -11,7 +11,9 @@ use crate::run::Ended;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-use wetstring_proto::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status};
+use wetstring_proto::engine::{
+    Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status, Wants,
+};
 use wetstring_proto::file::Request;
 use wetstring_proto::time::Instant;
 use wetstring_proto::trace::Trace;
@@ -328,8 +330,12 @@ impl<'a> Association<'a> {
     }
 
     fn answer(&mut self, turn: &mut Turn<'_>) -> bool {
-        let Doors { engine, store, .. } = self.tenant.doors();
         for answered in 0..REQUEST_TURN {
+            if self.tenant.doors().engine.wants().contains(Wants::PERSON) {
+                // The next file's name would take the place of that which they tell of.
+                self.events();
+            }
+            let Doors { engine, store, .. } = self.tenant.doors();
             let Some(request) = engine.request() else { return answered > 0 };
             let reply = store.answer(request);
             engine.reply(&mut Cx { now: turn.now, trace: &mut *turn.trace }, reply);

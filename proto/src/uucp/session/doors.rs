@@ -46,7 +46,7 @@ impl Machine for Core {
 
     fn deadline(&self) -> Option<Instant> {
         let until = match self.state {
-            State::Farewell(until) => Some(until),
+            State::Farewell(until) | State::Parting(until) => Some(until),
             _ => None,
         };
         [self.link.deadline(), until].into_iter().flatten().min()
@@ -57,7 +57,7 @@ impl Machine for Core {
         if let Err(failure) = self.link.tick(cx) {
             self.line_failed(cx, failure);
         }
-        if let State::Farewell(until) = self.state
+        if let State::Farewell(until) | State::Parting(until) = self.state
             && cx.now >= until
         {
             self.ended(cx, Outcome::Done);
