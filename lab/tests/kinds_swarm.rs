@@ -1,4 +1,5 @@
-//! The swarm of what is no serial protocol: NETBLT over paths, files between hosts of the ARPANET.
+//! The swarm of what is no serial protocol: NETBLT over paths, files between hosts of the ARPANET, TCP over
+//! SLIP.
 //!
 //! 200 seeds of each run in the ordinary tests; `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
 //! kinds_swarm` runs more, and so does `wst lab swarm --protocol netblt --seeds 20000`.
@@ -44,8 +45,14 @@ fn ncp_survives() {
 }
 
 #[test]
+fn slip_survives() {
+    let tally = seeds(Kind::Slip);
+    assert!(tally.done * 10 > tally.runs * 9, "{tally:?}");
+}
+
+#[test]
 fn a_seed_gives_the_same_trace_twice() {
-    for kind in [Kind::Netblt, Kind::Ncp] {
+    for kind in [Kind::Netblt, Kind::Ncp, Kind::Slip] {
         for seed in 0..3 {
             let (run, recorder) = twice(|recorder| kind.one(seed, recorder))
                 .unwrap_or_else(|difference| panic!("{} {seed}: {difference}", kind.name()));

@@ -16,6 +16,7 @@ pub mod kind;
 pub mod ncp;
 pub mod netblt;
 pub mod protocols;
+pub mod slip;
 
 pub use kind::Kind;
 
