@@ -1,9 +1,9 @@
 //! The ARPANET's hosts in the swarm: files by FTP between two NCPs, over IMPs that do what IMPs may do.
 //!
 //! The subnet is that of [`crate::imp`], with damage on its lines. Before it stands an IMP that does not take
-//! every message (it says so: incomplete), says that the destination is dead, loses a RFNM or says it twice, or
-//! resets its interface. Without the last four every file must arrive; with them a transfer may fail, clearly,
-//! for the hosts' protocol has no second try for what was lost without a word.
+//! every message (it says so: incomplete), says that the destination is dead, loses a RFNM or says it twice.
+//! Without the last three every file must arrive; with them a transfer may fail, clearly, for the hosts'
+//! protocol has no second try for what was lost without a word.
 
 use super::{Failed, Fault, Run, words};
 use crate::element::{Element, End, Unit, Usage};
@@ -54,6 +54,8 @@ struct Unruly {
     random: Random,
     /// What the IMP says to the host at each end.
     says: [VecDeque<Vec<u8>>; 2],
+    /// The message that the host at each end offers was spared: it may be offered many times until it is taken.
+    spared: [bool; 2],
     hits: u64,
 }
 
@@ -68,14 +70,20 @@ impl Unruly {
 impl Element for Unruly {
     fn offer(&mut self, cx: &mut Cx<'_>, end: End, bytes: &[u8]) -> usize {
         let sent = Leader::parse(Form::Old, bytes).ok().filter(|sent| sent.kind == Kind::Regular);
-        let Some(sent) = sent else { return self.subnet.offer(cx, end, bytes) };
+        let Some(sent) = sent.filter(|_| !self.spared[end.index()]) else {
+            let taken = self.subnet.offer(cx, end, bytes);
+            self.spared[end.index()] &= taken == 0;
+            return taken;
+        };
         let answer = if self.falls(self.manners.incomplete) {
             let why = [Incomplete::Slow, Incomplete::Lost, Incomplete::Resources];
             (Kind::Incomplete, self.random.pick(&why).subtype())
         } else if self.falls(self.manners.dead) {
             (Kind::Dead, self.random.pick(&[Dead::Imp, Dead::Host]).subtype())
         } else {
-            return self.subnet.offer(cx, end, bytes);
+            let taken = self.subnet.offer(cx, end, bytes);
+            self.spared[end.index()] = taken == 0;
+            return taken;
         };
         let mut says = vec![0; Form::Old.octets()];
         let len = imp::answer(Form::Old, &sent, answer.0, answer.1, &mut says);
@@ -242,6 +250,7 @@ fn run(plan: &Plan, recorder: &mut Recorder) -> (Report, u64) {
         manners: plan.manners,
         random: Random::stream(plan.subnet.seed, "swarm", "imp"),
         says: Default::default(),
+        spared: [false; 2],
         hits: 0,
     };
     let report = experiment.run(&mut Until(&mut unruly), recorder);
