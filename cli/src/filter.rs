@@ -226,6 +226,23 @@ mod tests {
         assert_eq!(memory.bytes, b"one\ntwo\n");
     }
 
+    /// Of text that is converted it is not known where a piece out of order belongs.
+    #[test]
+    fn text_out_of_order_is_an_error_and_never_written() {
+        let mut memory = Memory::default();
+        let filter = Filter { text: Some(true), ..Filter::default() };
+        let mut store = filter.before(&mut memory);
+        let info = FileInfo { name: b"a", kind: FileKind::Text, ..FileInfo::default() };
+        assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+        assert_eq!(store.answer(Request::Write { offset: 0, bytes: b"one\r\n" }), Reply::Done);
+        for offset in [0, 4, 6, 7000] {
+            let reply = store.answer(Request::Write { offset, bytes: b"two\r\n" });
+            assert_eq!(reply, Reply::Failed(StoreError::Unsupported), "{offset}");
+        }
+        assert_eq!(store.answer(Request::Write { offset: 5, bytes: b"two\r\n" }), Reply::Done);
+        assert_eq!(memory.bytes, b"one\ntwo\n");
+    }
+
     /// What an engine calls text it has converted itself; nothing of it may be lost.
     #[test]
     fn the_default_changes_nothing() {

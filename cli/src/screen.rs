@@ -100,3 +100,23 @@ pub(crate) fn safe(text: &[u8]) -> String {
     let keep = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     lossy.chars().map(|c| if keep(c) { c } else { '?' }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wetstring_proto::FileInfo;
+
+    #[test]
+    fn an_answer_out_of_order_is_an_error_and_never_shown() {
+        let mut screen = Screen::new(None);
+        let info = FileInfo { screen: true, ..FileInfo::default() };
+        assert_eq!(screen.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
+        assert_eq!(screen.answer(Request::Write { offset: 0, bytes: b"one" }), Reply::Done);
+        for offset in [0, 2, 4, 9000] {
+            let reply = screen.answer(Request::Write { offset, bytes: b"two" });
+            assert_eq!(reply, Reply::Failed(StoreError::Unsupported), "{offset}");
+        }
+        assert_eq!(screen.answer(Request::Write { offset: 3, bytes: b"two" }), Reply::Done);
+        assert_eq!(screen.text, b"onetwo");
+    }
+}

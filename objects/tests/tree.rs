@@ -139,14 +139,16 @@ fn nothing_is_overwritten_unless_it_is_told() {
 fn what_is_not_whole_is_nowhere() {
     let tree = tree();
     let mut store = tree.receive(&[], ReceiveOptions::default()).unwrap();
-    for len in [10, 6_000_000] {
+    for (len, complete) in [(10, false), (10, true), (6_000_000, false), (6_000_000, true)] {
         let info = FileInfo { name: b"half", ..FileInfo::default() };
         store.answer(Request::Offer { info });
         store.answer(Request::Write { offset: 0, bytes: &vec![7; len] });
         // A place out of order is not made up for.
         let request = Request::Write { offset: 3, bytes: b"x" };
         assert_eq!(store.answer(request), Reply::Failed(StoreError::Unsupported));
-        store.answer(Request::Close { complete: false, verified: false });
+        let closed = store.answer(Request::Close { complete, verified: false });
+        // Whoever takes it for whole is told that it is not.
+        assert_eq!(closed == Reply::Done, !complete);
         assert_eq!(names(&tree, ""), [""; 0]);
     }
 }
