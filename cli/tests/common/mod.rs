@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 pub(crate) mod desktop;
+mod heed;
 pub(crate) mod partner;
 pub(crate) mod zmodem;
 
@@ -29,6 +30,7 @@ pub(crate) fn wst<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) 
 
 /// Makes the environment of a command the same everywhere.
 pub(crate) fn tame(command: &mut Command) {
+    heed::heed();
     command
         .env("XDG_CONFIG_HOME", "/nonexistent")
         .env("COLUMNS", "100")

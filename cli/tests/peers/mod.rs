@@ -7,6 +7,8 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod ckermit;
+#[path = "../common/heed.rs"]
+mod heed;
 pub mod joined;
 pub mod lrzsz;
 pub mod material;
@@ -109,6 +111,7 @@ impl Scene {
 
     /// Starts a program whose input is empty and whose output is kept.
     pub fn start(&self, what: &str, command: &mut Command) -> Result<Running, String> {
+        heed::heed();
         let log = self.fresh(what, "log");
         let io = |e| format!("{what}: {e}");
         let out = File::create(&log).map_err(io)?;
