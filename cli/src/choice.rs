@@ -263,6 +263,13 @@ const HEADER: [u8; 2] = [b'*', 0x18];
 
 const CTRL_C: u8 = 3;
 
+/// Five of them are the word for "cancel" in ZMODEM, and what people type who know that.
+const CANCEL: [u8; 5] = [0x18; 5];
+
+fn is_cancel(bytes: &[u8]) -> bool {
+    bytes.windows(CANCEL.len()).any(|five| five == CANCEL)
+}
+
 /// Whether a byte is one of words that a person or a shell would write. The start of a header (or of
 /// the echo of our own) is not.
 fn is_text(byte: u8) -> bool {
@@ -271,7 +278,7 @@ fn is_text(byte: u8) -> bool {
 
 /// A receiver's question: Kermit (first) or ZMODEM (second)?
 pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
-    if matches!(zmodem::recognise(bytes), Some((_, Speaker::Sender))) {
+    if matches!(zmodem::recognise(bytes), Some((_, Speaker::Sender))) || is_cancel(bytes) {
         return Verdict::Second;
     }
     if bytes.windows(3).any(|three| three == [CTRL_C; 3]) {
@@ -300,7 +307,8 @@ pub(crate) fn kermit_or_zmodem(bytes: &[u8]) -> Verdict {
 /// A sender's question: does the receiver speak ZMODEM (first), or does it ask for YMODEM's or
 /// XMODEM's first block (second)?
 pub(crate) fn zmodem_or_ymodem(bytes: &[u8]) -> Verdict {
-    if bytes.windows(2).any(|window| window.iter().map(|byte| byte & 0x7F).eq(HEADER)) {
+    let header = bytes.windows(2).any(|window| window.iter().map(|byte| byte & 0x7F).eq(HEADER));
+    if header || is_cancel(bytes) {
         return Verdict::First;
     }
     // Start characters come alone; in a sentence they are letters. The echo of what was typed to
@@ -319,7 +327,7 @@ pub(crate) fn zmodem_or_ymodem(bytes: &[u8]) -> Verdict {
 /// nothing unasked, so only time can tell.
 pub(crate) fn zmodem_or_time(bytes: &[u8]) -> Verdict {
     let header = bytes.windows(2).any(|window| window.iter().map(|byte| byte & 0x7F).eq(HEADER));
-    if header { Verdict::First } else { Verdict::Unclear }
+    if header || is_cancel(bytes) { Verdict::First } else { Verdict::Unclear }
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use rustix::stdio::stdin;
+use rustix::termios::isatty;
 use serde_json::{Value, json};
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
@@ -457,6 +459,7 @@ impl Job<'_> {
             .listen(free);
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(&signals);
+        options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
         let allowed = self.all.zmodem.commands == Commands::Run;
         let mut store = self.filter.before(self.keeper.store());
         let mut store = Commanded { store: &mut store, allowed };

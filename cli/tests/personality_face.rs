@@ -7,8 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use common::desktop::Desktop;
 use common::{Desk, Running, WST, run, tame, wst};
 use rustix::process::Signal;
+use rustix::termios::LocalModes;
 
 /// The program by another name.
 fn called<S: AsRef<std::ffi::OsStr>>(name: &str, args: impl IntoIterator<Item = S>) -> Command {
@@ -222,5 +224,34 @@ fn the_terminal_comes_back_as_it_was() {
         assert_eq!(modes(&terminal), before, "{name}");
         drop(terminal);
         reader.join().expect("the reader ends");
+    }
+}
+
+/// A program for ZMODEM that was typed in a terminal which does not know it must let go at once.
+#[test]
+fn ctrl_c_or_five_ctrl_x_typed_at_it_end_it() {
+    let desk = Desk::new(10);
+    let data = desk.path("data.bin");
+    let (sz, rx) = ([&*data], ["came.bin"]);
+    let programs: [(&str, &[&str]); 6] =
+        [("rz", &[]), ("sz", &sz), ("rb", &[]), ("sb", &sz), ("rx", &rx), ("sx", &sz)];
+    for (name, args) in programs {
+        for keys in [&b"\x03"[..], b"\x18\x18\x18\x18\x18"] {
+            let inbox = desk.path("in");
+            let mut person = Desktop::start_called(name, args, |command| {
+                command.current_dir(&inbox);
+            });
+            person.until("a raw terminal", |person| !person.modes().contains(LocalModes::ICANON));
+            // One key after the other, as fingers press them.
+            for key in keys {
+                person.press(&[*key]);
+            }
+            let typed = std::time::Instant::now();
+            let status = person.end();
+            let (took, shown) = (typed.elapsed(), person.screen());
+            assert_eq!(status.code(), Some(128), "{name} {keys:?}: {shown}");
+            assert!(took < Duration::from_secs(3), "{name} {keys:?} took {took:?}");
+            assert!(shown.contains(&format!("{name}: ")), "{name} {keys:?} says nothing: {shown}");
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::port::Port;
 use crate::signals::Signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -78,6 +79,9 @@ pub struct RunOptions<'a> {
     pub silence: Option<Duration>,
     /// After so long it is over, whatever moves.
     pub longest: Option<Duration>,
+    /// The line is a terminal at which a person may sit: a Ctrl-C that comes alone, before the peer has
+    /// said anything, is theirs. It has the effect of the signal, which a raw terminal does not send.
+    pub typed: bool,
 }
 
 impl<'a> RunOptions<'a> {
@@ -93,6 +97,7 @@ impl<'a> RunOptions<'a> {
             linger: None,
             silence: None,
             longest: None,
+            typed: false,
         }
     }
 }
@@ -133,6 +138,9 @@ const TERMINAL_READ: usize = 4095;
 /// A deadline that stays in the past must not make the loop spin.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
+/// What a terminal gives for Ctrl-C when it is raw.
+const CTRL_C: u8 = 3;
+
 const CLOSED: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Closed });
 const SILENT: Outcome = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Silence });
 const ABORTED: Outcome =
@@ -169,6 +177,7 @@ pub fn run(
         started: start,
         abort_by: None,
         signals_seen: 0,
+        typed_interrupt: false,
         error: None,
         linger,
         wrote: false,
@@ -188,9 +197,7 @@ pub fn run(
         stats: *turning.engine.stats(),
         leftover: turning.input[turning.fed..turning.filled].to_vec(),
         elapsed: turning.options.clock.now().since(start),
-        interrupted: (turning.signals_seen > 0)
-            .then(|| turning.options.signals.and_then(Signals::last))
-            .flatten(),
+        interrupted: turning.interrupted(),
         error: turning.error,
     }
 }
@@ -225,6 +232,8 @@ struct Turning<'a, 'o> {
     stirred: Instant,
     started: Instant,
     signals_seen: usize,
+    /// The person has typed Ctrl-C on the line.
+    typed_interrupt: bool,
     error: Option<io::Error>,
     linger: bool,
     /// Something was written since the last wait.
@@ -322,6 +331,23 @@ impl Turning<'_, '_> {
         true
     }
 
+    /// What has just been read is a Ctrl-C that no protocol can have sent.
+    fn is_typed_interrupt(&self) -> bool {
+        let stats = self.engine.stats();
+        self.options.typed
+            && self.input[..self.filled] == [CTRL_C]
+            && stats.packets_in == 0
+            && stats.file_bytes == 0
+    }
+
+    /// The signal that made it end, if one did.
+    fn interrupted(&self) -> Option<i32> {
+        if self.signals_seen > 0 {
+            return self.options.signals.and_then(Signals::last);
+        }
+        self.typed_interrupt.then_some(Signal::INT.as_raw())
+    }
+
     /// Feeds what waits, and reads more once all of it was taken.
     fn read(&mut self) -> bool {
         let mut moved = self.feed();
@@ -340,6 +366,10 @@ impl Turning<'_, '_> {
                 self.now = self.options.clock.now();
                 self.stirred = self.now;
                 moved = true;
+                if self.is_typed_interrupt() {
+                    (self.fed, self.typed_interrupt) = (len, true);
+                    self.command(Command::Abort);
+                }
                 self.feed();
             }
             Ok(None) => self.input_ready = false,

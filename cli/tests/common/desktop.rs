@@ -25,8 +25,18 @@ impl Desktop {
         Self::start_with(args, |_| {})
     }
 
+    /// The program under another name.
+    pub(crate) fn start_called(name: &str, args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
+        let shell = ["bash", "-c", r#"exec -a "$0" "$@""#, name, WST];
+        Self::begin(&[&shell[..], args].concat(), more)
+    }
+
     /// The same, with something more done to the command.
     pub(crate) fn start_with(args: &[&str], more: impl FnOnce(&mut Command)) -> Self {
+        Self::begin(&[&[WST], args].concat(), more)
+    }
+
+    fn begin(words: &[&str], more: impl FnOnce(&mut Command)) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pty");
         grantpt(&master).and_then(|()| unlockpt(&master)).expect("its other side");
         let name = ptsname(&master, Vec::new()).expect("its name");
@@ -36,7 +46,7 @@ impl Desktop {
         let before = tcgetattr(&terminal).expect("its settings");
         // util-linux's, which gives the program a session with this terminal.
         let mut command = Command::new("setsid");
-        command.arg("--ctty").arg(WST).args(args);
+        command.arg("--ctty").args(words);
         tame(&mut command);
         more(&mut command);
         let copy = || terminal.try_clone().expect("a copy");
