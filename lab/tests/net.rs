@@ -372,3 +372,25 @@ fn faults_end_when_calm() {
     assert_eq!(came.len(), 1000);
     assert!(came.is_sorted_by_key(|(_, _, index, _)| *index));
 }
+
+#[test]
+fn a_policer_lets_its_bucket_and_its_rate_pass_and_drops_the_rest() {
+    // A bucket of two packets, and one more each 12 ms; a packet is offered every 3 ms.
+    let offers = row(End::A, 1500, (0..41).map(|index| index * 3_000_000).collect::<Vec<u64>>());
+    let mut recorder = Recorder::keep();
+    let mut line = network("path:rate=0,police=1M,bucket=3000");
+    let came = carry(&mut *line, &offers, None, &mut recorder.of("net"));
+    // Those that come find two, and then the first multiple of 12 ms at which there is one.
+    let indices: Vec<usize> = came.iter().map(|(_, _, index, _)| *index).collect();
+    assert_eq!(indices, [0, 1, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40]);
+    let policed = recorder.lines().iter().filter(|line| line.contains("policed_fwd")).count();
+    assert_eq!(policed, 41 - came.len());
+    // Without a queue: what passes is not late.
+    assert!(came.iter().all(|(at, _, index, _)| *at == *index as u64 * 3_000_000));
+}
+
+#[test]
+fn a_queue_of_one_packet_takes_two_at_once() {
+    let came = run("path:rate=12M,queue=1p", &row(End::A, 1500, [0; 5]));
+    assert_eq!(times(&came), [1_000_000, 2_000_000]);
+}

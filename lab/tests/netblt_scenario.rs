@@ -91,7 +91,7 @@ fn numbers_of_control_messages_suffice_for_a_gigabit_over_a_satellite() {
     let text = "protocol = 'netblt'\n\
                 line = 'udp over path:rate=1G,rtt=1800ms,queue=rtt,loss=5%'\n\
                 file = { made = 'pattern', bytes = 1000000000000 }\n\
-                measure = { from-rtts = 8, rtts = 3 }\n";
+                measure = { from-rtts = 14, rtts = 3 }\n";
     let scenario = parse(text);
     let outcome = scenario.run(&mut Recorder::off());
     assert_eq!(outcome.ending, Ending::Measured);

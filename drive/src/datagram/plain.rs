@@ -205,6 +205,8 @@ impl Unproved {
                         Message::Resend { packets, .. } => {
                             (12 + 2 * packets.len()).next_multiple_of(4)
                         }
+                        // It is for a sender whose data have come, so its address is proved.
+                        Message::Rate { .. } => break,
                     };
                     if !self.may_give(HEADER + fits + len) {
                         break;

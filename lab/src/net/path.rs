@@ -1,10 +1,10 @@
 //! A routed path: a bottleneck with a queue that overflows, a delay that trembles, and losses.
 //!
 //! ```text
-//!                   queue           bottleneck        loss      delay + jitter
-//! offer -> full? -> [][][][] ------> rate ----------> gone? --> ..............> emit
-//!           |         ^
-//!         dropped     the traffic of others
+//!          policer             queue           bottleneck        loss      delay + jitter
+//! offer -> tokens? -> full? -> [][][][] ------> rate ----------> gone? --> ..............> emit
+//!            |          |         ^
+//!         dropped    dropped      the traffic of others
 //! ```
 //!
 //! Each direction has its own. Words, after `path:`:
@@ -15,6 +15,8 @@
 //! | `delay=34ms` | one way, after the bottleneck | 0 |
 //! | `rtt=69ms` | both ways together: half of it is the delay | 0 |
 //! | `queue=20p` | packets (`p`) or bytes (`32K`) that may wait, the one under way not counted; `rtt`: what the bottleneck carries in twice the delay, but at least 20 packets of 1500 bytes | no limit |
+//! | `police=1M` | a policer: a token bucket without a queue, bit/s; what finds too few tokens is lost | none |
+//! | `bucket=16K` | bytes that the policer's bucket holds; it is full at the beginning | `15000` |
 //! | `loss=0.1%` | chance of each packet to be lost behind the bottleneck | 0 |
 //! | `lossrun=8` | lost packets come in runs of this mean length (Gilbert) | 1 |
 //! | `jitter=5ms` | up to so much more delay, drawn for each packet; their order stays | 0 |
@@ -72,6 +74,10 @@ pub struct PathModel {
     pub delay: Duration,
     /// What may wait.
     pub queue: Queue,
+    /// Bit/s of the policer; 0 if there is none.
+    pub police_bps: u64,
+    /// Bytes that the policer's bucket holds.
+    pub bucket_bytes: u64,
     /// Chance that a packet is lost.
     pub loss: Probability,
     /// Mean number of packets that are lost in a row; 1 if each falls alone.
@@ -101,6 +107,8 @@ impl Default for PathModel {
             reverse_rate_bps: None,
             delay: Duration::ZERO,
             queue: Queue::Unlimited,
+            police_bps: 0,
+            bucket_bytes: BUCKET_BYTES,
             loss: Probability::NEVER,
             loss_run: 1,
             jitter: Duration::ZERO,
@@ -116,8 +124,10 @@ impl Default for PathModel {
 }
 
 const NAME: &str = "path";
-const KEYS: &str = "one of rate, delay, rtt, queue, loss, lossrun, jitter, reorder, dup, cross, \
-                    overhead, mtu, dir, seed";
+const KEYS: &str = "one of rate, delay, rtt, queue, police, bucket, loss, lossrun, jitter, reorder, \
+                    dup, cross, overhead, mtu, dir, seed";
+/// What a policer's bucket holds unless it is said: ten packets.
+const BUCKET_BYTES: u64 = 15_000;
 /// What is said in round trips.
 const RTT: &str = "rtt";
 /// The least that a queue of one round trip holds.
@@ -164,6 +174,14 @@ impl PathModel {
                     None => Queue::Bytes(word.size(0, 1 << 30).map_err(|_| word.bad(QUEUE))?),
                 };
             }
+            "police" => {
+                const POLICE: &str = "bit/s above 0, such as 1M";
+                self.police_bps = match word.rates() {
+                    Ok((rate, None)) if rate > 0 => rate,
+                    _ => return Err(word.bad(POLICE)),
+                };
+            }
+            "bucket" => self.bucket_bytes = word.size(1, 1 << 30)?,
             "loss" => self.loss = word.chance()?,
             "lossrun" => self.loss_run = word.number("packets in a row, 1 to 10000", 1, 10_000)?,
             "jitter" => self.jitter = word.time()?,
@@ -247,6 +265,12 @@ impl fmt::Display for PathModel {
             Queue::Packets(count) => write!(f, ",queue={count}p")?,
             Queue::Bytes(bytes) => write!(f, ",queue={}", ShownSize(bytes))?,
         }
+        if self.police_bps != usual.police_bps {
+            write!(f, ",police={}", ShownRate(self.police_bps))?;
+        }
+        if self.bucket_bytes != usual.bucket_bytes {
+            write!(f, ",bucket={}", ShownSize(self.bucket_bytes))?;
+        }
         if self.loss != usual.loss {
             write!(f, ",loss={}", Shown(self.loss))?;
         }
@@ -292,8 +316,40 @@ pub struct Path {
     tag: usize,
 }
 
+/// A token bucket without a queue: what finds too few tokens is dropped.
+#[derive(Clone, Copy, Debug)]
+struct Policer {
+    rate_bps: u64,
+    /// Tokens, in parts of a byte (8 * 10^9 of them), and how many the bucket holds.
+    tokens: u128,
+    most: u128,
+    /// When tokens were added last.
+    since: u64,
+}
+
+/// Parts of a byte: what a bit/s brings in a nanosecond.
+const PARTS: u128 = 8_000_000_000;
+
+impl Policer {
+    fn new(model: &PathModel) -> Option<Self> {
+        let most = u128::from(model.bucket_bytes) * PARTS;
+        let policer = Self { rate_bps: model.police_bps, tokens: most, most, since: 0 };
+        (model.police_bps > 0).then_some(policer)
+    }
+
+    /// Whether a packet of so many bytes conforms; its tokens are taken.
+    fn takes(&mut self, now: u64, bytes: u64) -> bool {
+        let fresh = u128::from(now - self.since) * u128::from(self.rate_bps);
+        (self.tokens, self.since) = ((self.tokens + fresh).min(self.most), now);
+        let left = self.tokens.checked_sub(u128::from(bytes) * PARTS);
+        self.tokens = left.unwrap_or(self.tokens);
+        left.is_some()
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Way {
+    policer: Option<Policer>,
     wire: Wire,
     /// When those that wait or are under way leave the bottleneck, and their bytes on it.
     leaving: VecDeque<(u64, u64)>,
@@ -319,6 +375,7 @@ impl Way {
         let load = if harmed { model.cross } else { Load::default() };
         let rate_bps = model.rate_from(end);
         Self {
+            policer: Policer::new(model),
             wire: Wire::new(rate_bps),
             leaving: VecDeque::new(),
             leaving_bytes: 0,
@@ -407,6 +464,11 @@ impl Element for Path {
         if (len - self.tag) as u64 > self.model.mtu_bytes {
             way.usage.dropped_bytes += len as u64;
             note(cx, ["too_long_fwd", "too_long_rev"], end, index);
+            return len;
+        }
+        if way.policer.as_mut().is_some_and(|policer| !policer.takes(now, line)) {
+            way.usage.dropped_bytes += len as u64;
+            note(cx, ["policed_fwd", "policed_rev"], end, index);
             return len;
         }
         let Some(left) = way.queue(self.model.queue, now, line) else {

@@ -33,9 +33,11 @@ impl Comparator {
     const ALL: [Self; 5] =
         [Self::TcpReno, Self::TcpCubic, Self::QuicReno, Self::QuicCubic, Self::QuicBbr];
 
-    /// The comparator of this name.
+    /// The comparator of this name, or of this name and version: `tcp-cubic-v1` is `tcp-cubic` as it was when
+    /// the tables in `lab/sweeps/results` were made. A better one gets `-v2`, and the plain name then means that.
     pub fn of(name: &str) -> Option<Self> {
-        let index = Self::NAMES.iter().position(|of| *of == name)?;
+        let plain = name.strip_suffix("-v1").unwrap_or(name);
+        let index = Self::NAMES.iter().position(|of| *of == plain)?;
         Self::ALL.get(index).copied()
     }
 
@@ -101,7 +103,8 @@ fn holds(network: &Network) -> (u64, u64) {
             _ => None,
         })
     };
-    let rate = paths().map(|path| path.rate_bps).filter(|rate| *rate > 0).min();
+    let rates = |path: &PathModel| [path.rate_bps, path.police_bps];
+    let rate = paths().flat_map(rates).filter(|rate| *rate > 0).min();
     let product = u128::from(rate.unwrap_or(10_000_000)) * round_trip(network).as_nanos();
     let product = u64::try_from(product / 8_000_000_000).unwrap_or(MOST).min(MOST);
     let queue = |path: &PathModel| match path.queue {
@@ -138,6 +141,12 @@ pub(super) fn limit_millicps(network: &Network) -> Option<u64> {
         if path.rate_bps > 0 {
             let line = u128::from(PACKET.0 + path.overhead_bytes) * 8;
             let millicps = u128::from(path.rate_bps) * u128::from(PACKET.1) * 1000 / line;
+            let millicps = u64::try_from(millicps).unwrap_or(u64::MAX);
+            limit = Some(limit.map_or(millicps, |limit| limit.min(millicps)));
+        }
+        if path.police_bps > 0 {
+            let line = u128::from(PACKET.0 + path.overhead_bytes) * 8;
+            let millicps = u128::from(path.police_bps) * u128::from(PACKET.1) * 1000 / line;
             let millicps = u64::try_from(millicps).unwrap_or(u64::MAX);
             limit = Some(limit.map_or(millicps, |limit| limit.min(millicps)));
         }

@@ -112,17 +112,16 @@ impl Default for Config {
     }
 }
 
-/// Packets of a buffer unless something else is said: one burst that a queue of 20 packets takes, so that the
-/// first OK, which brings the first offer, comes a round trip after the first packet.
+/// Packets of a buffer unless something else is said.
 const BUFFER_PACKETS: u32 = 20;
 /// Shortest packet that the engines work with.
 pub(crate) const SHORTEST: usize = 256;
 /// Longest name of a file on the wire.
 pub(crate) const MAX_NAME: usize = 512;
 /// Burst of the first packets, while nothing is known of the path.
-const FIRST_BURST: u16 = BUFFER_PACKETS as u16;
+const FIRST_BURST: u16 = 2;
 /// And its interval in milliseconds.
-const FIRST_INTERVAL_MS: u16 = 4;
+const FIRST_INTERVAL_MS: u16 = 20;
 
 impl Config {
     /// The longest packet, within what the engines can do; a multiple of four.

@@ -4,9 +4,13 @@
 //! GO      0 0 sequence(2) buffer(4)
 //! OK      1 0 sequence(2) buffer(4) burst size(2) burst interval(2) control timer(2) zero(2)
 //! RESEND  2 0 sequence(2) buffer(4) count(2) zero(2) packets(2 each), padded to four
+//! RATE    3 extra(1) number(2) rate(4) burst(2) control timer(2)
 //! ```
+//!
+//! RATE is ours, and said only to a sender that asked for it (docs/netblt.md).
 
 use super::packet::{padded, u16_at, u32_at};
+use super::rate::pacing::Pace;
 
 /// A control message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,12 +38,24 @@ pub enum Message<'a> {
         /// Their numbers.
         packets: Missing<'a>,
     },
+    /// The rate at which packets are to leave. Its number stands where others have their sequence number.
+    Rate {
+        /// Thousandths of packets per second.
+        rate: u32,
+        /// Packets that leave at once.
+        burst: u16,
+        /// One of so many bursts has a packet more; 0 is none.
+        extra: u8,
+        /// What the receiver's control timer is now, in milliseconds.
+        control_timer_ms: u16,
+    },
 }
 
 impl Message<'_> {
-    /// The buffer that it is about.
+    /// The buffer that it is about; 0 if about none.
     pub const fn buffer(&self) -> u32 {
         match self {
+            Self::Rate { .. } => 0,
             Self::Go { buffer } | Self::Ok { buffer, .. } | Self::Resend { buffer, .. } => *buffer,
         }
     }
@@ -69,11 +85,15 @@ impl Missing<'_> {
 const GO: u8 = 0;
 const OK: u8 = 1;
 const RESEND: u8 = 2;
+const RATE: u8 = 3;
 
 /// Bytes of a GO.
 pub const GO_LEN: usize = 8;
 /// Bytes of an OK.
 pub const OK_LEN: usize = 16;
+
+/// Bytes of a RATE.
+pub const RATE_LEN: usize = 12;
 
 /// Bytes of a RESEND of so many packets.
 pub const fn resend_len(count: usize) -> usize {
@@ -109,6 +129,12 @@ fn message(bytes: &[u8]) -> Option<(u16, Message<'_>, usize)> {
             let list = bytes.get(12..12 + 2 * count)?;
             (Message::Resend { buffer, packets: Missing(list) }, resend_len(count))
         }
+        RATE => {
+            let more = bytes.get(GO_LEN..RATE_LEN)?;
+            let (rate, extra) = (buffer, head[1]);
+            let (burst, control_timer_ms) = (u16_at(more, 0), u16_at(more, 2));
+            (Message::Rate { rate, burst, extra, control_timer_ms }, RATE_LEN)
+        }
         _ => return None,
     };
     Some((sequence, message, len))
@@ -125,6 +151,16 @@ fn put_head(into: &mut [u8], kind: u8, sequence: u16, buffer: u32) {
 pub fn put_go(into: &mut [u8], sequence: u16, buffer: u32) -> Option<usize> {
     put_head(into.get_mut(..GO_LEN)?, GO, sequence, buffer);
     Some(GO_LEN)
+}
+
+/// Writes a RATE; `None` if it does not fit.
+pub(crate) fn put_rate(into: &mut [u8], number: u16, pace: Pace, timer_ms: u16) -> Option<usize> {
+    let room = into.get_mut(..RATE_LEN)?;
+    put_head(room, RATE, number, u32::try_from(pace.rate).unwrap_or(u32::MAX));
+    room[1] = pace.extra;
+    room[8..10].copy_from_slice(&pace.burst.to_be_bytes());
+    room[10..12].copy_from_slice(&timer_ms.to_be_bytes());
+    Some(RATE_LEN)
 }
 
 /// What an OK offers.

@@ -1,8 +1,8 @@
 //! The client string (RFC 998 leaves it to the client): how ours describes files (docs/netblt.md).
 //!
 //! ```text
-//! wst1 x s=1048576 t=1700000000 m=644 k=b r n=3,5000000 name=dir/file.bin     sender
-//! wst1 x have=0-65536,131072-196608                                           receiver
+//! wst1 x p s=1048576 t=1700000000 m=644 k=b r n=3,5000000 name=dir/file.bin     sender
+//! wst1 x p have=0-65536,131072-196608                                           receiver
 //! wst1 end | wst1 no=exists | wst1 again | wst1 cancel | wst1 cancel-batch
 //! ```
 //!
@@ -24,6 +24,8 @@ pub(crate) struct Said<'a> {
     pub(crate) ours: bool,
     /// A digest of the whole file follows it in the stream, or may follow.
     pub(crate) digest: bool,
+    /// RATE messages are understood.
+    pub(crate) paced: bool,
     /// Length of the file.
     pub(crate) size: Option<u64>,
     pub(crate) modified: Option<i64>,
@@ -112,6 +114,7 @@ impl<'a> Said<'a> {
         let value = word.get(at + 1..).unwrap_or_default();
         match &word[..at] {
             b"x" => self.digest = true,
+            b"p" => self.paced = true,
             b"s" => self.size = number(value, 10),
             b"t" => {
                 let (sign, digits) = value.strip_prefix(b"-").map_or((1, value), |d| (-1, d));

@@ -380,10 +380,14 @@ impl Link {
         self.again_at = Some(now + every);
         self.again_every = every;
         self.tries = self.config.open_tries.max(1);
-        if every < self.open_timeout() / 2 {
-            // Where the path is known the first ones follow quickly, and do not count.
-            self.tries = self.tries.saturating_add(4);
-        }
+        // The first ones follow quickly where the path is known, and sooner than the others where the rate is found:
+        // they do not count.
+        let quick = match every {
+            every if every * 4 == self.open_timeout() => 1,
+            every if every < self.open_timeout() / 2 => 4,
+            _ => 0,
+        };
+        self.tries = self.tries.saturating_add(quick);
     }
 
     /// When it is repeated next: ever later, until an interval is what a person has said.

@@ -112,6 +112,21 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
 }
 
+/// What the flags of DATA say between our own ends, besides L (docs/netblt.md).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Mark {
+    /// Number of the last RATE message that the sender has, 14 bits.
+    pub report: u16,
+    /// The packet left at once behind the one before.
+    pub follows: bool,
+}
+
+/// The mark of a DATA packet that was read.
+pub(crate) fn mark_of(bytes: &[u8]) -> Mark {
+    let flags = bytes.get(22..24).map_or(0, |flags| u16_at(flags, 0));
+    Mark { report: flags >> 2, follows: flags & 2 != 0 }
+}
+
 /// What a packet says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Body<'a> {
@@ -396,12 +411,24 @@ pub fn put_data_header(
     data: &Data<'_>,
     len: usize,
 ) -> Option<usize> {
+    put_marked_header(into, ports, data, Mark::default(), len)
+}
+
+/// The same with a mark.
+pub(crate) fn put_marked_header(
+    into: &mut [u8],
+    ports: Ports,
+    data: &Data<'_>,
+    mark: Mark,
+    len: usize,
+) -> Option<usize> {
     let head = into.get_mut(..DATA_HEADER)?;
     head[12..16].copy_from_slice(&data.buffer.to_be_bytes());
     head[16..18].copy_from_slice(&data.high.to_be_bytes());
     head[18..20].copy_from_slice(&data.packet.to_be_bytes());
     head[20..22].copy_from_slice(&data.checksum.to_be_bytes());
-    head[22..24].copy_from_slice(&u16::from(data.last_buffer).to_be_bytes());
+    let flags = u16::from(data.last_buffer) | u16::from(mark.follows) << 1 | mark.report << 2;
+    head[22..24].copy_from_slice(&flags.to_be_bytes());
     let kind = if data.last_of_buffer { kind::LDATA } else { kind::DATA };
     finish(into, kind, ports, DATA_HEADER + len)
 }

@@ -6,17 +6,19 @@ mod control;
 mod data;
 mod files;
 mod receiver;
+mod reports;
 
 use receiver::Mem;
 pub use receiver::{Measured, Receiver};
+use reports::Reports;
 
 use super::config::{Config, Role};
 use super::info::{Said, Writing};
 use super::link::{Ending, Link, Short};
 use super::messages::Messages;
-use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, put_terms_before};
+use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, mark_of, put_terms_before};
 use super::ranges::Having;
-use super::rate::Path;
+use super::rate::Controller;
 use super::sink::Sink;
 use super::window::Shape;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
@@ -81,6 +83,8 @@ pub(super) struct File {
     resume: bool,
     /// A digest follows the file.
     digest: bool,
+    /// The sender takes RATE messages.
+    paced: bool,
 }
 
 /// What OPEN or RESPONSE said, kept until the store has answered.
@@ -131,7 +135,10 @@ struct Core {
     then: Then,
     /// Ports of a connection that the sender has ended with QUIT.
     past: Ports,
-    path: Path,
+    path: Controller,
+    /// The sender is one of ours: it takes RATE messages, and marks its packets.
+    paced: bool,
+    reports: Reports,
     messages: Messages,
     shape: Shape,
     /// Number of buffer 0 of this connection on the wire.
@@ -183,7 +190,9 @@ impl Core {
     fn new(config: Config) -> Self {
         let first = config.first_burst();
         Self {
-            path: Path::new(first, config.ceiling_mpps()),
+            path: Controller::new(first, config.ceiling_mpps()),
+            paced: false,
+            reports: Reports::new(),
             shape: config.shape(),
             stage: if config.role == Role::Active { Stage::Opening } else { Stage::Waiting },
             base: config.first_buffer,
@@ -277,7 +286,7 @@ impl Core {
             Body::Refused(why) => self.refused(cx, why),
             Body::Data(data) => {
                 self.acknowledged(cx, mem, data.high);
-                self.data(cx, mem, &data);
+                self.data(cx, mem, &data, mark_of(bytes));
             }
             Body::NullAck { high, .. } => self.acknowledged(cx, mem, high),
             Body::Quit(why) => {
@@ -459,6 +468,9 @@ impl Core {
             if self.link.config.digest {
                 writing.word(format_args!("x"));
             }
+            if self.link.config.is_automatic() {
+                writing.word(format_args!("p"));
+            }
             if kind == kind::RESPONSE || self.told {
                 writing.have(&self.have);
             }
@@ -519,7 +531,8 @@ impl Core {
         let timeout = self.link.open_timeout();
         match self.path.round_trip() {
             Some(_) => timeout.min(self.control_timer() * 3 + timeout / 10),
-            None if self.link.config.metered => timeout / 4,
+            // One that is lost must not cost more than the transfer.
+            None if self.link.config.metered || self.link.config.is_automatic() => timeout / 4,
             None => timeout,
         }
     }
@@ -546,7 +559,8 @@ impl Core {
 
     /// Whether `transmit` would lend something, as far as is known without making it.
     fn may_send(&self) -> bool {
-        self.link.next_short().is_some() || (self.messages.unsent > 0 && !self.link.has_failed())
+        let more = self.messages.unsent > 0 || self.reports.wanted;
+        self.link.next_short().is_some() || (more && !self.link.has_failed())
     }
 
     /// The outcome is fixed: the store is told, and the last word leaves.

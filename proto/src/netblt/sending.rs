@@ -12,6 +12,7 @@ use super::config::{Config, Role};
 use super::info::Said;
 use super::link::{Ending, Link, Note, Short};
 use super::packet::{Body, Packet, Ports, Terms, kind, put_terms_before};
+use super::rate::pacing::Pacer;
 use super::sequence::Seen;
 use super::source::{Source, Want};
 use super::window::{Sends, Shape};
@@ -22,6 +23,8 @@ use crate::trace::{Load, TraceEvent};
 
 /// A receiver that has said of nothing yet that it is whole hears from us this often.
 const UNHEARD: Duration = Duration::from_millis(500);
+/// An OPEN or QUIT that is lost on a path that is known is said again so much later than its answer is due.
+const REPEAT: Duration = Duration::from_millis(10);
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +138,11 @@ struct Core {
     burst_left: u16,
     /// When the next burst may start.
     burst_at: Instant,
+    /// The receiver is one of ours, and says the rate: packets leave by this clock.
+    paced: bool,
+    pacer: Pacer,
+    /// Number of the last RATE message.
+    report: u16,
     /// The receiver's control timer.
     control_timer: Duration,
     /// A CONTROL packet has to be acknowledged.
@@ -168,6 +176,9 @@ impl Core {
             offer: 0,
             burst_left: 0,
             burst_at: Instant::ZERO,
+            paced: false,
+            pacer: Pacer::default(),
+            report: 0,
             control_timer: Duration::from_secs(1),
             owes: false,
             lent: None,
@@ -205,6 +216,10 @@ impl Core {
         match packet.body {
             Body::Response(terms) => self.answered(cx, mem, &terms),
             Body::Refused(why) => self.refused(cx, why),
+            // It has begun: its RESPONSE was lost.
+            Body::Control(_) if self.stage == Stage::Opening && self.link.config.is_automatic() => {
+                self.link.say(Short::Open);
+            }
             Body::Control(messages) => self.control(cx, mem, messages),
             Body::Quit(why) => {
                 self.link.quit_came(ports);
@@ -376,6 +391,7 @@ impl Core {
         (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
         (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
         (self.owes, self.ready, self.skipped) = (false, false, 0);
+        (self.pacer, self.report) = (Pacer::new(cx.now), 0);
         self.begin_file(said);
         self.note_terms();
         self.enter(cx, Stage::Moving);
@@ -515,10 +531,14 @@ impl Core {
     pub(super) fn repeat_after(&self) -> Duration {
         let timeout = self.link.open_timeout();
         // Once a receiver has told its timer, the path is known.
-        match self.offer {
-            0 if self.link.config.metered => timeout / 4,
-            0 => timeout,
-            _ => timeout.min(self.control_timer * 3 + timeout / 10),
+        if self.offer == 0 {
+            // One that is lost must not cost more than the transfer.
+            let soon = self.link.config.metered || self.link.config.is_automatic();
+            if soon { timeout / 4 } else { timeout }
+        } else if self.paced {
+            timeout.min(self.control_timer * 2 + REPEAT)
+        } else {
+            timeout.min(self.control_timer * 3 + timeout / 10)
         }
     }
 

@@ -3,7 +3,9 @@
 
 use super::{Core, Mem, Stage};
 use crate::engine::Cx;
-use crate::netblt::control::{GO_LEN, OK_LEN, Offer, put_go, put_ok, put_resend, resend_len};
+use crate::netblt::control::{
+    GO_LEN, OK_LEN, Offer, put_go, put_ok, put_rate, put_resend, resend_len,
+};
 use crate::netblt::messages::{About, Entry};
 use crate::netblt::packet::{Body, HEADER, Packet};
 use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
@@ -12,6 +14,8 @@ use crate::time::{Duration, Instant};
 /// The control timer before a round trip is known. RFC 998 has it arbitrary; the first GO follows the
 /// RESPONSE at its heels, and a card with one buffer hears one of the two (RFC 1030 section 7).
 const FIRST_TIMER: Duration = Duration::from_millis(250);
+/// The same between our own ends: nothing else is under way.
+const FIRST_TIMER_PACED: Duration = Duration::from_millis(100);
 /// Control timers are at least so patient, whatever the death timer is.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
@@ -37,8 +41,10 @@ const OLDEST: usize = 16;
 impl Core {
     /// How long a CONTROL packet may wait for its acknowledgement.
     pub(super) fn control_timer(&self) -> Duration {
-        let Some(rtt) = self.path.round_trip() else { return FIRST_TIMER };
-        let interval = Duration::from_millis(u64::from(self.burst.1));
+        let Some(rtt) = self.path.round_trip() else {
+            return if self.paced { FIRST_TIMER_PACED } else { FIRST_TIMER };
+        };
+        let interval = self.interval();
         let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
         let timer = timer * (1 << self.strain);
         // Several fit into the other end's patience.
@@ -48,6 +54,20 @@ impl Core {
 
     /// When CONTROL leaves next, if it does.
     pub(super) fn control_at(&self) -> Option<Instant> {
+        let times = [self.messages_at(), self.report_at()];
+        times.into_iter().flatten().min()
+    }
+
+    /// When a RATE message leaves, if one does.
+    fn report_at(&self) -> Option<Instant> {
+        if !self.paced || self.stage != Stage::Moving || !self.path.is_begun() {
+            return None;
+        }
+        let rtt = self.path.round_trip().unwrap_or(FIRST_TIMER);
+        self.reports.due(rtt, self.path.interval() * 4)
+    }
+
+    fn messages_at(&self) -> Option<Instant> {
         if self.messages.len() == 0 {
             return None;
         }
@@ -112,14 +132,22 @@ impl Core {
     /// Builds a CONTROL packet, if one is due.
     pub(super) fn fill_control(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let again = self.control_again.is_some_and(|at| cx.now >= at);
-        let due = self.messages.unsent > 0 && self.control_at().is_some_and(|at| cx.now >= at);
-        if !due && !again {
+        let due = self.messages.unsent > 0 && self.messages_at().is_some_and(|at| cx.now >= at);
+        let report = self.report_at().is_some_and(|at| cx.now >= at);
+        if !due && !again && !report {
             return;
         }
         if self.path.is_offered() || self.bringing.is_some() {
             self.burst = self.path.say();
         }
         let mut at = HEADER;
+        if self.paced && self.path.is_begun() {
+            at += self.put_report(cx, mem);
+        }
+        let head = at;
+        if !due && !again {
+            return self.lend_control(mem, at);
+        }
         let unsent = self.messages.unsent;
         let first_unsent = self.messages.len() - unsent;
         let timer = self.control_timer();
@@ -155,7 +183,7 @@ impl Core {
             }
             self.messages.mark_sent(mem.messages, position, cx.now);
         }
-        if at == HEADER {
+        if at == head && !report {
             // The timer has become longer meanwhile: what it ran out for is not due yet.
             let first = self.messages.entry(mem.messages, 0);
             let due =
@@ -163,19 +191,30 @@ impl Core {
             self.control_again = due.filter(|_| again).or(self.control_again);
             return;
         }
-        // The messages stand in their place already.
-        let (head, _) = mem.out.split_at_mut(at);
-        self.link.lent =
-            crate::netblt::packet::put_control_before(head, self.link.ports).unwrap_or(0);
-        self.link.lent_letter =
-            Packet { ports: self.link.ports, body: Body::Control(b"") }.letter();
-        self.lent_control = true;
+        self.lend_control(mem, at);
         self.control_left = Some(cx.now);
         let is_due = self.control_due.is_none_or(|due| cx.now >= due);
         if is_due || self.messages.unsent < unsent {
             self.control_due = Some(cx.now + self.control_wait());
         }
         self.control_again = self.again_at(mem, cx.now);
+    }
+
+    /// Writes a RATE message behind the header; its length.
+    fn put_report(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>) -> usize {
+        let number = self.reports.leave(cx.now);
+        let timer = self.control_timer().as_millis().min(0xFFFF) as u16;
+        put_rate(&mut mem.out[HEADER..], number, self.path.pace(), timer).unwrap_or(0)
+    }
+
+    /// Lends a CONTROL packet whose messages stand in their place already.
+    fn lend_control(&mut self, mem: &mut Mem<'_>, len: usize) {
+        let (head, _) = mem.out.split_at_mut(len);
+        self.link.lent =
+            crate::netblt::packet::put_control_before(head, self.link.ports).unwrap_or(0);
+        self.link.lent_letter =
+            Packet { ports: self.link.ports, body: Body::Control(b"") }.letter();
+        self.lent_control = true;
     }
 
     /// Says again what was said a while ago, each message once, and up to four times where they are

@@ -5,7 +5,7 @@ use super::{Core, Mem, Stage};
 use crate::engine::Cx;
 use crate::netblt::link::Link;
 use crate::netblt::messages::About;
-use crate::netblt::packet::{Body, Data, Packet, data_checksum};
+use crate::netblt::packet::{Body, Data, Mark, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
 use crate::netblt::sink::Verdict;
 use crate::netblt::window::{ASKING, COUNTED, Gets, Record, SAID_OK, WHOLE};
@@ -14,6 +14,8 @@ use crate::trace::trace_duplicate;
 
 /// Timers are no finer.
 const TICK: Duration = Duration::from_millis(1);
+/// Before anything is known of the rate what should come is waited for so long.
+const FIRST_WAIT: Duration = Duration::from_secs(4);
 /// What is granted lasts so long without a word.
 const UNHEARD: Duration = Duration::from_millis(250);
 /// A path with a shorter round trip loses nothing to speak of.
@@ -58,7 +60,7 @@ impl Core {
     }
 
     /// A packet of data.
-    pub(super) fn data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &Data<'_>) {
+    pub(super) fn data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &Data<'_>, mark: Mark) {
         if self.stage != Stage::Moving {
             self.link.stats.duplicates += 1;
             return;
@@ -77,7 +79,8 @@ impl Core {
             return self.link.damaged(cx, "length", data.bytes.len());
         };
         if Gets::new(self.shape, mem.slots).has(index, packet) {
-            self.path.arrived(cx.now, None, 0);
+            self.marked(cx, mark);
+            self.path.arrived(cx.now, false, 0, false);
             self.came_twice(cx, &record);
             return self.duplicate(cx, data);
         }
@@ -92,7 +95,15 @@ impl Core {
         if data.last_of_buffer && data.last_buffer && self.sink.total.is_none() {
             self.sink.total = Some(at + bytes.len() as u64);
         }
+        self.marked(cx, mark);
+        let place = index * u64::from(agreed.packets()) + u64::from(packet);
+        let went = (place + 1).saturating_sub(self.passed);
+        let fresh = place >= self.passed || record.asked == 0;
+        self.path.arrived(cx.now, fresh, went, mark.follows);
         self.store(cx, mem, index, packet, record, data.last_of_buffer);
+        if self.paced {
+            self.look_at_rate(cx);
+        }
     }
 
     /// The data of a packet, if its length is what it must be.
@@ -170,12 +181,6 @@ impl Core {
             self.came_late(cx, &record);
         }
         let fresh = place + 1;
-        let went = fresh.saturating_sub(self.passed);
-        self.path.arrived(
-            cx.now,
-            (place >= self.passed || record.asked == 0).then_some(place),
-            went,
-        );
         self.space(cx);
         let mut gets = Gets::new(self.shape, mem.slots);
         gets.put(index, packet);
@@ -216,7 +221,11 @@ impl Core {
 
     /// How long after it was told a sender may begin: where its next burst does.
     pub(super) fn interval(&self) -> Duration {
-        Duration::from_millis(u64::from(self.burst.1))
+        if self.paced {
+            self.path.interval()
+        } else {
+            Duration::from_millis(u64::from(self.burst.1))
+        }
     }
 
     /// Everything below this place has come or was overtaken.
@@ -249,7 +258,13 @@ impl Core {
             return;
         }
         let left = packets - self.passed % packets;
-        let slow = 1_000_000_000_000 / rate_of(self.burst).max(1);
+        if self.paced && !self.path.is_begun() {
+            // How far apart packets come is not known yet.
+            self.front = Some(now + FIRST_WAIT);
+            return;
+        }
+        let rate = if self.paced { self.path.offered() } else { rate_of(self.burst) };
+        let slow = 1_000_000_000_000 / rate.max(1);
         let spacing = self.spacing.max(slow);
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
         let wait = Duration::from_nanos(left * spacing + 4 * self.swing) + self.margin() + rtt / 4;
@@ -331,7 +346,9 @@ impl Core {
         }
         // The last OK says that the file is in its place.
         if !is_last {
-            self.offer_rate(cx);
+            if !self.paced {
+                self.look_at_rate(cx);
+            }
             if !self.say_ok(mem, index) {
                 self.owed = Some(self.owed.map_or(index, |owed| owed.min(index)));
             }
@@ -381,12 +398,30 @@ impl Core {
         self.sink.advance(ready);
     }
 
-    /// Looks whether other burst values are to be offered; the next OK brings them.
-    fn offer_rate(&mut self, cx: &mut Cx<'_>) {
+    /// What a packet of our own sender says besides: which of our reports it has.
+    fn marked(&mut self, cx: &Cx<'_>, mark: Mark) {
+        if !self.paced {
+            return;
+        }
+        let (rtt, in_force) = self.reports.came(cx.now, mark);
+        if in_force {
+            self.path.in_force();
+        }
+        if let Some(rtt) = rtt {
+            self.path.answered(cx.now, rtt);
+        }
+        self.reports.wanted = self.path.is_begun();
+    }
+
+    /// Looks whether another rate is to be offered; the next OK brings it, or a RATE message at once.
+    pub(super) fn look_at_rate(&mut self, cx: &mut Cx<'_>) {
         if !self.link.config.is_automatic() {
             return;
         }
-        let mut offer = self.path.first_offer();
+        let mut offer = self.path.first_offer(cx.now);
+        if offer.is_some() {
+            self.spacing = self.path.takes(1).as_nanos() as u64;
+        }
         if offer.is_none()
             && let Some(judgement) = self.path.judge()
         {
@@ -399,7 +434,11 @@ impl Core {
         if let Some(burst) = offer {
             Link::value(cx, "offered_mpps", self.path.offered());
             self.burst = burst;
-            self.bringing = Some(self.messages.next_sequence());
+            if self.paced {
+                self.reports.offer();
+            } else {
+                self.bringing = Some(self.messages.next_sequence());
+            }
         }
     }
 
@@ -446,9 +485,6 @@ impl Core {
 
     /// Buffers to grant beyond where the sender is, so that it never waits.
     fn ahead(&self, packets: u64) -> u64 {
-        if !self.path.is_known() {
-            return 1;
-        }
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
         let time = rtt * 3 / 2 + self.path.variance() * 2 + Duration::from_millis(40);
         if self.path.is_offered() {
@@ -458,17 +494,6 @@ impl Core {
         // Until a measured rate is in force the sender goes by the first burst values: what it gets before
         // the offer is what passes until that comes, and a part of what a queue may hold.
         let flying = self.path.carries(time) / packets;
-        if self.path.is_begun() {
-            return (flying / 2).max(2);
-        }
-        if self.passed >= packets {
-            // Something of the first buffer is missing.
-            return 2 + flying / 8;
-        }
-        // The second buffer comes to the bottleneck when the first has just passed it; or the OK of the first
-        // does, if that leaves as soon.
-        let rest = self.path.takes(packets - self.passed);
-        let packet = self.path.takes(1);
-        1 + u64::from(rest > rtt / 16 && rest <= rtt + packet)
+        2 + flying
     }
 }

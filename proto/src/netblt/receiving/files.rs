@@ -1,6 +1,7 @@
 //! The receiver's files: what the sender says of them, what the store says, and how a connection
 //! ends.
 
+use super::reports::Reports;
 use super::{Ask, Core, File, Mem, Offered, Stage, Then};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{Refusal, Reply, StoreError};
@@ -16,7 +17,7 @@ use crate::netblt::window::Shape;
 /// Connections that are tried for one file: what is here is told, was of no use, all anew.
 const ATTEMPTS: u8 = 4;
 /// What our client strings begin with, before the parts that are here.
-const OURS: &str = "wst1 x";
+const OURS: &str = "wst1 x p";
 /// What a file without a name is called.
 const NAMELESS: &[u8] = b"netblt";
 
@@ -54,6 +55,7 @@ impl Core {
             left: said.left,
             resume: said.resume && self.link.config.resume,
             digest: said.ours && said.digest && self.link.config.files && self.link.config.digest,
+            paced: said.ours && said.paced && self.link.config.files,
         };
         self.link.progress = cx.now;
         let same = self.open && before.name_len == name_len && before.size == said.size;
@@ -222,13 +224,20 @@ impl Core {
     /// What is known of the path from the connection before stays.
     fn begin_rate(&mut self) {
         let burst = self.link.agreed.burst;
-        self.path.again(burst);
+        self.paced = self.file.paced && self.link.config.is_automatic();
+        self.path.again(burst, self.paced);
+        self.reports = Reports::new();
         self.bringing = None;
         self.burst = burst;
-        if self.link.config.is_automatic() && self.path.is_known() {
+        if self.link.config.is_automatic() && self.path.is_begun() {
             self.burst = self.path.say();
-            // The first OK brings it.
-            self.bringing = Some(2);
+            if self.paced {
+                // It leaves with the first GO.
+                self.reports.offer();
+            } else {
+                // The first OK brings it.
+                self.bringing = Some(2);
+            }
         }
         self.spacing = 1_000_000_000_000 / rate_of(burst).max(1);
         self.swing = u64::from(burst.1) * 1_000_000 / 4;

@@ -118,7 +118,9 @@ impl Machine for Core {
         let overdue = moving.and(self.overdue);
         let front = moving.and(self.front);
         let control = self.control_at();
-        let times = [link.death_at(), link.keepalive_at(), link.again_at, overdue, front, control];
+        let first = moving.and(self.path.first_due());
+        let times =
+            [link.death_at(), link.keepalive_at(), link.again_at, overdue, front, control, first];
         times.into_iter().flatten().min()
     }
 
@@ -149,6 +151,9 @@ impl Machine for Core {
             }
             if self.front.is_some_and(|at| now >= at) {
                 self.ask_front(cx, mem);
+            }
+            if self.path.first_due().is_some_and(|at| now >= at) {
+                self.look_at_rate(cx);
             }
         }
         if self.control_again.is_some_and(|at| now >= at) {

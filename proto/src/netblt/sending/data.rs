@@ -5,14 +5,17 @@ use crate::engine::Cx;
 use crate::netblt::config::Rate;
 use crate::netblt::control::{Message, Missing, messages};
 use crate::netblt::link::{Link, Short};
-use crate::netblt::packet::{DATA_HEADER, Data, data_checksum, put_data_header};
+use crate::netblt::packet::{DATA_HEADER, Data, Mark, data_checksum, put_marked_header};
+use crate::netblt::rate::pacing::Pace;
 use crate::netblt::sequence::ahead;
 use crate::netblt::window::Sends;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load};
 
 /// Data that leaves so soon carries the acknowledgement; else a NULL-ACK does.
 const SOON: Duration = Duration::from_millis(2);
+/// Where packets leave one by one it may wait for the next, up to so long.
+const SOON_PACED: Duration = Duration::from_secs(2);
 /// A burst that starts late does not move those after it, up to so much.
 const LATE: Duration = Duration::from_millis(8);
 
@@ -25,8 +28,13 @@ impl Core {
             self.past.say |= self.past.ports == self.link.ports;
             return;
         }
-        self.owes = true;
         for (sequence, message) in messages(bytes) {
+            if let Message::Rate { rate, burst, extra, control_timer_ms } = message {
+                let pace = Pace { rate: u64::from(rate), burst, extra };
+                self.rate_said(cx, sequence, pace, control_timer_ms);
+                continue;
+            }
+            self.owes = true;
             if self.base.is_none() {
                 // The first message names the first buffer; the others come again.
                 if sequence != 1 {
@@ -43,6 +51,7 @@ impl Core {
             }
             // To ask for the same for ever, or for what there is not, is no progress.
             let progress = match message {
+                Message::Rate { .. } => false,
                 Message::Go { buffer } => self.go(mem, buffer),
                 Message::Resend { buffer, packets } => {
                     self.resend(mem, buffer, packets);
@@ -177,6 +186,34 @@ impl Core {
         }
     }
 
+    /// The receiver says the rate: it is taken as far as our own ceiling allows.
+    fn rate_said(&mut self, cx: &mut Cx<'_>, number: u16, pace: Pace, timer_ms: u16) {
+        // Numbers of 14 bits; what was overtaken says nothing.
+        let ahead = number.wrapping_sub(self.report) & 0x3FFF;
+        if !self.paced || pace.rate == 0 || ahead == 0 || ahead > 0x2000 {
+            return;
+        }
+        self.report = number & 0x3FFF;
+        self.offer = self.offer.max(1);
+        self.control_timer = Duration::from_millis(u64::from(timer_ms.max(1)));
+        let ceiling = self.link.config.ceiling_mpps().unwrap_or(u64::MAX).max(1);
+        let pace = Pace { rate: pace.rate.min(ceiling), ..pace };
+        if pace != self.pacer.pace {
+            Link::value(cx, "rate_mpps", pace.rate);
+            self.pacer.set(cx.now, pace);
+        }
+    }
+
+    /// Whether packets are left of a burst.
+    pub(super) fn is_in_burst(&self) -> bool {
+        if self.paced { self.pacer.left() > 0 } else { self.burst_left > 0 }
+    }
+
+    /// When the next burst may start.
+    pub(super) fn next_burst(&self) -> Instant {
+        if self.paced { self.pacer.at() } else { self.burst_at }
+    }
+
     // ---- data ----
 
     /// Looks whether there is a packet to send.
@@ -255,12 +292,16 @@ impl Core {
             // What is left of a burst whose interval is over is no part of the next.
             self.burst_left = 0;
         }
-        let due = self.burst_left > 0 || cx.now >= self.burst_at;
+        let due = self.is_in_burst() || cx.now >= self.next_burst();
         if let (Some((index, packet, at, len)), true) = (picked, due) {
             let data = DATA_HEADER..DATA_HEADER + len;
             let ring = &mem.data[..self.ring_len()];
             if self.source.take(ring, mem.patch, at, &mut mem.out[data.clone()]) {
-                if self.burst_left == 0 {
+                let mut mark = Mark::default();
+                if self.paced {
+                    mark.report = self.report;
+                    mark.follows = self.pacer.leave(cx.now);
+                } else if self.burst_left == 0 {
                     self.start_burst(cx);
                 }
                 let agreed = self.link.agreed;
@@ -274,7 +315,8 @@ impl Core {
                     checksum,
                     bytes: b"",
                 };
-                self.link.lent = put_data_header(mem.out, self.link.ports, &head, len).unwrap_or(0);
+                self.link.lent =
+                    put_marked_header(mem.out, self.link.ports, &head, mark, len).unwrap_or(0);
                 self.link.lent_letter = if head.last_of_buffer { 'L' } else { 'D' };
                 self.lent = Some((index, packet, len));
                 return;
@@ -284,8 +326,13 @@ impl Core {
             self.skipped = at;
             self.ask_source();
         }
-        let soon = picked.is_some() && (due || self.burst_at <= cx.now + SOON);
-        if self.owes && !soon {
+        let soon = if self.paced { SOON_PACED } else { SOON };
+        let soon = picked.is_some() && (due || self.next_burst() <= cx.now + soon);
+        // The first packets, which are under way, have said it; what is more would disturb them.
+        // For as long as they are waited for only: they may be lost.
+        let first = self.paced && self.pacer.pace.rate == 0 && self.fresh > 0;
+        let said = first && picked.is_some() && cx.now < self.pacer.at();
+        if self.owes && !soon && !said {
             self.link.say(Short::NullAck);
             self.put_short(mem, Short::NullAck);
         }

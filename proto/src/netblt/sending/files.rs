@@ -119,6 +119,9 @@ impl Core {
             writing.word(format_args!("end"));
         } else {
             let digest = self.link.config.digest;
+            if self.link.config.is_automatic() {
+                writing.word(format_args!("p"));
+            }
             writing.file(&info, digest, info.resume && digest);
         }
         writing.finish()
@@ -126,6 +129,8 @@ impl Core {
 
     /// A connection begins: what the receiver's string says decides what moves.
     pub(super) fn begin_file(&mut self, said: &Said<'_>) {
+        let config = &self.link.config;
+        self.paced = said.ours && said.paced && config.files && config.is_automatic();
         let size = self.file.size;
         let with_digest =
             said.ours && said.digest && self.link.config.files && self.link.config.digest;

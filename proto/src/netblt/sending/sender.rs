@@ -104,7 +104,7 @@ impl Machine for Core {
             Ending::Words(_) | Ending::No => {}
         }
         let moving = self.stage == Stage::Moving && self.ready;
-        let burst = (moving && self.burst_left == 0).then_some(self.burst_at);
+        let burst = (moving && !self.is_in_burst()).then(|| self.next_burst());
         let times = [link.death_at(), self.keepalive_at(), link.again_at, burst];
         times.into_iter().flatten().min()
     }
@@ -127,7 +127,7 @@ impl Machine for Core {
             self.link.say(Short::KeepAlive);
             self.link.spoke = now;
         }
-        if self.stage == Stage::Moving && self.burst_left == 0 && now >= self.burst_at {
+        if self.stage == Stage::Moving && !self.is_in_burst() && now >= self.next_burst() {
             self.look(mem);
         }
     }

@@ -1,0 +1,387 @@
+//! What is concluded from what arrived at a rate, and what is offered next.
+
+use super::loss::Verdict;
+use super::{Controller, FASTEST, ONE, Phase, part, share, time_of};
+
+/// Least time that a decision looks at.
+const SHORTEST: u64 = 10_000_000;
+/// Least packets that a decision looks at, in slow start and later.
+const START_PACKETS: u64 = 8;
+const FEWEST_PACKETS: u64 = 32;
+/// Packets that a decision likes to look at, and how long it waits for them.
+const MANY_PACKETS: u64 = 256;
+const LONG: u64 = 250_000_000;
+/// A queue that is as short as this does not stand: timers are no finer.
+const SHORT_QUEUE: u64 = 3_000_000;
+/// In slow start so much more is sent per round trip: within the capacity that pairs tell, and where none is known.
+const CLIMB: u64 = 8;
+const FEEL: u64 = 4;
+/// Packets that are missing by chance there, at most.
+const CLIMB_ROW: u64 = 24;
+/// Every so many decisions at the capacity, a little more is tried.
+const TRY_MORE: u32 = 8;
+/// So much more than usual is not chance, whatever the capacity is.
+const MUCH: u64 = ONE / 12;
+/// Where packets are lost though less is sent than the bottleneck carries, it is tried now and then whether others
+/// lose them: after so long first, and twice as long each time that it is chance.
+pub(super) const PROBE_EVERY: u64 = 5_000_000_000;
+/// Rows of packets that have to be missing before, and that are expected to be while less is sent.
+const PROBE_BEFORE: u64 = 24;
+const PROBE_ROWS: u64 = 16;
+/// More packets are not waited for.
+const PROBE_PACKETS: u64 = 8192;
+/// Round trips that a decision needs to tell that a queue is that of others: where there are few, a late one looks
+/// like a queue.
+const SURE: u32 = 4;
+
+/// What was seen under an offer, and the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judgement {
+    /// Burst values.
+    pub(crate) offer: (u16, u16),
+    /// What passed the bottleneck, in thousandths of packets per second.
+    pub(crate) passed: u64,
+    /// How long packets waited at least, in nanoseconds.
+    pub(crate) queue_ns: u64,
+    /// What was lost, in parts.
+    pub(crate) lost: u64,
+}
+
+/// What a decision goes by.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    queue: u64,
+    /// A queue up to this does not stand.
+    allowed: u64,
+    /// It has become shorter meanwhile: less is sent than the bottleneck carries.
+    falls: bool,
+    /// The rate at which packets were sent, and at which they came.
+    passed: u64,
+    delivered: u64,
+    lost: u64,
+    missing: u64,
+    /// Packets that were sent.
+    packets: u64,
+    /// Round trips that were measured.
+    trips: u32,
+    /// Until the next offer is judged, about.
+    horizon: u64,
+    /// More is lost than usual.
+    losing: bool,
+}
+
+impl Controller {
+    /// The queue that does not yet stand.
+    fn queue_allowed(&self) -> u64 {
+        let least = self.delay.least().unwrap_or(0);
+        let burst = if self.paced {
+            time_of(u64::from(self.pace().burst) + 4, self.offered)
+        } else {
+            // An acknowledgement waits for a burst.
+            (1_500_000 * self.values.interval_ms()).max(time_of(4, self.offered))
+        };
+        (least / 16).max(SHORT_QUEUE).max(burst)
+    }
+
+    /// Whether enough has arrived for a decision.
+    fn is_enough(&self) -> bool {
+        let Some(arrivals) = &self.arrivals else { return false };
+        let time = arrivals.time();
+        if arrivals.rtt.is_none() || time == 0 {
+            return false;
+        }
+        let smooth = self.delay.smooth;
+        if self.phase == Phase::Start {
+            let trip = u128::from(self.offered) * u128::from(smooth) / 4_000_000_000_000;
+            let packets =
+                u64::try_from(trip).unwrap_or(u64::MAX).clamp(START_PACKETS, MANY_PACKETS);
+            return arrivals.count >= packets || (time > 2 * smooth && time > LONG);
+        }
+        if self.probe.is_some() {
+            return arrivals.count >= self.probe_packets();
+        }
+        let interval = if self.paced { 0 } else { 8_000_000 * self.values.interval_ms() };
+        let least = SHORTEST.max(smooth / 2).max(interval);
+        let long = time >= LONG && arrivals.count >= FEWEST_PACKETS;
+        // Where nearly nothing arrives it is judged all the same.
+        let few = time > (8 * least).max(LONG) && arrivals.count >= FEWEST_PACKETS / 2;
+        time >= least
+            && (arrivals.count >= MANY_PACKETS || long || few || time > 64 * least.max(LONG))
+    }
+
+    /// Judges what has arrived under the last offer, if that is enough, and makes another.
+    pub(crate) fn judge(&mut self) -> Option<Judgement> {
+        if !self.is_enough() {
+            return None;
+        }
+        let arrivals = self.arrivals?;
+        self.judged = true;
+        let lost = arrivals.lost();
+        let queue = |rtt: u64| self.delay.queue(rtt);
+        // Below the capacity nothing is lost for want of room, unless packets wait or it is very much.
+        let below = self.dispersion.rate().is_some_and(|most| self.offered <= most);
+        let waited = queue(arrivals.rtt?) > time_of(u64::from(self.pace().burst) + 2, self.offered);
+        let possible = !below || waited || lost > self.loss.usual + MUCH;
+        let found = Found {
+            queue: queue(arrivals.rtt?),
+            allowed: self.queue_allowed(),
+            falls: queue(arrivals.last_rtt) * 8 < queue(arrivals.first_rtt) * 7,
+            passed: arrivals.passed(self.loss.usual),
+            delivered: arrivals.delivered(),
+            lost,
+            missing: arrivals.missing(),
+            packets: arrivals.went,
+            trips: arrivals.trips,
+            horizon: arrivals.last.saturating_sub(self.decided).max(arrivals.time())
+                + self.delay.smooth,
+            losing: possible && self.loss.is_more(lost, arrivals.went),
+        };
+        if found.packets >= FEWEST_PACKETS * 2 {
+            self.dispersion.delivered(part(found.delivered, ONE - ONE * 2 / found.packets));
+        }
+        let next = if self.phase == Phase::Start {
+            self.climb(&found)
+        } else if self.tolerance.judge(self.offered, found.losing) {
+            // It is not the rate that is too high.
+            self.offered
+        } else {
+            self.decide(&found)
+        };
+        self.offer(next);
+        let offer = self.say();
+        let Found { queue: queue_ns, passed, lost, .. } = found;
+        Some(Judgement { offer, passed, queue_ns, lost })
+    }
+
+    /// Slow start: more from round trip to round trip, until the capacity is reached, a queue stands, or less
+    /// comes than is sent.
+    fn climb(&mut self, found: &Found) -> u64 {
+        let sent = self.offered;
+        let capacity = self.dispersion.rate();
+        // Below the capacity a row of them may be chance.
+        let row = if capacity.is_some_and(|most| sent <= most) { CLIMB_ROW } else { 3 };
+        let many = found.missing >= row && found.lost > ONE / 8;
+        let stands = found.queue > found.allowed;
+        if many || stands || sent >= self.ceiling {
+            self.phase = Phase::Steady;
+            let came = found.delivered.min(capacity.unwrap_or(FASTEST)).min(sent);
+            // A queue is drained within about a round trip.
+            let drain =
+                if stands { share(found.queue, found.horizon).min(ONE / 2) } else { ONE / 64 };
+            return came - part(came, drain);
+        }
+        if found.passed < sent / 2 {
+            // The sender does not follow.
+            return sent;
+        }
+        match capacity {
+            Some(capacity) if capacity - capacity / 64 <= sent.saturating_mul(CLIMB) => {
+                self.phase = Phase::Steady;
+                capacity - capacity / 64
+            }
+            Some(_) => sent * CLIMB,
+            None => sent * FEEL,
+        }
+    }
+
+    /// What to offer next.
+    fn decide(&mut self, found: &Found) -> u64 {
+        let sent = self.offered;
+        if self.traffic.is_shared() {
+            return self.share_with_others(found);
+        }
+        if let Some(before) = self.probe.take() {
+            return self.probed(before, found);
+        }
+        let stands = found.queue > found.allowed;
+        if let Some(most) =
+            self.dispersion.rate().filter(|most| found.trips >= SURE && sent <= *most)
+        {
+            // A queue that stands while all of the bottleneck is ours is ours.
+            let lost = if found.losing { found.lost - self.loss.usual } else { 0 };
+            let ours = part(found.passed, ONE - lost);
+            // While it stands the bottleneck is busy: what is not ours is that of others.
+            let much = ours < most - most / 8;
+            if !stands || much || (ours < most - most / 64 && !found.falls) {
+                self.traffic.sign(stands);
+            }
+        }
+        if stands {
+            return self.shorten(found);
+        }
+        self.traffic.none(found.queue);
+        match self.loss.judge(sent, found.lost, found.losing) {
+            Verdict::Usual => self.loss.learn(found.lost),
+            Verdict::Try(rate) => {
+                self.rooms = 0;
+                // What comes is not too much.
+                return rate.max((found.delivered - found.delivered / 64).min(sent));
+            }
+            Verdict::Chance(rate) => return rate,
+            Verdict::Full(rate) => {
+                self.rooms = 0;
+                let came = (found.delivered - found.delivered / 64).min(sent);
+                let rate = if found.losing { rate.max(came) } else { rate };
+                self.full = Some(rate);
+                if self.dispersion.rate().is_some_and(|most| rate < most / 2) {
+                    // A policer: packets that leave together tell nothing of it.
+                    self.dispersion.distrust();
+                }
+                return rate;
+            }
+        }
+        if found.passed < part(sent, ONE * 17 / 20) {
+            // The sender does not send as much as it may: nothing is learned from that.
+            self.rooms = 0;
+            return sent;
+        }
+        let (sent_before, missing) = self.probe_seen;
+        self.probe_seen = (sent_before + found.packets, missing + found.missing);
+        if self.is_to_probe() {
+            self.probe = Some(sent);
+            return sent - sent / 16;
+        }
+        self.grow(found)
+    }
+
+    /// Whether it is time to see whether others make the usual loss.
+    fn is_to_probe(&mut self) -> bool {
+        let now = self.last_arrival;
+        if self.probe_at == 0 {
+            self.probe_at = now + self.probe_every;
+        }
+        let below = self.dispersion.rate().is_some_and(|most| self.offered <= most);
+        let enough = self.probe_seen.1 >= PROBE_BEFORE * self.loss.row();
+        below && enough && now >= self.probe_at && self.probe_packets() <= PROBE_PACKETS
+    }
+
+    /// Packets that tell whether as many are lost of less.
+    fn probe_packets(&self) -> u64 {
+        let (sent, missing) = self.probe_seen;
+        PROBE_ROWS * self.loss.row() * sent / missing.max(1)
+    }
+
+    /// Less was sent: if much less of it was lost, others are there, as the bottleneck carries what was sent before.
+    fn probed(&mut self, before: u64, found: &Found) -> u64 {
+        let (sent, missing) = core::mem::take(&mut self.probe_seen);
+        let others = found.missing * sent * 4 < missing * found.packets;
+        self.probe_every = if others { PROBE_EVERY } else { self.probe_every * 2 };
+        self.probe_at = self.last_arrival + self.probe_every;
+        if !others {
+            return before;
+        }
+        self.loss.usual = found.lost;
+        self.traffic.begin_without_queue(before);
+        before / 2
+    }
+
+    /// There is room: more is offered, the more the longer there has been, up to the capacity.
+    fn grow(&mut self, found: &Found) -> u64 {
+        let sent = self.offered;
+        let known = self.full.unwrap_or(found.passed).max(found.passed.min(sent));
+        self.full = Some(known);
+        let most = self.dispersion.rate().unwrap_or(FASTEST);
+        if sent >= most - most / 64 {
+            self.rooms += 1;
+            let more = if self.rooms.is_multiple_of(TRY_MORE) { most / 64 } else { 0 };
+            return most - most / 256 + more;
+        }
+        if most == FASTEST && sent > known + known / 32 && found.passed <= known {
+            // More is sent than arrives: it is full, and the queue has begun to grow.
+            self.rooms = 0;
+            return known - known / 64;
+        }
+        let step = share(found.allowed, found.horizon.max(1)).clamp(ONE / 100, ONE / 16);
+        let far = most < FASTEST && sent < most / 2;
+        let step = if far { ONE / 2 } else { (step << self.rooms.min(4)).min(ONE / 2) };
+        self.rooms += 1;
+        let from = if self.rooms == 1 { known.max(sent) } else { sent };
+        (from + part(from, step)).min(most - most / 256)
+    }
+
+    /// Others fill the queue, whatever is sent here.
+    fn share_with_others(&mut self, found: &Found) -> u64 {
+        let sent = self.offered;
+        let Found { queue, allowed, losing, .. } = *found;
+        let full = self.dispersion.rate().unwrap_or(self.traffic.before());
+        let some = found.missing > 1 && found.lost > self.loss.usual + ONE / 1000;
+        if !self.traffic.look(queue, allowed, losing, some) {
+            // They have gone.
+            self.traffic = super::Traffic::new();
+            return sent;
+        }
+        let aim = self.traffic.aim(full, if losing { u64::MAX } else { queue }, allowed);
+        if aim < sent { sent - (sent - aim) / 8 } else { sent + (aim - sent) / 8 }
+    }
+
+    /// A queue stands: it is drained within a round trip, unless it is that of others.
+    fn shorten(&mut self, found: &Found) -> u64 {
+        let Found { queue, horizon, .. } = *found;
+        let passed = found.passed.min(self.dispersion.rate().unwrap_or(found.delivered));
+        self.rooms = 0;
+        self.loss.reset();
+        let Some(times) = self.traffic.stands(queue, passed) else {
+            let before = self.traffic.before();
+            self.traffic.begin(before);
+            return self.dispersion.rate().unwrap_or(before) / 2;
+        };
+        let carried = self.full.filter(|_| times > 1).unwrap_or(passed);
+        self.full = Some(carried);
+        let drain = share(queue, horizon).min(ONE / 2);
+        carried - part(carried, drain * 3 / 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Controller;
+    use crate::time::{Duration, Instant};
+
+    /// A bottleneck without a queue to speak of, and a sender that does as it is told: rates that are offered.
+    fn offers(service_ns: u64, rtt_ns: u64, decisions: usize) -> std::vec::Vec<u64> {
+        let mut path = Controller::new((2, 20), None);
+        path.again((2, 20), true);
+        let mut now = rtt_ns + service_ns;
+        path.arrived(Instant(now), true, 1, false);
+        path.answered(Instant(now), Duration::from_nanos(rtt_ns + service_ns));
+        now += service_ns;
+        path.arrived(Instant(now), true, 1, true);
+        path.first_offer(Instant(now)).expect("two came");
+        let mut offers = std::vec![path.offered()];
+        while offers.len() < decisions {
+            now += rtt_ns;
+            path.in_force();
+            let before = path.offered();
+            let spacing = super::time_of(1, before).max(service_ns);
+            for _ in 0..2_000_000 {
+                now += 2 * spacing - service_ns;
+                path.arrived(Instant(now), true, 1, false);
+                path.answered(Instant(now), Duration::from_nanos(rtt_ns));
+                now += service_ns;
+                path.arrived(Instant(now), true, 1, true);
+                if path.judge().is_some() {
+                    break;
+                }
+            }
+            offers.push(path.offered());
+        }
+        offers
+    }
+
+    #[test]
+    fn two_packets_tell_a_slow_path_at_once() {
+        // 9600 bit/s: 1.25 s for a packet of 1500 bytes.
+        let offers = offers(1_250_000_000, 2_000_000, 4);
+        assert!(offers.iter().all(|rate| (780..=815).contains(rate)), "{offers:?}");
+    }
+
+    #[test]
+    fn slow_start_grows_from_round_trip_to_round_trip_up_to_the_capacity() {
+        // 100 Mbit/s over 600 ms.
+        let offers = offers(120_000, 600_000_000, 6);
+        assert!(offers[0] < 27_000, "16 packets in a round trip: {offers:?}");
+        let growth = offers.windows(2).map(|pair| pair[1] / pair[0]);
+        assert!(growth.into_iter().all(|times| times <= 8), "{offers:?}");
+        assert!((8_100_000..=8_470_000).contains(&offers[4]), "{offers:?}");
+    }
+}

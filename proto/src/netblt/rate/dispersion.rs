@@ -1,0 +1,192 @@
+//! The capacity of the bottleneck by the dispersion of packets that were sent together.
+//!
+//! ```text
+//! sender      ||                ||                two packets leave at once
+//! bottleneck  | |               | |               they follow one another there
+//! receiver    | |               | |               and arrive as far apart: that is its rate
+//! ```
+//!
+//! So two packets tell the capacity, whatever rate is sent and though no queue stands. Others' packets between
+//! them, or a receiver that was away, mostly spread them, and what comes behind a packet that was late is closer
+//! together: so of eight measurements the third quickest counts, and of all those the quickest. Where two packets
+//! take less time than clocks tell, several bursts are one measurement. Where some come in one frame and others in
+//! two (a satellite's slots), the mean counts. What is delivered is never more than the capacity.
+
+use super::mpps;
+
+/// Measurements that are looked at together.
+const SET: u8 = 8;
+/// A time below this is the clock's, not the path's, in nanoseconds.
+const FINEST: u64 = 100_000;
+
+/// Packets that come closer to one another came in one frame, or were read at one time.
+const FRAME: u64 = 1_000;
+
+/// Packets that were sent together, and what they say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dispersion {
+    /// When the last packet came that another may follow; 0 is none.
+    last: u64,
+    /// Packets that followed another, and the time they took, of the measurement under way.
+    count: u64,
+    time: u64,
+    /// The quickest three of the set under way, and how many it has.
+    quick: [u64; 3],
+    set: u8,
+    /// All that followed in this set, and their time; and some came in one frame.
+    together: bool,
+    sum: (u64, u64),
+    frames: bool,
+    /// The best of this period and of the one before.
+    best: [u64; 2],
+    /// It is not believed in this period and in the next.
+    doubt: u8,
+}
+
+impl Dispersion {
+    /// A packet came, and the sender says whether it left at once behind the one before, which came.
+    pub(super) fn came(&mut self, now: u64, follows: bool) {
+        if follows && self.last > 0 {
+            let gap = now - self.last;
+            (self.count, self.time) = (self.count + 1, self.time + gap);
+            if self.time >= FINEST {
+                let rate = mpps(self.count, self.time);
+                self.frames |= self.count > 1 && gap > self.time / 5 * 4;
+                self.sum = (self.sum.0 + self.count, self.sum.1 + self.time);
+                (self.count, self.time) = (0, 0);
+                self.note(rate);
+            }
+        }
+        if !follows {
+            // What came in one frame tells nothing until the next frame comes.
+            self.together = self.count > 0 && self.time < self.count * FRAME;
+            if self.together {
+                (self.count, self.time) = (0, 0);
+            }
+        }
+        self.last = now.max(1);
+    }
+
+    /// Whether the last packets that were sent together came in one frame.
+    pub(super) fn is_together(&self) -> bool {
+        self.together
+    }
+
+    /// What comes next follows nothing.
+    pub(super) fn interrupted(&mut self) {
+        self.last = 0;
+    }
+
+    fn note(&mut self, rate: u64) {
+        let [first, second, third] = self.quick;
+        self.quick = if rate > first {
+            [rate, first, second]
+        } else if rate > second {
+            [first, rate, second]
+        } else {
+            [first, second, third.max(rate)]
+        };
+        self.set += 1;
+        if self.set == SET {
+            let rate = if self.frames { mpps(self.sum.0, self.sum.1) } else { self.quick[2] };
+            self.best[0] = self.best[0].max(rate);
+            (self.quick, self.set, self.sum, self.frames) = ([0; 3], 0, (0, 0), false);
+        }
+    }
+
+    /// Whether packets followed one another in a time that no clock tells, so far.
+    pub(super) fn is_quick(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Another period begins: what came before the last one is forgotten.
+    pub(super) fn next_period(&mut self) {
+        if self.best[0] > 0 {
+            self.best = [0, self.best[0]];
+        }
+        self.doubt = self.doubt.saturating_sub(1);
+    }
+
+    /// It is not what limits the rate: it is not believed in this period and in the next.
+    pub(super) fn distrust(&mut self) {
+        self.doubt = 2;
+    }
+
+    /// So much was delivered: the capacity is not less.
+    pub(super) fn delivered(&mut self, rate: u64) {
+        if self.rate().is_some_and(|capacity| rate > capacity + capacity / 64) {
+            self.best[0] = self.best[0].max(rate);
+        }
+    }
+
+    /// The capacity in thousandths of packets per second, once something is known of it.
+    pub(super) fn rate(&self) -> Option<u64> {
+        let best = self.best[0].max(self.best[1]);
+        // Before a set is full the slowest of the quickest three: it is to be exceeded by none.
+        let first = self.quick[usize::from(self.set.clamp(1, 3)) - 1];
+        let rate = if best > 0 { best } else { first };
+        Some(rate).filter(|rate| *rate > 0 && self.doubt == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs that the bottleneck spreads to these times.
+    fn pairs(times: &[u64]) -> Dispersion {
+        let mut dispersion = Dispersion::default();
+        for (at, time) in times.iter().enumerate() {
+            let at = 1 + at as u64 * 1_000_000_000;
+            dispersion.came(at, false);
+            dispersion.came(at + time, true);
+        }
+        dispersion
+    }
+
+    #[test]
+    fn a_pair_tells_the_capacity() {
+        assert_eq!(pairs(&[]).rate(), None);
+        assert_eq!(pairs(&[1_250_000]).rate(), Some(800_000));
+    }
+
+    #[test]
+    fn packets_of_others_between_do_not_count() {
+        let spread = pairs(&[9, 1, 8, 7, 1, 6, 1, 5].map(|ms| ms * 1_000_000));
+        assert_eq!(spread.rate(), Some(1_000_000));
+    }
+
+    #[test]
+    fn of_frames_the_mean_counts() {
+        // Two of four come in each.
+        let mut frames = Dispersion::default();
+        for burst in 1..9 {
+            for (packet, ms) in [0, 0, 21, 21].into_iter().enumerate() {
+                frames.came(burst * 1_000_000_000 + ms * 1_000_000, packet > 0);
+            }
+        }
+        assert_eq!(frames.rate(), Some(95_238));
+        // Of pairs that always come in one nothing is known.
+        assert_eq!(pairs(&[0; 20]).rate(), None);
+    }
+
+    #[test]
+    fn times_that_no_clock_tells_are_added_up() {
+        assert_eq!(pairs(&[12_000; 8]).rate(), None);
+        assert_eq!(pairs(&[12_500; 8]).rate(), Some(80_000_000));
+    }
+
+    #[test]
+    fn the_capacity_is_what_is_delivered_at_least() {
+        let mut frames = pairs(&[20_000_000; 8]);
+        frames.delivered(50_500);
+        assert_eq!(frames.rate(), Some(50_000));
+        frames.delivered(60_000);
+        assert_eq!(frames.rate(), Some(60_000));
+        frames.distrust();
+        assert_eq!(frames.rate(), None);
+        frames.next_period();
+        frames.next_period();
+        assert_eq!(frames.rate(), Some(60_000));
+    }
+}
