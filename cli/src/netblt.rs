@@ -117,6 +117,9 @@ impl<'a> Session<'a> {
             Signals::install().map_err(|e| line(format!("could not take over Ctrl-C: {e}")))?;
         let mut options = HostOptions::new(&mut recorder);
         options.signals = Some(&signals);
+        if self.ours.all.is_chosen("netblt.datagram") {
+            options.datagram = Some(usize::from(self.ours.all.netblt.max_datagram));
+        }
         if let Rate::Automatic { max_rate_bps: rate @ 1.. } = self.ours.all.netblt.rate {
             // What keeps to its rate is never dropped; headers and repetitions count too.
             options.limits.bytes_per_s = Some(rate / 8 + rate / 32);

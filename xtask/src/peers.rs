@@ -20,6 +20,7 @@
 #[allow(dead_code, unreachable_pub)]
 mod joined;
 mod netblt;
+mod netblt_live;
 mod netblt_path;
 mod plain;
 mod run;
@@ -45,7 +46,7 @@ pub(crate) struct Bench {
     huge: u64,
 }
 
-const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, slip, serve, wire, memory)";
+const USAGE: &str = "expected --quick, --rounds N or --only WORD (tcp, window, pty, xyz, netblt, netblt-path, netblt-live, netblt-load, slip, serve, wire, memory)";
 
 /// Runs the comparison.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -54,6 +55,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--quick" => quick = true,
+            // What `netblt-load` starts many of.
+            "--busy" => {
+                netblt_live::busy();
+                return Ok(());
+            }
             "--rounds" => {
                 rounds =
                     args.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0).ok_or(USAGE)?;

@@ -2,14 +2,18 @@
 //!
 //! Datagrams are never fragmented: the socket asks for that (`IP_PMTUDISC_PROBE`), so a datagram that
 //! is too long for the interface is an error here and one that is too long for the path is lost.
-//! [`Endpoint::sizes`] are the lengths worth trying.
+//! [`Endpoint::sizes`] are the lengths that a handshake
+//! tries.
 
+use crate::clock::Clock;
 use crate::line::HostPort;
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, SystemTime};
+use wetstring_proto::time::Instant;
 
 /// NETBLT's protocol number (RFC 998).
 pub const IP_PROTOCOL: i32 = 30;
@@ -17,9 +21,15 @@ pub const IP_PROTOCOL: i32 = 30;
 /// The longest datagram of ours. IPv6 over the loopback interface of Linux takes no more.
 pub const LONGEST: usize = 65_464;
 
-/// Lengths that are worth trying, the longest first: the loopback interface, jumbo frames, Ethernet,
-/// Ethernet with a tunnel in it, the least that IPv6 allows, the least that IPv4 expects.
-const LADDER: [usize; 6] = [LONGEST, 8952, 1452, 1400, 1232, 548];
+/// Lengths that a handshake begins with, the longest first: Ethernet, what every path of today takes
+/// (RFC 9000, 14; RFC 8899's BASE_PLPMTU), what one with a tunnel in a tunnel takes, the least that IPv4
+/// expects.
+const FIRST: [usize; 4] = [1452, PLAIN, 1000, 548];
+/// The length without a session, which cannot probe, unless a person says another.
+const PLAIN: usize = 1200;
+/// A socket keeps this many datagrams of the longest that are taken: three of them would make every late
+/// reading a loss.
+const KEPT: usize = 8;
 
 /// What the system is asked to keep of what has come and is not read yet, in bytes. It gives what its
 /// limits allow.
@@ -195,15 +205,30 @@ impl Endpoint {
         ip + if self.below == Below::Udp { 8 } else { 0 }
     }
 
-    /// Lengths of datagrams that are worth trying towards `to`, the longest first. The first is what
-    /// the interface, or what is known of the path, allows.
-    pub fn sizes(&self, to: SocketAddr) -> Vec<usize> {
+    /// The longest datagram that this host can send towards `to`.
+    fn top(&self, to: SocketAddr) -> usize {
         // Where that cannot be asked, the first error tells.
         let top = route_mtu(to).map_or(LONGEST, |mtu| mtu.saturating_sub(self.overhead(to)));
-        let top = (top.min(LONGEST) / 4 * 4).max(LADDER[LADDER.len() - 1]);
+        (top.min(LONGEST) / 4 * 4).max(FIRST[FIRST.len() - 1])
+    }
+
+    /// Lengths that a handshake with `to` tries, the longest first; `chosen` is what a person wants.
+    pub fn sizes(&self, to: SocketAddr, chosen: Option<usize>) -> Vec<usize> {
+        let top = chosen.unwrap_or(FIRST[0]).min(self.top(to));
         let mut sizes = vec![top];
-        sizes.extend(LADDER.into_iter().filter(|size| *size < top));
+        sizes.extend(FIRST.into_iter().filter(|size| *size < top));
         sizes
+    }
+
+    /// The longest datagram that a session with `to` may ever probe for or take.
+    pub fn most(&self, to: SocketAddr, chosen: Option<usize>) -> usize {
+        let kept = (self.room() / KEPT).max(FIRST[0]);
+        chosen.map_or(kept, |chosen| chosen.min(LONGEST)).min(self.top(to))
+    }
+
+    /// The length of packets without a session.
+    pub fn plain(&self, to: SocketAddr, chosen: Option<usize>) -> usize {
+        chosen.unwrap_or(PLAIN).min(self.top(to))
     }
 
     /// Sends datagrams of `segment` bytes each, of which the last may be shorter.
@@ -245,8 +270,11 @@ impl Inbox {
         Self { buffers: vec![0; BUFFERS * BUFFER], metas: [RecvMeta::default(); BUFFERS] }
     }
 
-    /// Reads what is there now, and hands over each datagram with its source; whether there may be
-    /// more.
+    /// Reads what is there now, and hands over each datagram with its source and the time at which it
+    /// arrived; whether there may be more.
+    ///
+    /// The time is the kernel's where it gives one (`SO_TIMESTAMPNS`): on a busy machine a process comes to
+    /// read milliseconds after the arrival, which would look like a slow path, and like bursts.
     ///
     /// # Errors
     ///
@@ -254,7 +282,8 @@ impl Inbox {
     pub fn receive(
         &mut self,
         endpoint: &Endpoint,
-        take: &mut dyn FnMut(SocketAddr, &[u8]),
+        clock: &Clock,
+        take: &mut dyn FnMut(SocketAddr, Instant, &[u8]),
     ) -> io::Result<bool> {
         let mut slices: Vec<IoSliceMut<'_>> =
             self.buffers.chunks_exact_mut(BUFFER).map(IoSliceMut::new).collect();
@@ -266,14 +295,16 @@ impl Inbox {
                 Err(error) => return Err(error),
             };
         drop(slices);
+        let (now, wall) = (clock.now(), SystemTime::now());
         let strip = endpoint.below == Below::Ip && endpoint.v4;
         for (buffer, meta) in self.buffers.chunks_exact(BUFFER).zip(&self.metas[..count]) {
             let mut from = meta.addr;
             if endpoint.below == Below::Ip {
                 from.set_port(0);
             }
+            let at = arrival(meta.timestamp, now, wall);
             for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                take(from, if strip { after_header(datagram) } else { datagram });
+                take(from, at, if strip { after_header(datagram) } else { datagram });
             }
         }
         Ok(count == BUFFERS)
@@ -288,6 +319,18 @@ impl Default for Inbox {
 
 const NO_BUFFERS: i32 = rustix::io::Errno::NOBUFS.raw_os_error();
 const NO_PROTOCOL: i32 = rustix::io::Errno::NOPROTOOPT.raw_os_error();
+
+/// Older than this is no lateness of a process: the system's clock was set.
+const OLDEST: Duration = Duration::from_secs(2);
+
+/// When a datagram arrived by our clock, if the kernel's says `stamp`, and it is `now` or `wall`.
+fn arrival(stamp: Option<Duration>, now: Instant, wall: SystemTime) -> Instant {
+    let age = stamp
+        .and_then(|stamp| wall.duration_since(SystemTime::UNIX_EPOCH + stamp).ok())
+        .filter(|age| *age < OLDEST)
+        .unwrap_or_default();
+    Instant(now.as_nanos().saturating_sub(age.as_nanos() as u64))
+}
 
 /// What follows the header of an IPv4 packet.
 fn after_header(packet: &[u8]) -> &[u8] {
@@ -350,4 +393,42 @@ fn route_mtu(to: SocketAddr) -> Option<usize> {
 #[cfg(not(target_os = "linux"))]
 fn route_mtu(_: SocketAddr) -> Option<usize> {
     Some(1500)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arrival_is_the_kernels_and_not_the_readers() {
+        let (clock, to) = (Clock::start(), "127.0.0.1:0".parse().unwrap());
+        let listener = Endpoint::listen(Below::Udp, to).unwrap();
+        let to = listener.local().unwrap();
+        let sender = Endpoint::dial(Below::Udp, to).unwrap();
+        let mut sent = Vec::new();
+        for _ in 0..3 {
+            sent.push(clock.now());
+            assert_eq!(sender.send(to, b"word", 4).unwrap(), Sent::Gone);
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        let (mut inbox, mut came) = (Inbox::new(), Vec::new());
+        while inbox.receive(&listener, &clock, &mut |_, at, _| came.push(at)).unwrap() {}
+        assert_eq!(came.len(), 3);
+        for (sent, came) in sent.iter().zip(came) {
+            let off = sent.as_nanos().abs_diff(came.as_nanos());
+            // Read late all of them, and the first 90 ms late.
+            assert!(off < 25_000_000, "{off} ns");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_moves_no_arrival() {
+        let (now, wall) = (Instant(5_000_000_000), SystemTime::now());
+        let stamp = wall.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let at = |stamp| arrival(Some(stamp), now, wall).as_nanos();
+        assert_eq!(at(stamp - Duration::from_millis(7)), 4_993_000_000);
+        assert_eq!(at(stamp - Duration::from_secs(3600)), 5_000_000_000);
+        assert_eq!(at(stamp + Duration::from_secs(3600)), 5_000_000_000);
+        assert_eq!(arrival(None, now, wall), now);
+    }
 }

@@ -17,6 +17,7 @@
 //!
 //! Why: `docs/decisions/055` to `057`.
 
+mod bundle;
 pub mod endpoint;
 pub mod host;
 pub mod keys;
@@ -24,6 +25,7 @@ pub mod limits;
 mod outbox;
 pub mod plain;
 pub mod secure;
+mod sizes;
 
 pub use endpoint::Endpoint;
 pub use host::{HostOptions, Partner, Reception, Tenant, dial, listen};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::run::{Figure, Setting};
-use super::{Bench, netblt, netblt_path, plain, serve, slip, xyz};
+use super::{Bench, netblt, netblt_live, netblt_path, plain, serve, slip, xyz};
 
 #[path = "../../../cli/tests/peers/material.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -60,6 +60,12 @@ pub(super) fn all(bench: &Bench, only: &str) -> Result<(), String> {
     // Minutes long, and only for root: if asked.
     if only == "netblt-path" {
         netblt_path::all(bench)?;
+    }
+    if only == "netblt-live" {
+        netblt_live::all(bench)?;
+    }
+    if only == "netblt-load" {
+        netblt_live::loaded(bench)?;
     }
     if only == "slip" {
         slip::all(bench)?;

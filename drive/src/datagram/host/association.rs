@@ -4,11 +4,12 @@ use super::super::endpoint::{Endpoint, Sent};
 use super::super::limits::Bucket;
 use super::super::outbox::Outbox;
 use super::super::plain::{self, Fit, Unproved};
-use super::super::secure::{OVERHEAD, Opened, Session};
 use super::returning::{self, Stand, Subject};
+use super::sealed::{Came, Put, Sealed};
 use super::{Doors, HostOptions, Partner, Tenant};
 use crate::run::Ended;
 use std::io;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use wetstring_proto::engine::{
@@ -27,8 +28,6 @@ const REFUSALS: u32 = 3;
 /// How many datagrams may be too long in so much time.
 const TOO_LONG: u32 = 8;
 const TOO_LONG_FOR: Duration = Duration::from_secs(2);
-/// The shortest time between two repetitions of the last handshake message.
-const FINISH_AGAIN: Duration = Duration::from_millis(250);
 
 const fn failed(blame: Blame, kind: FailureKind) -> Outcome {
     Outcome::Failed(Failure { blame, kind })
@@ -50,11 +49,7 @@ pub(super) enum Wire {
     /// Nothing leaves any more.
     Mute,
     /// Sealed.
-    Sealed {
-        session: Box<Session>,
-        /// What goes ahead of the first packets, and when next.
-        finish: Option<(Vec<u8>, Instant)>,
-    },
+    Sealed(Box<Sealed>),
 }
 
 /// One partner.
@@ -130,26 +125,27 @@ impl<'a> Association<'a> {
         Some(self.began + unproved.patience(idle))
     }
 
-    /// A sealed datagram came; the length of its packet in `open`, if it has one for the engine.
+    /// A sealed datagram came; where the packets stand in `open` that it has for the engine, if any, and
+    /// whether they are a bundle.
     pub(super) fn hear_sealed(
         &mut self,
         now: Instant,
         nonce: u64,
         sealed: &[u8],
         open: &mut [u8],
-    ) -> Option<usize> {
+    ) -> Option<(Range<usize>, bool)> {
         if !self.may_take(now, sealed.len()) {
             return None;
         }
-        let Wire::Sealed { session, finish } = &mut self.wire else { return None };
-        match session.open(nonce, sealed, open) {
-            Opened::Packet(len) => {
-                *finish = None;
+        let Wire::Sealed(ours) = &mut self.wire else { return None };
+        match ours.open(now, nonce, sealed, open) {
+            Came::Nothing => return None,
+            Came::Closed(why) => self.closed_by_peer(&why),
+            Came::Word => (self.heard, self.refusals) = (now, 0),
+            Came::Packets(packets, several) => {
                 (self.heard, self.refusals) = (now, 0);
-                return Some(len);
+                return Some((packets, several));
             }
-            Opened::Close(why) => self.closed_by_peer(&why),
-            Opened::Bad => {}
         }
         None
     }
@@ -225,6 +221,11 @@ impl<'a> Association<'a> {
     /// The interface, or a router, takes no datagrams of this length. The first words may be of one
     /// that was sent before the length was agreed on.
     pub(super) fn too_long(&mut self, now: Instant) {
+        if let Wire::Sealed(sealed) = &mut self.wire
+            && sealed.too_long(now)
+        {
+            return;
+        }
         if now.since(self.too_long.1) > TOO_LONG_FOR {
             self.too_long = (0, now);
         }
@@ -246,6 +247,9 @@ impl<'a> Association<'a> {
     /// One round of all doors; whether anything moved.
     pub(super) fn turn(&mut self, turn: &mut Turn<'_>, options: (Duration, Duration)) -> bool {
         let mut moved = self.exchange(turn);
+        if let Wire::Sealed(sealed) = &mut self.wire {
+            moved |= sealed.speak(turn.now, turn.endpoint, self.partner.address);
+        }
         let Doors { engine, .. } = self.tenant.doors();
         let before = engine.deadline();
         if before.is_some_and(|deadline| deadline <= turn.now) {
@@ -266,45 +270,74 @@ impl<'a> Association<'a> {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
             let packet = self.tenant.doors().engine.transmit(&mut cx);
             let len = packet.len();
-            let fit = if len == 0 { Fit::Not } else { self.wire.fit(packet) };
-            if fit == Fit::Not {
+            if len == 0 || self.wire.fit(packet) == Fit::Not {
+                match self.put(turn, None) {
+                    Some(false) if self.flush(turn) => continue,
+                    Some(false) => return moved,
+                    _ => {}
+                }
                 self.flush(turn);
                 return self.answer(turn) || moved;
             }
-            self.put_finish(turn);
-            let most = len + self.wire.overhead();
-            let segments = turn.endpoint.segments();
-            let Some(room) = self.outbox.room(most, segments) else {
-                if self.flush(turn) {
-                    continue;
-                }
-                return moved;
-            };
-            // Asked again: it is the same until it is acknowledged.
-            let packet = self.tenant.doors().engine.transmit(&mut cx_of(turn));
-            let packet = if let Fit::Part(part) = &fit { part } else { packet };
-            let Some(put) = self.wire.put(packet, room) else {
-                let say = "the keys of this session have carried all that they may";
-                self.broke(failed(Blame::Local, FailureKind::Closed), io::Error::other(say));
-                return moved;
-            };
-            self.outbox.put(put);
+            match self.put(turn, Some(len)) {
+                Some(true) => {}
+                Some(false) if self.flush(turn) => continue,
+                _ => return moved,
+            }
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
             self.tenant.doors().engine.transmitted(&mut cx, len);
             (moved, sent) = (true, sent + len);
             if sent >= SEND_TURN {
+                self.put(turn, None);
                 self.flush(turn);
                 return true;
             }
         }
     }
 
-    /// Until the listener has been heard, it may not have got the end of the handshake.
-    fn put_finish(&mut self, turn: &Turn<'_>) {
-        let Wire::Sealed { finish: Some((finish, next)), .. } = &mut self.wire else { return };
-        if turn.now >= *next {
-            *next = turn.now + FINISH_AGAIN;
-            let _ = turn.endpoint.send(self.partner.address, finish, finish.len());
+    /// Puts the packet that the engine lends where it leaves from, or, without one, what waits for others to
+    /// leave with. False if what is collected must leave first; `None` at the end of the session.
+    fn put(&mut self, turn: &mut Turn<'_>, len: Option<usize>) -> Option<bool> {
+        let way = (turn.endpoint, self.partner.address);
+        let put = match (&mut self.wire, len) {
+            (Wire::Plain { .. } | Wire::Mute, None) => Put::Done,
+            (Wire::Sealed(sealed), None) => {
+                sealed.close_bundle(turn.now, &mut self.outbox, turn.endpoint)
+            }
+            (wire, Some(len)) => {
+                // Asked again: it is the same until it is acknowledged.
+                let packet = self.tenant.doors().engine.transmit(&mut cx_of(turn));
+                match wire {
+                    Wire::Sealed(sealed) => {
+                        sealed.put_finish(turn.now, way.0, way.1);
+                        sealed.put(turn.now, packet, &mut self.outbox, way)
+                    }
+                    plain => {
+                        let part = match plain.fit(packet) {
+                            Fit::Part(part) => Some(part),
+                            _ => None,
+                        };
+                        let packet = part.as_deref().unwrap_or(packet);
+                        match self.outbox.room(packet.len(), turn.endpoint.segments()) {
+                            Some(room) => {
+                                plain.put_plain(packet, room);
+                                self.outbox.put(packet.len());
+                                Put::Done
+                            }
+                            None => Put::Full,
+                        }
+                    }
+                }
+            }
+        };
+        match put {
+            Put::Done => Some(true),
+            Put::Full => Some(false),
+            Put::Spent => {
+                let say = "the keys of this session have carried all that they may";
+                self.broke(failed(Blame::Local, FailureKind::Closed), io::Error::other(say));
+                None
+            }
         }
     }
 
@@ -389,7 +422,9 @@ impl<'a> Association<'a> {
     pub(super) fn outcome(&mut self, now: Instant, idle: Duration) -> Option<Outcome> {
         let status = self.tenant.doors().engine.status();
         if let Status::Over(outcome) = status {
-            return (self.outbox.is_empty() || self.broken.is_some()).then_some(outcome);
+            let waits = matches!(&self.wire, Wire::Sealed(sealed) if !sealed.is_empty());
+            let left = self.outbox.is_empty() && !waits;
+            return (left || self.broken.is_some()).then_some(outcome);
         }
         if self.broken.is_some() {
             return self.broken;
@@ -408,7 +443,12 @@ impl<'a> Association<'a> {
     /// When it wants a turn again.
     pub(super) fn deadline(&mut self, idle: Duration) -> Instant {
         let engine = self.tenant.doors().engine.deadline();
-        [engine, self.abort_by, Some(self.heard + idle), self.forgotten_at(idle)]
+        let unproved = self.forgotten_at(idle);
+        let session = match &self.wire {
+            Wire::Sealed(sealed) => sealed.deadline(),
+            Wire::Plain { .. } | Wire::Mute => None,
+        };
+        [engine, self.abort_by, Some(self.heard + idle), unproved, session]
             .into_iter()
             .flatten()
             .fold(self.next_progress, Instant::min)
@@ -461,8 +501,8 @@ impl<'a> Association<'a> {
             let _ = self.tenant.doors().store.answer(close);
         }
         self.events();
-        if let Wire::Sealed { session, .. } = &mut self.wire
-            && let Some(word) = session.close("")
+        if let Wire::Sealed(sealed) = &mut self.wire
+            && let Some(word) = sealed.session.close("")
         {
             let _ = turn.endpoint.send(self.partner.address, &word, word.len());
         }
@@ -475,13 +515,6 @@ fn cx_of<'c>(turn: &'c mut Turn<'_>) -> Cx<'c> {
 }
 
 impl Wire {
-    const fn overhead(&self) -> usize {
-        match self {
-            Self::Plain { .. } | Self::Mute => 0,
-            Self::Sealed { .. } => OVERHEAD,
-        }
-    }
-
     /// What of a packet may go to an address that is not proved.
     fn fit(&self, packet: &[u8]) -> Fit {
         match self {
@@ -491,19 +524,13 @@ impl Wire {
         }
     }
 
-    /// Puts a packet as a datagram; its length.
-    fn put(&mut self, packet: &[u8], room: &mut [u8]) -> Option<usize> {
-        match self {
-            Self::Plain { unproved, echo } => {
-                *echo = Some(plain::local_port(packet));
-                if let Some(unproved) = unproved {
-                    unproved.said(packet);
-                }
-                room.get_mut(..packet.len())?.copy_from_slice(packet);
-                Some(packet.len())
-            }
-            Self::Mute => None,
-            Self::Sealed { session, .. } => session.seal(packet, room),
+    /// Puts a packet as it is, where nothing is sealed.
+    fn put_plain(&mut self, packet: &[u8], room: &mut [u8]) {
+        let Self::Plain { unproved, echo } = self else { return };
+        *echo = Some(plain::local_port(packet));
+        if let Some(unproved) = unproved {
+            unproved.said(packet);
         }
+        room.copy_from_slice(packet);
     }
 }

@@ -1,9 +1,10 @@
 //! Dialling: the handshake, and then one engine.
 
-use super::super::endpoint::{Endpoint, Inbox, LONGEST, Sent, Word};
+use super::super::endpoint::{Endpoint, Inbox, Sent, Word};
 use super::super::keys::PublicKey;
-use super::super::secure::{Answer, Credentials, Frame, Initiator};
+use super::super::secure::{Agreed, Answer, Credentials, Frame, Initiator};
 use super::association::{Association, Wire};
+use super::sealed::Sealed;
 use super::turning::{Turning, pause};
 use super::{HostOptions, Partner, Tenant};
 use crate::signals::Signals;
@@ -18,6 +19,10 @@ use wetstring_proto::time::Instant;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long refusals may be all that comes: one of them may be forged, or meant for somebody before.
 const REFUSED_FOR: Duration = Duration::from_millis(1500);
+
+/// How long the answer to a longer datagram may be behind that to a shorter one.
+const LONGER_LEAST: Duration = Duration::from_millis(20);
+const LONGER_MOST: Duration = Duration::from_millis(500);
 
 /// Why there is no session.
 #[derive(Debug)]
@@ -98,18 +103,19 @@ pub fn dial(
     judge: &mut dyn FnMut(&PublicKey) -> Result<(), String>,
     options: &HostOptions<'_>,
 ) -> Result<Dialled, DialError> {
-    let sizes = endpoint.sizes(to);
     if matches!(credentials, Credentials::Plain) {
-        let packet_max = sizes.first().copied().unwrap_or(LONGEST);
+        let packet_max = endpoint.plain(to, options.datagram);
         let wire = Wire::Plain { unproved: None, echo: None };
         let room = endpoint.room();
         let partner = Partner { address: to, key: None, suite: None, packet_max, room };
         return Ok(Dialled { endpoint, wire, partner });
     }
     let began = options.clock.now();
+    let sizes = endpoint.sizes(to, options.datagram_len());
     let asking = Initiator::new(credentials, sizes, began);
     let inbox = Inbox::new();
-    let mut dialling = Dialling { endpoint: &endpoint, inbox, to, asking, began, refused: None };
+    let (refused, agreed) = (None, None);
+    let mut dialling = Dialling { endpoint: &endpoint, inbox, to, asking, began, refused, agreed };
     let (wire, partner) = dialling.until_ready(judge, options)?;
     Ok(Dialled { endpoint, wire, partner })
 }
@@ -122,6 +128,8 @@ struct Dialling<'c> {
     began: Instant,
     /// Since when, and what, if nothing but refusals came.
     refused: Option<(Instant, Option<&'static str>)>,
+    /// A session, and how long the answer to a longer datagram is waited for.
+    agreed: Option<(Box<Agreed>, Instant)>,
 }
 
 impl Dialling<'_> {
@@ -145,9 +153,12 @@ impl Dialling<'_> {
             if now.since(self.began) >= PATIENCE {
                 return Err(DialError::Silence);
             }
-            self.ask(now)?;
-            if let Some(agreed) = self.hear(now, judge)? {
-                return Ok(agreed);
+            if self.agreed.is_none() {
+                self.ask(now)?;
+            }
+            self.hear(now, options)?;
+            if let Some((agreed, _)) = self.agreed.take_if(|(_, until)| now >= *until) {
+                return self.begin(*agreed, judge, options);
             }
             self.wait(now, options)?;
         }
@@ -158,7 +169,7 @@ impl Dialling<'_> {
             match self.endpoint.send(self.to, &init, init.len()) {
                 Ok(Sent::TooLong) => self.too_long(now)?,
                 Ok(Sent::Refused) => self.nobody(now),
-                Ok(Sent::Gone | Sent::Full) => return Ok(()),
+                Ok(Sent::Gone | Sent::Full) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -178,50 +189,67 @@ impl Dialling<'_> {
         self.refused.get_or_insert((now, None));
     }
 
-    fn hear(
-        &mut self,
-        now: Instant,
-        judge: &mut dyn FnMut(&PublicKey) -> Result<(), String>,
-    ) -> Result<Option<(Wire, Partner)>, DialError> {
+    fn hear(&mut self, now: Instant, options: &HostOptions<'_>) -> Result<(), DialError> {
         let (asking, refused, to) = (&mut self.asking, &mut self.refused, self.to);
-        let mut agreed = None;
-        let more = self.inbox.receive(self.endpoint, &mut |from, bytes| {
-            let ours = from.ip() == to.ip() && agreed.is_none();
-            let Some(frame) = Frame::parse(bytes).filter(|_| ours) else { return };
+        let (agreed, began) = (&mut self.agreed, self.began);
+        let more = self.inbox.receive(self.endpoint, &options.clock, &mut |from, at, bytes| {
+            let Some(frame) = Frame::parse(bytes).filter(|_| from.ip() == to.ip()) else { return };
             match asking.hear(frame, now) {
                 Answer::More => {}
                 Answer::Refused(why) => {
                     refused.get_or_insert((now, Some(why))).1 = Some(why);
                 }
-                Answer::Ready(ready) => agreed = Some(ready),
+                Answer::Ready(ready) => {
+                    let len = ready.session.size();
+                    if agreed.as_ref().is_some_and(|(known, _)| known.session.size() >= len) {
+                        return;
+                    }
+                    // The longer one left right behind it.
+                    let wait = if asking.may_be_longer(len) {
+                        (at.since(began) / 2).clamp(LONGER_LEAST, LONGER_MOST)
+                    } else {
+                        Duration::ZERO
+                    };
+                    *agreed = Some((ready, now + wait));
+                }
             }
         });
         match more.as_ref().map_err(Word::of) {
             Ok(_) | Err(Some(Word::Away)) => {}
             Err(Some(Word::Refused)) => self.nobody(now),
             Err(Some(Word::TooLong)) => self.too_long(now)?,
-            Err(None) => return more.map(|_| None).map_err(Into::into),
+            Err(None) => return more.map(|_| ()).map_err(Into::into),
         }
-        let Some(ready) = agreed else { return Ok(None) };
+        Ok(())
+    }
+
+    /// A session stands: whether it is the right listener.
+    fn begin(
+        &self,
+        ready: Agreed,
+        judge: &mut dyn FnMut(&PublicKey) -> Result<(), String>,
+        options: &HostOptions<'_>,
+    ) -> Result<(Wire, Partner), DialError> {
         if let Some(key) = &ready.key {
             judge(key).map_err(DialError::Key)?;
         }
-        let session = ready.session;
+        let (session, now) = (ready.session, options.clock.now());
         let partner = Partner {
-            address: to,
+            address: self.to,
             key: ready.key,
             suite: Some(session.suite()),
             packet_max: session.packet_max(),
             room: self.endpoint.room(),
         };
         let finish = ready.finish.map(|finish| (finish, now));
-        let wire = Wire::Sealed { session: Box::new(session), finish };
-        Ok(Some((wire, partner)))
+        let most = self.endpoint.most(self.to, options.datagram_len());
+        Ok((Wire::Sealed(Box::new(Sealed::new(session, finish, most, now))), partner))
     }
 
     fn wait(&self, now: Instant, options: &HostOptions<'_>) -> io::Result<()> {
         let refused = self.refused.map(|(since, _)| since + REFUSED_FOR);
-        let next = [Some(self.asking.deadline()), refused].into_iter().flatten();
+        let agreed = self.agreed.as_ref().map(|(_, until)| *until);
+        let next = [Some(self.asking.deadline()), refused, agreed].into_iter().flatten();
         let next = next.fold(self.began + PATIENCE, Instant::min);
         let mut fds = vec![PollFd::from_borrowed_fd(self.endpoint.fd(), PollFlags::IN)];
         if let Some(signals) = options.signals {

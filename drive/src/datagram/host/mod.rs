@@ -11,6 +11,7 @@
 mod association;
 mod dialling;
 mod returning;
+mod sealed;
 mod turning;
 
 pub use dialling::{DialError, Dialled, dial};
@@ -18,7 +19,7 @@ pub use dialling::{DialError, Dialled, dial};
 use super::Endpoint;
 use super::keys::PublicKey;
 use super::limits::Limits;
-use super::secure::{Credentials, Suite};
+use super::secure::{Credentials, OVERHEAD, Suite};
 use crate::clock::Clock;
 use crate::run::{Ended, Watch};
 use crate::signals::Signals;
@@ -38,7 +39,7 @@ pub struct Partner {
     pub key: Option<PublicKey>,
     /// The cipher; `None` if there is none.
     pub suite: Option<Suite>,
-    /// The longest NETBLT packet that passes without being cut, in bytes, headers of NETBLT included.
+    /// The longest NETBLT packet that passes at the beginning, in bytes, headers of NETBLT included.
     pub packet_max: usize,
     /// Bytes that this host keeps of what has come and is not read yet.
     pub room: usize,
@@ -103,6 +104,8 @@ pub struct HostOptions<'o> {
     pub clock: Clock,
     /// What partners may do.
     pub limits: Limits,
+    /// The longest packet, if a person says so; else a session finds out how long datagrams may be.
+    pub datagram: Option<usize>,
 }
 
 impl<'o> HostOptions<'o> {
@@ -115,7 +118,13 @@ impl<'o> HostOptions<'o> {
             grace: Duration::from_secs(1),
             clock: Clock::start(),
             limits: Limits::default(),
+            datagram: None,
         }
+    }
+
+    /// The longest datagram of a session, if a person says how long a packet may be.
+    fn datagram_len(&self) -> Option<usize> {
+        self.datagram.map(|packet| packet + OVERHEAD)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The loop.
 
+use super::super::bundle;
 use super::super::endpoint::{Endpoint, Inbox, Word};
 use super::super::limits::Bucket;
 use super::super::plain::{self, Unproved};
 use super::super::secure::{Credentials, Frame, Gate, Heard, Proved, Why};
 use super::association::{Association, Turn, Wire};
 use super::returning::{self, Stand};
+use super::sealed::Sealed;
 use super::{HostOptions, Knocks, Partner, Reception};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -13,6 +15,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 use wetstring_proto::time::Instant;
@@ -100,7 +103,13 @@ impl<'a, 'o> Turning<'a, 'o> {
     pub(super) fn open_gate(&mut self, credentials: Credentials) -> io::Result<()> {
         let gate = match credentials {
             Credentials::Plain => None,
-            other => Some(Gate::new(other, self.now).map_err(io::Error::other)?),
+            other => {
+                let gate = Gate::new(other, self.now).map_err(io::Error::other)?;
+                Some(match self.options.datagram_len() {
+                    Some(most) => gate.at_most(most),
+                    None => gate,
+                })
+            }
         };
         self.door = Some(Door { gate });
         Ok(())
@@ -119,9 +128,12 @@ impl<'a, 'o> Turning<'a, 'o> {
         mut reception: Option<&mut dyn Reception<'a>>,
     ) -> io::Result<()> {
         loop {
-            self.now = self.options.clock.now();
-            let mut moved = self.read(&mut reception)?;
-            self.now = self.options.clock.now();
+            let (mut moved, drained) = self.read(&mut reception)?;
+            // While there is a backlog the engines live in the time of what they have read: the rest would
+            // seem to have come at once.
+            if drained {
+                self.now = self.options.clock.now();
+            }
             moved |= self.signals();
             let every = (self.options.progress_every, self.options.grace);
             for partner in &mut self.partners {
@@ -149,14 +161,18 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
     }
 
-    /// Reads what came, and gives it to whom it belongs. Whether anything came.
-    fn read(&mut self, reception: &mut Option<&mut dyn Reception<'a>>) -> io::Result<bool> {
-        let mut moved = false;
+    /// Reads what came, and gives it to whom it belongs. Whether anything came, and whether that is all.
+    ///
+    /// The time of the engines goes on from arrival to arrival, and never back.
+    fn read(&mut self, reception: &mut Option<&mut dyn Reception<'a>>) -> io::Result<(bool, bool)> {
+        let (mut moved, mut drained) = (false, false);
+        let clock = self.options.clock;
         for _ in 0..BATCHES {
             let Some(mut inbox) = self.inbox.take() else { break };
             let endpoint = Rc::clone(&self.endpoint);
-            let result = inbox.receive(&endpoint, &mut |from, bytes| {
+            let result = inbox.receive(&endpoint, &clock, &mut |from, at, bytes| {
                 moved = true;
+                self.now = self.now.max(at);
                 self.hear(from, bytes, reception);
             });
             self.inbox = Some(inbox);
@@ -164,7 +180,10 @@ impl<'a, 'o> Turning<'a, 'o> {
             // Only one who dials is told such words, and has one partner.
             match result.as_ref().map_err(Word::of) {
                 Ok(true) => {}
-                Ok(false) => break,
+                Ok(false) => {
+                    drained = true;
+                    break;
+                }
                 Err(Some(Word::Refused)) => {
                     self.partners.iter_mut().for_each(Association::refused);
                 }
@@ -172,11 +191,14 @@ impl<'a, 'o> Turning<'a, 'o> {
                     let now = self.now;
                     self.partners.iter_mut().for_each(|partner| partner.too_long(now));
                 }
-                Err(Some(Word::Away)) => break,
-                Err(None) => return result.map(|_| moved),
+                Err(Some(Word::Away)) => {
+                    drained = true;
+                    break;
+                }
+                Err(None) => return result.map(|_| (moved, true)),
             }
         }
-        Ok(moved)
+        Ok((moved, drained))
     }
 
     fn hear(
@@ -191,12 +213,20 @@ impl<'a, 'o> Turning<'a, 'o> {
         if let Frame::Data { receiver, nonce, sealed } = frame {
             let ours = self.partners.iter().position(|partner| {
                 partner.partner.address == from
-                    && matches!(&partner.wire, Wire::Sealed { session, .. } if session.local == receiver)
+                    && matches!(&partner.wire, Wire::Sealed(sealed) if sealed.session.local == receiver)
             });
             if let Some(at) = ours {
                 let partner = &mut self.partners[at];
-                if let Some(len) = partner.hear_sealed(self.now, nonce, sealed, &mut self.open) {
-                    self.hand_on(at, len);
+                let came = partner.hear_sealed(self.now, nonce, sealed, &mut self.open);
+                let Some((packets, several)) = came else { return };
+                if !several {
+                    self.hand_on(at, packets);
+                    return;
+                }
+                let (mut at, mut from, end) = (at, packets.start, packets.end);
+                while let Some(packet) = bundle::next(&self.open[..end], from) {
+                    from = packet.end;
+                    at = self.hand_on(at, packet);
                 }
                 return;
             }
@@ -289,19 +319,21 @@ impl<'a, 'o> Turning<'a, 'o> {
                 return;
             }
         };
-        let wire = Wire::Sealed { session: Box::new(session), finish: None };
+        let most = self.endpoint.most(from, self.options.datagram_len());
+        let wire = Wire::Sealed(Box::new(Sealed::new(session, None, most, self.now)));
         let made = Association::new(partner, wire, tenant, self.now, &self.options);
         self.partners.push(made);
         if !packet.is_empty() {
             self.open[..packet.len()].copy_from_slice(&packet);
-            self.hand_on(self.partners.len() - 1, packet.len());
+            self.hand_on(self.partners.len() - 1, 0..packet.len());
         }
     }
 
-    /// Hands the packet of so many bytes in `open` to a partner's engine, unless it is an OPEN that has to
-    /// wait for a session before it.
-    fn hand_on(&mut self, mut at: usize, len: usize) {
-        let packet = &self.open[..len];
+    /// Hands the packet that stands there in `open` to a partner's engine, unless it is an OPEN that has to
+    /// wait for a session before it. Where that partner is then: another may have made room for it.
+    fn hand_on(&mut self, mut at: usize, packet: Range<usize>) -> usize {
+        let place = packet.clone();
+        let packet = &self.open[packet];
         let offered = plain::offered(packet).filter(|_| plain::is_open(packet)).map(<[u8]>::to_vec);
         let mut index = 0;
         while let (Some(file), true) = (&offered, index < self.partners.len()) {
@@ -313,7 +345,7 @@ impl<'a, 'o> Turning<'a, 'o> {
                 Stand::Beside => index += 1,
                 Stand::Wait => {
                     self.partners[at].subject.waits.get_or_insert(self.now);
-                    return;
+                    return at;
                 }
                 Stand::Instead => {
                     let gone = self.partners.remove(index);
@@ -329,7 +361,8 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
         let mut turn =
             Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };
-        self.partners[at].packet(&mut turn, &self.open[..len]);
+        self.partners[at].packet(&mut turn, &self.open[place]);
+        at
     }
 
     fn hear_plain(
@@ -384,7 +417,7 @@ impl<'a, 'o> Turning<'a, 'o> {
                 None => return self.answers.push_back((from, plain::refused(packet, "full"))),
             }
         }
-        let packet_max = self.endpoint.sizes(from).first().copied().unwrap_or(PACKET);
+        let packet_max = self.endpoint.plain(from, self.options.datagram);
         let room = self.endpoint.room();
         let partner = Partner { address: from, key: None, suite: None, packet_max, room };
         let tenant = reception.as_mut().map(|reception| reception.admit(&partner));
@@ -478,7 +511,9 @@ impl<'a, 'o> Turning<'a, 'o> {
             .map(|(index, _)| index)
             .collect();
         drop(fds);
-        self.now = self.options.clock.now();
+        if !woken.is_empty() {
+            self.now = self.options.clock.now();
+        }
         for index in woken {
             let mut turn =
                 Turn { now: self.now, endpoint: &self.endpoint, trace: &mut *self.options.trace };

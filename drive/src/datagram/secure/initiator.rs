@@ -4,14 +4,13 @@ use super::session::Session;
 use super::wire::{COOKIE_LEN, Frame};
 use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
 use snow::HandshakeState;
+use std::collections::VecDeque;
 use wetstring_proto::time::{Duration, Instant};
 
 /// How long to wait for the first answer before it is asked again.
 const FIRST_WAIT: Duration = Duration::from_millis(1000);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_millis(4000);
-/// How often a length is tried before a shorter one is.
-const TRIES: u32 = 2;
 /// Handshakes under way at most; the oldest is forgotten.
 const ATTEMPTS: usize = 8;
 
@@ -50,21 +49,26 @@ struct Attempt {
 pub struct Initiator<'a> {
     credentials: &'a Credentials,
     suite: Suite,
+    /// The longest first.
     sizes: Vec<usize>,
-    /// Which of the sizes is tried.
-    rung: usize,
-    tries: u32,
+    /// Those of this round that have not left yet, and how many rounds there were.
+    round: VecDeque<usize>,
+    rounds: u32,
     wait: Duration,
     next: Instant,
     attempts: Vec<Attempt>,
 }
 
 impl<'a> Initiator<'a> {
-    /// Will try datagrams of these lengths, the longest first.
-    pub fn new(credentials: &'a Credentials, sizes: Vec<usize>, now: Instant) -> Self {
-        let suite = Suite::fastest();
-        let (wait, attempts) = (FIRST_WAIT, Vec::new());
-        Self { credentials, suite, sizes, rung: 0, tries: 0, wait, next: now, attempts }
+    /// Will try datagrams of these lengths, the longest first in the list.
+    ///
+    /// The first round asks with the second length, and right behind with the longest: where that one
+    /// passes too, it costs no time. Shorter ones are for when nothing has answered two rounds.
+    pub fn new(credentials: &'a Credentials, mut sizes: Vec<usize>, now: Instant) -> Self {
+        sizes.dedup();
+        let (suite, wait) = (Suite::fastest(), FIRST_WAIT);
+        let (round, attempts) = (VecDeque::new(), Vec::new());
+        Self { credentials, suite, sizes, round, rounds: 0, wait, next: now, attempts }
     }
 
     /// When there is something to send.
@@ -72,31 +76,55 @@ impl<'a> Initiator<'a> {
         self.next
     }
 
-    /// The next length: the interface does not take the present one. False if there is none.
-    pub fn shorter(&mut self, now: Instant) -> bool {
-        self.next = now;
-        self.tries = 0;
-        self.attempts.pop();
-        self.rung += 1;
-        self.rung < self.sizes.len()
+    /// Whether a longer datagram than this one is under way in the first round, whose answer may be close
+    /// behind.
+    pub fn may_be_longer(&self, len: usize) -> bool {
+        self.rounds == 1 && self.attempts.iter().any(|attempt| attempt.size > len)
     }
 
-    /// What to send now, if it is time.
+    /// The interface, or a router, does not take what was asked with. False if nothing is shorter.
+    pub fn shorter(&mut self, now: Instant) -> bool {
+        let Some(most) = self.attempts.iter().map(|attempt| attempt.size).max() else {
+            return true;
+        };
+        self.attempts.retain(|attempt| attempt.size < most);
+        self.round.retain(|size| *size < most);
+        self.sizes.retain(|size| *size < most);
+        if self.attempts.is_empty() && self.round.is_empty() {
+            (self.next, self.rounds) = (now, 0);
+        }
+        !self.sizes.is_empty()
+    }
+
+    /// The lengths of a round.
+    fn lengths(&self) -> Vec<usize> {
+        match (&self.sizes[..], self.rounds) {
+            ([long, short, ..], 0) => vec![*short, *long],
+            ([_, _, rest @ ..], round) if round >= 2 && round % 2 == 0 && !rest.is_empty() => {
+                rest.iter().rev().copied().collect()
+            }
+            ([_, short, ..], _) => vec![*short],
+            (one, _) => one.to_vec(),
+        }
+    }
+
+    /// What to send now, if it is time. To be asked until there is nothing.
     pub fn ask(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
-        if now < self.next {
-            return Ok(None);
+        if self.round.is_empty() {
+            if now < self.next {
+                return Ok(None);
+            }
+            self.round = self.lengths().into();
+            self.rounds += 1;
+            self.next = now + self.wait;
+            self.wait = (self.wait * 3 / 2).min(LONGEST_WAIT);
         }
-        if self.tries >= TRIES && self.rung + 1 < self.sizes.len() {
-            (self.rung, self.tries) = (self.rung + 1, 0);
-        }
-        let size = self.sizes.get(self.rung).copied().unwrap_or_default();
-        if self.attempts.last().is_none_or(|attempt| attempt.size != size) {
-            self.begin(size).map_err(|error| format!("the handshake failed: {error}"))?;
-        }
-        self.tries += 1;
-        self.next = now + self.wait;
-        self.wait = (self.wait * 3 / 2).min(LONGEST_WAIT);
-        Ok(self.attempts.last().map(|attempt| self.datagram(attempt)))
+        let Some(size) = self.round.pop_front() else { return Ok(None) };
+        let at = match self.attempts.iter().position(|attempt| attempt.size == size) {
+            Some(at) => at,
+            None => self.begin(size).map_err(|error| format!("the handshake failed: {error}"))?,
+        };
+        Ok(Some(self.datagram(&self.attempts[at])))
     }
 
     fn datagram(&self, attempt: &Attempt) -> Vec<u8> {
@@ -110,7 +138,8 @@ impl<'a> Initiator<'a> {
         init.bytes(attempt.size)
     }
 
-    fn begin(&mut self, size: usize) -> Result<(), snow::Error> {
+    /// Begins a handshake; where it stands.
+    fn begin(&mut self, size: usize) -> Result<usize, snow::Error> {
         let mut state = builder(self.credentials, self.suite)?.build_initiator()?;
         let mut message = vec![0; 256];
         let wish = (size as u16).to_be_bytes();
@@ -121,7 +150,7 @@ impl<'a> Initiator<'a> {
             self.attempts.remove(0);
         }
         self.attempts.push(Attempt { index, state, message, cookie: [0; COOKIE_LEN], size });
-        Ok(())
+        Ok(self.attempts.len() - 1)
     }
 
     /// A datagram came.
@@ -132,8 +161,8 @@ impl<'a> Initiator<'a> {
                 // One cookie is enough: nobody can make us ask for ever.
                 if let Some(attempt) = known.filter(|attempt| attempt.cookie == [0; COOKIE_LEN]) {
                     attempt.cookie = cookie;
-                    self.next = now;
-                    self.tries = self.tries.saturating_sub(1);
+                    self.round.push_back(attempt.size);
+                    self.next = self.next.min(now + self.wait);
                 }
                 Answer::More
             }
@@ -178,6 +207,6 @@ impl<'a> Initiator<'a> {
 
 impl std::fmt::Debug for Initiator<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Initiator").field("rung", &self.rung).finish_non_exhaustive()
+        f.debug_struct("Initiator").field("rounds", &self.rounds).finish_non_exhaustive()
     }
 }

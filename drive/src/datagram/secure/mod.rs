@@ -21,8 +21,8 @@
 //! [`Gate`] is the end that listens and [`Initiator`] the one that dials, both without a socket or a
 //! clock of their own; [`Session`] is what comes of them.
 //!
-//! Every length on the way is tried by the handshake itself: `Init` and `Reply` have the length that
-//! the session will use, and go unfragmented or not at all.
+//! Every length that a session begins with is tried by the handshake itself: `Init` and `Reply` have it, and
+//! go unfragmented or not at all. Longer ones are probed for by words of the session.
 
 mod gate;
 mod initiator;
@@ -34,7 +34,9 @@ mod wire;
 pub use gate::{Gate, HALVES, Heard, Proved, SHORTEST};
 pub use initiator::{Agreed, Answer, Initiator};
 pub use replay::Window;
+pub(in crate::datagram) use session::WORD_OVERHEAD;
 pub use session::{Opened, Session};
+pub(in crate::datagram) use wire::DATA_HEADER;
 pub use wire::{Frame, Why};
 
 use super::keys::{Identity, KEY_LEN, PublicKey, Secret};
@@ -44,7 +46,7 @@ use snow::resolvers::{CryptoResolver, RingResolver};
 use snow::types::Cipher;
 
 /// Bytes that the session adds to a NETBLT packet: header and tag.
-pub const OVERHEAD: usize = wire::DATA_HEADER + TAG;
+pub const OVERHEAD: usize = DATA_HEADER + TAG;
 /// Bytes of an authentication tag.
 const TAG: usize = 16;
 /// Both ends must mean the same.

@@ -5,11 +5,27 @@ use super::replay::Window;
 use super::wire::{DATA_HEADER, data_header};
 use super::{OVERHEAD, Suite, TAG};
 use snow::HandshakeState;
+use std::ops::Range;
 
-/// Nonces from here on are the session's own words.
+/// Nonces with this bit are for words of the session, of which the first byte says what they are. Those of a
+/// later version are ignored.
 const WORDS: u64 = 1 << 63;
 /// The session is over, and why, in UTF-8.
 const CLOSE: u8 = 1;
+/// Padding: does a datagram of this length pass?
+const PROBE: u8 = 2;
+/// It did: its length in two bytes.
+const PROBED: u8 = 3;
+/// The longest datagram that came of late, in two bytes.
+const REPORT: u8 = 4;
+/// Several packets (`bundle`).
+const BUNDLE: u8 = 5;
+/// A piece of a packet (`bundle`).
+const PIECE: u8 = 6;
+/// Bytes of the kind of a word.
+const KIND: usize = 1;
+/// Bytes that a word adds to what it carries.
+pub(in crate::datagram) const WORD_OVERHEAD: usize = OVERHEAD + KIND;
 /// The longest reason.
 const REASON_MAX: usize = 400;
 
@@ -18,6 +34,16 @@ const REASON_MAX: usize = 400;
 pub enum Opened {
     /// A packet of so many bytes.
     Packet(usize),
+    /// Several packets, here.
+    Bundle(Range<usize>),
+    /// A piece of a packet, here.
+    Piece(Range<usize>),
+    /// The peer asks whether datagrams as long as this one pass.
+    Probe,
+    /// The peer has got a probe of this length.
+    Probed(usize),
+    /// The longest datagram that the peer has got of late.
+    Report(usize),
     /// The other end has ended the session; its words, if it had any.
     Close(String),
     /// Forged, damaged, or here before.
@@ -33,8 +59,8 @@ pub struct Session {
     /// The index that the other end knows us by, and we it.
     pub(in crate::datagram) local: u32,
     remote: u32,
+    /// The nonce of the next packet or word, without its highest bit.
     next: u64,
-    next_word: u64,
     window: Window,
     words: Window,
     /// Longest datagram of this session, headers of the session included.
@@ -69,11 +95,15 @@ impl Session {
             local,
             remote,
             next: 0,
-            next_word: WORDS,
             window: Window::default(),
             words: Window::default(),
             size,
         })
+    }
+
+    /// The longest datagram that the handshake has proved.
+    pub(in crate::datagram) fn size(&self) -> usize {
+        self.size
     }
 
     /// The longest packet that fits.
@@ -89,11 +119,7 @@ impl Session {
     /// Seals a packet into a datagram; its length. `None` if there are no nonces left (2^63), or there
     /// is no room.
     pub fn seal(&mut self, packet: &[u8], into: &mut [u8]) -> Option<usize> {
-        if self.next >= WORDS {
-            return None;
-        }
-        let nonce = self.next;
-        self.next += 1;
+        let nonce = self.count()?;
         self.seal_as(nonce, packet, into)
     }
 
@@ -111,16 +137,57 @@ impl Session {
 
     /// The datagram that ends the session.
     pub fn close(&mut self, why: &str) -> Option<Vec<u8>> {
-        let mut word = vec![CLOSE];
-        word.extend(why.bytes().take(REASON_MAX));
-        // In the generation that packets are in; never below it, as its key is the only one left.
-        let first = WORDS | self.next.saturating_sub(1) >> self.span.0 << self.span.0;
-        let nonce = self.next_word.max(first);
-        self.next_word = nonce.checked_add(1).filter(|next| *next < u64::MAX)?;
+        let why: Vec<u8> = why.bytes().take(REASON_MAX).collect();
+        self.word(CLOSE, &why)
+    }
+
+    /// A datagram of this length that is all padding; at least as long as it must be.
+    pub(in crate::datagram) fn probe(&mut self, len: usize) -> Option<Vec<u8>> {
+        self.word(PROBE, &vec![0; len.saturating_sub(WORD_OVERHEAD)])
+    }
+
+    /// Says that a probe of this length has come.
+    pub(in crate::datagram) fn probed(&mut self, len: usize) -> Option<Vec<u8>> {
+        self.word(PROBED, &(len.min(0xFFFF) as u16).to_be_bytes())
+    }
+
+    /// Says how long datagrams are that come.
+    pub(in crate::datagram) fn report(&mut self, longest: usize) -> Option<Vec<u8>> {
+        self.word(REPORT, &(longest.min(0xFFFF) as u16).to_be_bytes())
+    }
+
+    /// A piece of a packet.
+    pub(in crate::datagram) fn piece(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
+        self.word(PIECE, piece)
+    }
+
+    /// Seals several packets, which stand in `bundle` behind a byte that is free; the length.
+    pub(in crate::datagram) fn bundle(
+        &mut self,
+        bundle: &mut [u8],
+        into: &mut [u8],
+    ) -> Option<usize> {
+        *bundle.first_mut()? = BUNDLE;
+        let nonce = self.count()? | WORDS;
+        self.seal_as(nonce, bundle, into)
+    }
+
+    fn word(&mut self, kind: u8, contents: &[u8]) -> Option<Vec<u8>> {
+        let mut word = vec![kind];
+        word.extend(contents);
+        let nonce = self.count()? | WORDS;
         let mut datagram = vec![0; word.len() + OVERHEAD];
         let len = self.seal_as(nonce, &word, &mut datagram)?;
         datagram.truncate(len);
         Some(datagram)
+    }
+
+    /// The next nonce. Packets and words are counted together, so both are in the generation of now.
+    fn count(&mut self) -> Option<u64> {
+        // The last one is Noise's own.
+        let nonce = Some(self.next).filter(|next| *next < WORDS - 1)?;
+        self.next += 1;
+        Some(nonce)
     }
 
     /// Opens what came under a nonce.
@@ -139,6 +206,11 @@ impl Session {
         match &into[..len] {
             _ if !is_word => Opened::Packet(len),
             [CLOSE, why @ ..] => Opened::Close(String::from_utf8_lossy(why).into_owned()),
+            [BUNDLE, ..] => Opened::Bundle(KIND..len),
+            [PIECE, ..] => Opened::Piece(KIND..len),
+            [PROBE, ..] => Opened::Probe,
+            [PROBED, high, low] => Opened::Probed(usize::from(u16::from_be_bytes([*high, *low]))),
+            [REPORT, high, low] => Opened::Report(usize::from(u16::from_be_bytes([*high, *low]))),
             // A word of a later version.
             _ => Opened::Bad,
         }

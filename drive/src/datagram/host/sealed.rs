@@ -1,0 +1,236 @@
+//! The session of one partner, and how long its datagrams are: bundles, pieces, probes.
+
+use super::super::bundle::{self, Bundle, Pieces};
+use super::super::endpoint::{Endpoint, Sent};
+use super::super::outbox::Outbox;
+use super::super::secure::{DATA_HEADER, OVERHEAD, Opened, Session, WORD_OVERHEAD};
+use super::super::sizes::Sizes;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Duration;
+use wetstring_proto::time::Instant;
+
+/// The shortest time between two repetitions of the last handshake message.
+const FINISH_AGAIN: Duration = Duration::from_millis(250);
+
+/// A session, with what leaves by it and what comes.
+pub(super) struct Sealed {
+    pub(super) session: Session,
+    /// What goes ahead of the first packets, and when next.
+    finish: Option<(Vec<u8>, Instant)>,
+    sizes: Sizes,
+    bundle: Bundle,
+    pieces: Pieces,
+    /// The number of the next packet that leaves in pieces.
+    number: u32,
+    /// Words that leave with the next turn.
+    words: Vec<Vec<u8>>,
+}
+
+/// What a datagram had for the engine.
+pub(super) enum Came {
+    /// Packets, in the place that they were opened into; several of them if it is a bundle.
+    Packets(Range<usize>, bool),
+    /// The peer ends the session.
+    Closed(String),
+    /// Nothing, but it is of the peer.
+    Word,
+    /// Nothing.
+    Nothing,
+}
+
+/// Where a packet was left.
+pub(super) enum Put {
+    /// It is on its way, or waits for others.
+    Done,
+    /// What waits must leave first.
+    Full,
+    /// The keys have carried all that they may.
+    Spent,
+}
+
+impl Sealed {
+    /// A session that begins; nothing of it is longer than `most`.
+    pub(super) fn new(
+        session: Session,
+        finish: Option<(Vec<u8>, Instant)>,
+        most: usize,
+        now: Instant,
+    ) -> Self {
+        let sizes = Sizes::new(session.size(), most, now);
+        Self {
+            session,
+            finish,
+            sizes,
+            bundle: Bundle::default(),
+            pieces: Pieces::default(),
+            number: 0,
+            words: Vec::new(),
+        }
+    }
+
+    /// Opens what came under a nonce.
+    pub(super) fn open(
+        &mut self,
+        now: Instant,
+        nonce: u64,
+        sealed: &[u8],
+        into: &mut [u8],
+    ) -> Came {
+        let len = DATA_HEADER + sealed.len();
+        let opened = self.session.open(nonce, sealed, into);
+        if !matches!(opened, Opened::Bad) {
+            self.finish = None;
+        }
+        let came = match opened {
+            Opened::Packet(len) => Came::Packets(0..len, false),
+            Opened::Bundle(packets) => Came::Packets(packets, true),
+            Opened::Piece(piece) => match self.pieces.take(&into[piece]) {
+                Some(packet) if packet.len() <= into.len() => {
+                    into[..packet.len()].copy_from_slice(&packet);
+                    Came::Packets(0..packet.len(), false)
+                }
+                _ => return Came::Word,
+            },
+            Opened::Probe => {
+                let answer = self.sizes.asked(len).and_then(|len| self.session.probed(len));
+                self.words.extend(answer);
+                return Came::Word;
+            }
+            Opened::Probed(len) => {
+                self.sizes.probed(len, now);
+                return Came::Word;
+            }
+            Opened::Report(longest) => {
+                self.sizes.reported(longest);
+                return Came::Word;
+            }
+            Opened::Close(why) => return Came::Closed(why),
+            Opened::Bad => return Came::Nothing,
+        };
+        if let Some(longest) = self.sizes.came(len, now) {
+            self.words.extend(self.session.report(longest));
+        }
+        came
+    }
+
+    /// Puts a packet where it leaves from.
+    pub(super) fn put(
+        &mut self,
+        now: Instant,
+        packet: &[u8],
+        outbox: &mut Outbox,
+        (endpoint, to): (&Endpoint, SocketAddr),
+    ) -> Put {
+        let most = self.sizes.bundle().saturating_sub(WORD_OVERHEAD);
+        if self.bundle.fits(packet.len(), most) {
+            self.bundle.add(packet);
+            return Put::Done;
+        }
+        if !self.bundle.is_empty() {
+            // The packet comes again, to an empty bundle.
+            let put = self.close_bundle(now, outbox, endpoint);
+            return if matches!(put, Put::Done) {
+                self.put(now, packet, outbox, (endpoint, to))
+            } else {
+                put
+            };
+        }
+        let len = packet.len() + OVERHEAD;
+        if len > self.sizes.proven() && self.sizes.is_capable() {
+            return self.put_pieces(now, packet, endpoint, to);
+        }
+        let Some(room) = outbox.room(len, endpoint.segments()) else { return Put::Full };
+        let Some(put) = self.session.seal(packet, room) else { return Put::Spent };
+        outbox.put(put);
+        self.sizes.left(put, now);
+        Put::Done
+    }
+
+    /// Nothing more waits for this bundle.
+    pub(super) fn close_bundle(
+        &mut self,
+        now: Instant,
+        outbox: &mut Outbox,
+        endpoint: &Endpoint,
+    ) -> Put {
+        if self.bundle.is_empty() {
+            return Put::Done;
+        }
+        let alone = self.bundle.alone();
+        let len = alone.map_or(self.bundle.len() + WORD_OVERHEAD, |packet| packet.len() + OVERHEAD);
+        let Some(room) = outbox.room(len, endpoint.segments()) else { return Put::Full };
+        let put = match alone {
+            Some(packet) => self.session.seal(packet, room),
+            None => self.session.bundle(self.bundle.all(), room),
+        };
+        self.bundle.clear();
+        let Some(put) = put else { return Put::Spent };
+        outbox.put(put);
+        self.sizes.left(put, now);
+        Put::Done
+    }
+
+    /// Whether nothing waits here.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bundle.is_empty()
+    }
+
+    /// The path takes no datagram that is as long as this packet.
+    fn put_pieces(
+        &mut self,
+        now: Instant,
+        packet: &[u8],
+        endpoint: &Endpoint,
+        to: SocketAddr,
+    ) -> Put {
+        let most = self.sizes.proven().saturating_sub(WORD_OVERHEAD);
+        let Some(pieces) = bundle::pieces(self.number, packet, most) else { return Put::Done };
+        self.number = self.number.wrapping_add(1);
+        for piece in pieces {
+            let Some(datagram) = self.session.piece(&piece) else { return Put::Spent };
+            self.sizes.left(datagram.len(), now);
+            // One that finds no room is lost, as on any network.
+            let _ = endpoint.send(to, &datagram, datagram.len());
+        }
+        Put::Done
+    }
+
+    /// Sends what the session has to say: the end of the handshake until the listener has been heard, words,
+    /// and a probe if it is time for one. Whether anything left.
+    pub(super) fn speak(&mut self, now: Instant, endpoint: &Endpoint, to: SocketAddr) -> bool {
+        let mut spoke = !self.words.is_empty();
+        for word in self.words.drain(..) {
+            let _ = endpoint.send(to, &word, word.len());
+        }
+        if let Some(len) = self.sizes.probe(now)
+            && let Some(probe) = self.session.probe(len)
+        {
+            spoke = true;
+            self.put_finish(now, endpoint, to);
+            if matches!(endpoint.send(to, &probe, probe.len()), Ok(Sent::TooLong)) {
+                self.sizes.too_long(now);
+            }
+        }
+        spoke
+    }
+
+    /// Until the listener has been heard, it may not have got the end of the handshake.
+    pub(super) fn put_finish(&mut self, now: Instant, endpoint: &Endpoint, to: SocketAddr) {
+        let Some((finish, next)) = &mut self.finish else { return };
+        if now >= *next {
+            *next = now + FINISH_AGAIN;
+            let _ = endpoint.send(to, finish, finish.len());
+        }
+    }
+
+    /// The interface, or a router, says that something was too long. Whether shorter ones will do.
+    pub(super) fn too_long(&mut self, now: Instant) -> bool {
+        self.sizes.too_long(now)
+    }
+
+    /// When there is something to say.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.sizes.deadline()
+    }
+}
