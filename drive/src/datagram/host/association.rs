@@ -304,7 +304,7 @@ impl<'a> Association<'a> {
             (Wire::Sealed(sealed), None) => {
                 sealed.close_bundle(turn.now, &mut self.outbox, turn.endpoint)
             }
-            (wire, Some(len)) => {
+            (wire, Some(_)) => {
                 // Asked again: it is the same until it is acknowledged.
                 let packet = self.tenant.doors().engine.transmit(&mut cx_of(turn));
                 match wire {
