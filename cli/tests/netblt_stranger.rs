@@ -110,7 +110,7 @@ impl Stranger {
                     let index = buffer.wrapping_sub(self.base.expect("granted")) as usize;
                     self.done |= index == last;
                 }
-                Message::Go { .. } => {}
+                Message::Go { .. } | Message::Rate { .. } => {}
             }
         }
         let (high, burst_size, burst_interval_ms) = (self.high, 5, 2);

@@ -9,6 +9,7 @@
 //! | [`loss`] | is what is missing lost by chance? |
 //! | [`tolerance`] | how many packets may leave at once? |
 //! | [`traffic`] | whose is the queue, and what is left to others? |
+//! | [`cubic`] | what would TCP have beside them? |
 //! | [`pacing`] | when does the next packet leave? (the sender's) |
 //! | [`values`] | how are burst values of whole milliseconds made of a rate? |
 //!
@@ -17,6 +18,7 @@
 //! sent at it, and judged by what arrives then.
 
 mod arrivals;
+mod cubic;
 mod decide;
 mod delay;
 mod dispersion;
@@ -93,6 +95,11 @@ pub(crate) struct Controller {
     /// When that is tried next, and how long after that again.
     probe_at: u64,
     probe_every: u64,
+    /// Packets that are missing since the last decision; beside others, of those that were sent since the rate was cut.
+    missed: u64,
+    /// Packets that came behind the first of those.
+    behind: u64,
+    cut: bool,
     /// An offer has been judged.
     judged: bool,
 }
@@ -144,6 +151,9 @@ impl Controller {
             probe_seen: (0, 0),
             probe_at: 0,
             probe_every: decide::PROBE_EVERY,
+            missed: 0,
+            behind: 0,
+            cut: false,
             judged: false,
         }
     }
@@ -239,7 +249,6 @@ impl Controller {
         let rtt = (after.as_nanos() as u64).max(1);
         if self.delay.sample(now.as_nanos(), rtt) {
             self.dispersion.next_period();
-            self.traffic.next_period();
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.round_trip(rtt);
@@ -257,6 +266,10 @@ impl Controller {
         }
         if went > 1 {
             self.loss.hole(went - 1);
+        }
+        if !self.cut || self.arrivals.is_some() {
+            self.behind = if self.missed > 0 { self.behind + 1 } else { 0 };
+            self.missed = (self.missed + went).saturating_sub(u64::from(fresh));
         }
         self.last_arrival = now;
         match (fresh, went) {

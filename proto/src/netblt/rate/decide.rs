@@ -1,6 +1,7 @@
 //! What is concluded from what arrived at a rate, and what is offered next.
 
 use super::loss::Verdict;
+use super::traffic::Look;
 use super::{Controller, FASTEST, ONE, Phase, part, share, time_of};
 
 /// Least time that a decision looks at.
@@ -33,6 +34,8 @@ const PROBE_PACKETS: u64 = 8192;
 /// Round trips that a decision needs to tell that a queue is that of others: where there are few, a late one looks
 /// like a queue.
 const SURE: u32 = 4;
+/// Beside others a queue that is longer than this counts as a loss.
+const LONGEST_QUEUE: u64 = 1_000_000_000;
 
 /// What was seen under an offer, and the next.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,8 @@ struct Found {
     allowed: u64,
     /// It has become shorter meanwhile: less is sent than the bottleneck carries.
     falls: bool,
+    /// It stands in the end, and did not at first.
+    begins: bool,
     /// The rate at which packets were sent, and at which they came.
     passed: u64,
     delivered: u64,
@@ -100,6 +105,12 @@ impl Controller {
         if self.probe.is_some() {
             return arrivals.count >= self.probe_packets();
         }
+        if self.traffic.is_shared() {
+            // TCP looks once in a round trip, and when three packets have come behind one that is missing.
+            return (self.missed > 0 && self.behind >= 3)
+                || (time >= SHORTEST.max(smooth) && arrivals.count >= START_PACKETS)
+                || time > 8 * LONG.max(smooth);
+        }
         let interval = if self.paced { 0 } else { 8_000_000 * self.values.interval_ms() };
         let least = SHORTEST.max(smooth / 2).max(interval);
         let long = time >= LONG && arrivals.count >= FEWEST_PACKETS;
@@ -126,6 +137,8 @@ impl Controller {
             queue: queue(arrivals.rtt?),
             allowed: self.queue_allowed(),
             falls: queue(arrivals.last_rtt) * 8 < queue(arrivals.first_rtt) * 7,
+            begins: queue(arrivals.first_rtt) < queue(arrivals.last_rtt) / 2
+                && queue(arrivals.last_rtt) > self.queue_allowed(),
             passed: arrivals.passed(self.loss.usual),
             delivered: arrivals.delivered(),
             lost,
@@ -202,8 +215,10 @@ impl Controller {
             let ours = part(found.passed, ONE - lost);
             // While it stands the bottleneck is busy: what is not ours is that of others.
             let much = ours < most - most / 8;
-            if !stands || much || (ours < most - most / 64 && !found.falls) {
-                self.traffic.sign(stands);
+            // All that is offered is carried: a queue that has begun to stand meanwhile is that of others.
+            let begins = found.begins && found.passed < sent - sent / 64;
+            if !stands || much || begins || (ours < most - most / 64 && !found.falls) {
+                self.traffic.sign(stands || begins);
             }
         }
         if stands {
@@ -271,8 +286,7 @@ impl Controller {
             return before;
         }
         self.loss.usual = found.lost;
-        self.traffic.begin_without_queue(before);
-        before / 2
+        self.begin_to_share(found, before, true)
     }
 
     /// There is room: more is offered, the more the longer there has been, up to the capacity.
@@ -299,19 +313,35 @@ impl Controller {
         (from + part(from, step)).min(most - most / 256)
     }
 
+    /// What a decision beside others goes by.
+    fn look(&self, found: &Found) -> Look {
+        let waits = LONGEST_QUEUE.max(time_of(16, self.offered));
+        Look {
+            now: self.last_arrival,
+            rtt: self.delay.smooth,
+            full: self.dispersion.rate().unwrap_or(self.traffic.before()),
+            sent: self.offered,
+            came: found.delivered,
+            stands: found.queue > found.allowed || found.losing,
+            missing: self.missed > 0 || found.queue > waits,
+        }
+    }
+
+    /// Others are there: what is sent beside them from now on.
+    fn begin_to_share(&mut self, found: &Found, before: u64, queueless: bool) -> u64 {
+        let full = self.dispersion.rate().unwrap_or(before);
+        (self.missed, self.cut) = (0, true);
+        self.traffic.begin(&Look { full, ..self.look(found) }, queueless)
+    }
+
     /// Others fill the queue, whatever is sent here.
     fn share_with_others(&mut self, found: &Found) -> u64 {
-        let sent = self.offered;
-        let Found { queue, allowed, losing, .. } = *found;
-        let full = self.dispersion.rate().unwrap_or(self.traffic.before());
-        let some = found.missing > 1 && found.lost > self.loss.usual + ONE / 1000;
-        if !self.traffic.look(queue, allowed, losing, some) {
-            // They have gone.
-            self.traffic = super::Traffic::new();
-            return sent;
-        }
-        let aim = self.traffic.aim(full, if losing { u64::MAX } else { queue }, allowed);
-        if aim < sent { sent - (sent - aim) / 8 } else { sent + (aim - sent) / 8 }
+        let look = self.look(found);
+        let next = self.traffic.rate(&look);
+        self.missed = 0;
+        self.cut = next.is_some_and(|next| next.1);
+        // If they have gone it is seen what there is.
+        next.map_or(self.offered, |next| next.0)
     }
 
     /// A queue stands: it is drained within a round trip, unless it is that of others.
@@ -321,9 +351,7 @@ impl Controller {
         self.rooms = 0;
         self.loss.reset();
         let Some(times) = self.traffic.stands(queue, passed) else {
-            let before = self.traffic.before();
-            self.traffic.begin(before);
-            return self.dispersion.rate().unwrap_or(before) / 2;
+            return self.begin_to_share(found, self.traffic.before(), false);
         };
         let carried = self.full.filter(|_| times > 1).unwrap_or(passed);
         self.full = Some(carried);

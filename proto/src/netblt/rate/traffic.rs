@@ -1,9 +1,11 @@
 //! The traffic of others at the bottleneck: how it is noticed, and what is left to it.
 //!
-//! A queue that stands although less is sent is that of others. All who see it take a part that is the smaller the
-//! longer it is, so they come to the same rate whoever came first.
+//! A queue that stands although less is sent is that of others. Then the rate is the larger of two. What the others leave:
+//! more while no queue stands, less while one does, so that a flow which cannot fill the path keeps what it takes. And what
+//! TCP with CUBIC would have ([`Cubic`]): those that do fill it get as much as it would leave to them, and so do several of
+//! our own, wherever the queue stood when each of them began.
 
-use super::{ONE, share};
+use super::cubic::Cubic;
 
 /// Decisions with a queue that does not fall, in a row, when it is that of others.
 const STUCK: u32 = 5;
@@ -11,17 +13,43 @@ const STUCK: u32 = 5;
 /// sum on it is that of others; a decision without one takes one off.
 const SIGN: u32 = 4;
 const SIGNS: u32 = 10;
-/// Decisions without a queue in a row until it is tried whether those others have gone, and until more
-/// of that is tried.
-const GONE: u8 = 32;
-const MORE_GONE: u8 = 2;
-/// The same where others cannot make a queue: then they need longer to come back from a loss.
-const SLOW: [u8; 2] = [128, 16];
-/// What is taken beside others, in sixteenths of the capacity: without a queue, and at the longest queue.
-const MOST: u64 = 9;
-const LEAST: u64 = 3;
-/// Decisions that lose all the same, until less than that is taken.
-const TOO_MANY: u8 = 8;
+/// Nearly all that the bottleneck carries comes for so long, and in so many round trips: the others have gone.
+const ALONE: u64 = 3_000_000_000;
+const ALONE_TRIPS: u64 = 16;
+/// Others that filled the queue may need so long to come back, and twice the time that a window needs.
+const BACK: u64 = 10_000_000_000;
+/// Meanwhile no more than this is sent, in sixteenths of the capacity: they come back the sooner.
+const MOST: u64 = 13;
+
+/// What is sent beside others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Shared {
+    /// What TCP would have.
+    cubic: Cubic,
+    /// What the others leave.
+    rest: u64,
+    /// They make no queue that is seen: any loss tells that there is no more.
+    queueless: bool,
+    /// Until then nothing is taken but what TCP would have: they fill the queue until packets are lost.
+    filled: u64,
+    /// Since then nearly all that the bottleneck carries comes here, see [`ALONE`].
+    alone: Option<u64>,
+}
+
+/// A decision beside others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) now: u64,
+    pub(super) rtt: u64,
+    /// What the bottleneck carries; what was sent, and what came.
+    pub(super) full: u64,
+    pub(super) sent: u64,
+    pub(super) came: u64,
+    /// A queue stands, or more is lost than chance explains.
+    pub(super) stands: bool,
+    /// Packets are missing that were sent since less was offered last.
+    pub(super) missing: bool,
+}
 
 /// Others at the bottleneck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,45 +61,17 @@ pub(super) struct Traffic {
     /// What passed when the queue began to stand.
     before: u64,
     /// They fill the queue: this end keeps to its share.
-    shared: bool,
-    /// Decisions in a row without a queue since then.
-    calm: u8,
-    /// So many have to be, see [`GONE`].
-    patience: [u8; 2],
-    /// What is taken without a queue, in sixteenths.
-    most: u64,
-    /// How often the least was halved, and decisions in a row that lost.
-    halved: u32,
-    lost: u8,
-    /// The longest queue of this period and of the one before.
-    longest: [u64; 2],
+    shared: Option<Shared>,
 }
 
 impl Traffic {
     pub(super) const fn new() -> Self {
-        Self {
-            stuck: 0,
-            last_queue: 0,
-            signs: 0,
-            before: 0,
-            shared: false,
-            calm: 0,
-            patience: [GONE, MORE_GONE],
-            most: MOST,
-            halved: 0,
-            lost: 0,
-            longest: [0; 2],
-        }
+        Self { stuck: 0, last_queue: 0, signs: 0, before: 0, shared: None }
     }
 
     /// Whether this end keeps to its share.
     pub(super) fn is_shared(&self) -> bool {
-        self.shared
-    }
-
-    /// Another period begins: queues before the last one are forgotten.
-    pub(super) fn next_period(&mut self) {
-        self.longest = [0, self.longest[0]];
+        self.shared.is_some()
     }
 
     /// A decision at a rate that the bottleneck carries found a queue, or none.
@@ -101,45 +101,44 @@ impl Traffic {
         self.before
     }
 
-    /// Others fill the queue from now on; so much passed before.
-    pub(super) fn begin(&mut self, before: u64) {
-        *self = Self { shared: true, before, longest: self.longest, ..Self::new() };
+    /// Others fill the queue from now on (or lose packets, and make none to speak of): the rate to begin with.
+    pub(super) fn begin(&mut self, look: &Look, queueless: bool) -> u64 {
+        let cubic = Cubic::new(look.now, look.full / 2, look.rtt);
+        let half = cubic.rate(look.rtt);
+        let rest = if queueless { half } else { look.came - look.came / 8 };
+        let shared = Some(Shared { cubic, rest, queueless, filled: 0, alone: None });
+        *self = Self { shared, before: look.full, ..Self::new() };
+        rest.max(half)
     }
 
-    /// Others lose packets, and make no queue to speak of.
-    pub(super) fn begin_without_queue(&mut self, before: u64) {
-        self.begin(before);
-        self.patience = SLOW;
-    }
-
-    /// A decision beside them: more is lost than chance explains, or something. False if they have gone.
-    pub(super) fn look(&mut self, queue: u64, allowed: u64, losing: bool, some: bool) -> bool {
-        self.longest[0] = self.longest[0].max(queue);
-        if queue > allowed || some {
-            (self.calm, self.most) = (0, MOST);
-        } else {
-            self.calm += 1;
-            if self.calm >= self.patience[usize::from(self.most > MOST)] {
-                self.calm = 0;
-                self.most = 2 * self.most - MOST + 1;
+    /// The rate beside others, and whether it was cut because packets are missing. `None` if they have gone.
+    pub(super) fn rate(&mut self, look: &Look) -> Option<(u64, bool)> {
+        let shared = self.shared.as_mut()?;
+        let nearly = look.came >= look.full - look.full / 16;
+        shared.alone = shared.alone.or(Some(look.now)).filter(|_| nearly);
+        if shared.alone.is_some_and(|since| look.now - since >= ALONE.max(ALONE_TRIPS * look.rtt)) {
+            *self = Self::new();
+            return None;
+        }
+        if look.missing {
+            let least = shared.cubic.rate(look.rtt);
+            shared.cubic.lost(look.now);
+            if shared.rest <= least + least / 16 {
+                shared.filled = look.now + BACK + 2 * shared.cubic.comes_back();
             }
+        } else {
+            shared.cubic.grow(look.now, look.rtt);
         }
-        self.lost = if losing { self.lost + 1 } else { 0 };
-        if self.lost >= TOO_MANY {
-            (self.halved, self.lost) = ((self.halved + 1).min(6), 0);
-        } else if !losing && queue <= allowed {
-            self.halved = self.halved.saturating_sub(1);
-        }
-        self.most < 16
-    }
-
-    /// What to take of a bottleneck that carries `full`: the less, the longer the queue is. All that
-    /// see this queue take as much.
-    pub(super) fn aim(&self, full: u64, queue: u64, allowed: u64) -> u64 {
-        let (most, least) = (full * self.most / 16, (full * LEAST / 16) >> self.halved);
-        let longest = self.longest[0].max(self.longest[1]).max(2 * allowed);
-        let long = share(queue.saturating_sub(allowed), longest - allowed).min(ONE);
-        most - super::part(most - least, long)
+        let least = shared.cubic.rate(look.rtt);
+        shared.rest = match (shared.queueless, look.stands) {
+            _ if look.now < shared.filled => least,
+            (false, true) => look.sent - look.sent / 8,
+            (false, false) => look.sent + look.sent / 16,
+            (true, _) if look.missing || look.stands => least,
+            (true, _) => look.sent + look.sent / 64,
+        };
+        let most = if look.now < shared.filled { look.full / 16 * MOST } else { look.full };
+        Some((shared.rest.max(least).min(most), look.missing))
     }
 }
 
@@ -162,21 +161,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_longer_the_queue_the_less_is_taken() {
-        let mut traffic = Traffic::new();
-        traffic.begin(1600);
-        traffic.look(100, 10, false, false);
-        assert_eq!(traffic.aim(1600, 5, 10), 900);
-        assert_eq!(traffic.aim(1600, 100, 10), 300);
-        let middle = traffic.aim(1600, 55, 10);
-        assert!((590..=610).contains(&middle), "{middle}");
+    fn look(full: u64, sent: u64) -> Look {
+        let (rtt, came) = (100_000_000, sent);
+        Look { now: rtt, rtt, full, sent, came, stands: false, missing: false }
     }
 
     #[test]
-    fn who_has_gone_leaves_everything() {
-        let mut traffic = Traffic::new();
-        traffic.begin(1600);
-        assert!((0..GONE + 4 * MORE_GONE).any(|_| !traffic.look(0, 10, false, false)));
+    fn beside_a_queue_that_stands_half_is_sent_and_then_what_tcp_would() {
+        let (full, mut traffic) = (10_000_000, Traffic::new());
+        let mut sent = traffic.begin(&look(full, full), false);
+        for _ in 0..10 {
+            let found = Look { stands: true, ..look(full, sent) };
+            sent = traffic.rate(&found).expect("others").0;
+        }
+        assert!(sent.abs_diff(full / 2) < full / 100, "{sent}");
+        let found = Look { stands: true, missing: true, ..look(full, sent) };
+        let (after, cut) = traffic.rate(&found).expect("others");
+        assert!(cut && after < sent * 9 / 10, "{sent} {after}");
+    }
+
+    #[test]
+    fn who_takes_little_keeps_it_and_who_has_gone_leaves_everything() {
+        let (full, mut traffic) = (10_000_000, Traffic::new());
+        let mut sent = traffic.begin(&look(full, full), false);
+        // They take a tenth; a queue stands when more is sent than the rest.
+        for _ in 0..100 {
+            let found = Look { stands: sent > full * 9 / 10, ..look(full, sent) };
+            sent = traffic.rate(&found).expect("others").0;
+            assert!(sent > full * 3 / 4 && sent < full, "{sent}");
+        }
+        let later = |trips: u64| Look { now: (trips + 1) * 100_000_000, ..look(full, full) };
+        assert!((0..40).any(|trips| traffic.rate(&later(trips)).is_none()));
     }
 }
