@@ -16,6 +16,8 @@ use super::mpps;
 
 /// Measurements that are looked at together.
 const SET: u8 = 8;
+/// A mean of so few tells little: a period lasts until so many were taken, if any.
+const MEANS: u8 = 64;
 /// A time below this is the clock's, not the path's, in nanoseconds.
 const FINEST: u64 = 100_000;
 
@@ -37,6 +39,8 @@ pub(super) struct Dispersion {
     together: bool,
     sum: (u64, u64),
     frames: bool,
+    /// Means that were taken in this period.
+    means: u8,
     /// The best of this period and of the one before.
     best: [u64; 2],
     /// It is not believed in this period and in the next.
@@ -90,6 +94,7 @@ impl Dispersion {
         if self.set == SET {
             let rate = if self.frames { mpps(self.sum.0, self.sum.1) } else { self.quick[2] };
             self.best[0] = self.best[0].max(rate);
+            self.means = self.means.saturating_add(u8::from(self.frames));
             (self.quick, self.set, self.sum, self.frames) = ([0; 3], 0, (0, 0), false);
         }
     }
@@ -101,8 +106,8 @@ impl Dispersion {
 
     /// Another period begins: what came before the last one is forgotten.
     pub(super) fn next_period(&mut self) {
-        if self.best[0] > 0 {
-            self.best = [0, self.best[0]];
+        if self.best[0] > 0 && (self.means == 0 || self.means >= MEANS) {
+            (self.best, self.means) = ([0, self.best[0]], 0);
         }
         self.doubt = self.doubt.saturating_sub(1);
     }
