@@ -92,6 +92,9 @@ fn paths_by_chance_are_filled() {
     let behind: Vec<_> = found.iter().filter(|(_, share, best)| share * 100 < best * 97).collect();
     let half: Vec<_> = found.iter().filter(|(_, share, best)| share * 2 < *best).collect();
     println!("{} paths, {} behind by more than 3 %", found.len(), behind.len());
+    for (cell, share, best) in &behind {
+        println!("behind: {} {} bytes: {share} beside {best}", cell.line, cell.bytes);
+    }
     assert_none("under half", &half, 0);
     assert_none("behind", &behind, found.len() / 10);
 }

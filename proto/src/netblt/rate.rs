@@ -47,6 +47,8 @@ const SLOWEST: u64 = 10;
 const FASTEST: u64 = 4_000_000_000;
 /// The first offer where nothing is known of the bottleneck: so many packets in a round trip.
 const FIRST_PACKETS: u64 = 16;
+/// The same if one of the first two does not come.
+const FEWEST: u64 = 2;
 /// The first packets are waited for that long at most.
 const FIRST_WAIT: u64 = 3_000_000_000;
 /// One of so many bursts has a packet more, which measures the bottleneck.
@@ -100,6 +102,8 @@ pub(crate) struct Controller {
     /// Packets that came behind the first of those.
     behind: u64,
     cut: bool,
+    /// The first offer was made though not both of the first packets had come.
+    guessed: bool,
     /// An offer has been judged.
     judged: bool,
 }
@@ -154,6 +158,7 @@ impl Controller {
             missed: 0,
             behind: 0,
             cut: false,
+            guessed: false,
             judged: false,
         }
     }
@@ -296,10 +301,10 @@ impl Controller {
 
     /// The first offer; `None` if one has been made, or it is too soon.
     pub(crate) fn first_offer(&mut self, now: Instant) -> Option<(u16, u16)> {
-        if self.is_begun() {
+        let rtt = self.delay.smooth;
+        if self.is_begun() && !self.guessed {
             return None;
         }
-        let rtt = self.delay.smooth;
         if !self.paced {
             // By whole buffers only.
             self.phase = Phase::Start;
@@ -308,15 +313,16 @@ impl Controller {
             return Some(self.say());
         }
         let few = mpps(FIRST_PACKETS, rtt.max(100_000));
-        let rate = match self.dispersion.rate() {
-            Some(rate) if rtt > 0 => (rate - rate / 64).min(few),
+        let told = match self.dispersion.rate() {
+            Some(rate) if rtt > 0 => Some((rate - rate / 64).min(few)),
             // Two came within what no clock tells.
-            None if self.dispersion.is_quick() => few,
-            _ if self.first_due().is_some_and(|at| now >= at) => {
-                mpps(1, rtt.clamp(100_000, FIRST_WAIT))
-            }
-            _ => return None,
+            None if self.dispersion.is_quick() => Some(few),
+            _ => None,
         };
+        let wait = || self.first_due().is_some_and(|at| now >= at);
+        // One of the two is lost, or far behind: two go again until two have come.
+        let rate = told.or_else(|| wait().then(|| mpps(FEWEST, rtt.clamp(100_000, FIRST_WAIT))))?;
+        self.guessed = told.is_none();
         self.phase = Phase::Start;
         self.offer(rate);
         Some(self.say())

@@ -126,7 +126,7 @@ impl Controller {
             return None;
         }
         let arrivals = self.arrivals?;
-        self.judged = true;
+        (self.judged, self.guessed) = (true, false);
         let lost = arrivals.lost();
         let queue = |rtt: u64| self.delay.queue(rtt);
         // Below the capacity nothing is lost for want of room, unless packets wait or it is very much.

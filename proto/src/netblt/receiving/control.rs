@@ -8,6 +8,7 @@ use crate::netblt::control::{
 };
 use crate::netblt::messages::{About, Entry};
 use crate::netblt::packet::{Body, HEADER, Packet};
+use crate::netblt::rate::pacing::Pace;
 use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
 use crate::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use crate::time::{Duration, Instant};
 /// RESPONSE at its heels, and a card with one buffer hears one of the two (RFC 1030 section 7).
 const FIRST_TIMER: Duration = Duration::from_millis(250);
 /// The same between our own ends: nothing else is under way.
-const FIRST_TIMER_PACED: Duration = Duration::from_millis(100);
+const FIRST_TIMER_PACED: Duration = Duration::from_millis(40);
 /// Control timers are at least so patient, whatever the death timer is.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
@@ -141,7 +142,7 @@ impl Core {
             self.burst = self.path.say();
         }
         let mut at = HEADER;
-        if self.paced && self.path.is_begun() {
+        if self.paced {
             at += self.put_report(cx, mem);
         }
         let head = at;
@@ -204,7 +205,8 @@ impl Core {
     fn put_report(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>) -> usize {
         let number = self.reports.leave(cx.now);
         let timer = self.control_timer().as_millis().min(0xFFFF) as u16;
-        put_rate(&mut mem.out[HEADER..], number, self.path.pace(), timer).unwrap_or(0)
+        let pace = if self.path.is_begun() { self.path.pace() } else { Pace::default() };
+        put_rate(&mut mem.out[HEADER..], number, pace, timer).unwrap_or(0)
     }
 
     /// Lends a CONTROL packet whose messages stand in their place already.
@@ -359,7 +361,7 @@ impl Core {
             self.backoff = 0;
             // What was said again because nothing came back tells nothing of the round trip.
             let repeated = self.timed_out.is_some_and(|at| first <= at);
-            if !repeated || self.path.round_trip().is_none() {
+            if !repeated || (self.path.round_trip().is_none() && !self.paced) {
                 self.path.answered(cx.now, cx.now.since(first));
                 self.strain = 0;
             } else if self.link.config.is_automatic() {

@@ -190,10 +190,14 @@ impl Core {
     fn rate_said(&mut self, cx: &mut Cx<'_>, number: u16, pace: Pace, timer_ms: u16) {
         // Numbers of 14 bits; what was overtaken says nothing.
         let ahead = number.wrapping_sub(self.report) & 0x3FFF;
-        if !self.paced || pace.rate == 0 || ahead == 0 || ahead > 0x2000 {
+        if !self.paced || ahead == 0 || ahead > 0x2000 {
             return;
         }
         self.report = number & 0x3FFF;
+        if pace.rate == 0 {
+            // None is known yet: the number comes back, and tells the round trip.
+            return;
+        }
         self.offer = self.offer.max(1);
         self.control_timer = Duration::from_millis(u64::from(timer_ms.max(1)));
         let ceiling = self.link.config.ceiling_mpps().unwrap_or(u64::MAX).max(1);
