@@ -9,274 +9,15 @@ The last line on stdout is a JSON object: how it ended, and what was seen.
 """
 
 import argparse
-import hashlib
 import heapq
 import json
 import math
-import os
 import struct
 import sys
-import time
 
-from netblt_wire import (ABORT, CONTROL, DATA, DONE, FLAG_C, FLAG_L, FLAG_M, GO, KEEPALIVE, LDATA, MESSAGES, NULL_ACK,
-                         OK, OPEN, QUIT, QUITACK, REFUSED, RESEND, RESPONSE, TYPES, Link, Packet, after, checksum,
-                         packet, text)
-
-
-class Ended(Exception):
-    """The connection is over: the state, and why."""
-
-
-class Connection:
-    """What both roles have in common: setup, death timer, keepalive, close."""
-
-    wants_write = None
-
-    def __init__(self, options):
-        self.options, self.link = options, Link(options)
-        self.active = bool(options.connect)
-        # RFC 5.1: the active end has a unique port, the passive end listens on a well-known one.
-        self.ours = os.getpid() * 7919 % 50000 + 10000 if self.active else None
-        self.theirs = options.service_port if self.active else None
-        self.uid = int.from_bytes(os.urandom(4), "big") if self.active else None
-        self.open, self.end, self.finish = False, None, None
-        self.sent, self.received, self.messages = {}, {}, {"sent": {}, "received": {}}
-        self.faults, self.bad, self.client, self.opened_by = [], {}, None, None
-        self.seen_data, self.began, self.first_data, self.last_data = 0, time.monotonic(), None, None
-        self.now, self.dead_at, self.last_sent = self.began, math.inf, self.began
-        self.tries, self.open_at = 0, (self.began if self.active else math.inf)
-        self.quit_at, self.dally_until, self.mute, self.got_quitack = math.inf, math.inf, False, False
-        self.peer_death, self.reason, self.pause_until = 60, None, 0
-
-    # Sending.
-
-    def send(self, kind, body=b"", data=b""):
-        if self.mute:
-            return
-        raw = packet(kind, (self.ours, self.theirs), body, data, self.options.version)
-        self.sent[TYPES[kind]] = self.sent.get(TYPES[kind], 0) + 1
-        self.last_sent = self.now
-        self.say("->", raw)
-        self.link.passed(raw, True, self.now)
-
-    def say(self, arrow, raw):
-        if not self.options.verbose:
-            return
-        try:
-            p = Packet(raw)
-            more = {"data": lambda: (p.buffer, p.number, p.high, p.last, len(p.data)), "control": lambda: p.messages,
-                    "null-ack": lambda: (p.high, p.burst, p.interval), "quit": lambda: p.reason,
-                    "abort": lambda: p.reason, "refused": lambda: p.reason,
-                    "open": lambda: (p.buffer_size, p.size, p.packet_size, p.burst, p.interval, p.death, p.flags,
-                                     p.buffers, p.client)}
-            more["ldata"], more["response"] = more["data"], more["open"]
-            words = f"{p.name()} {more.get(p.name(), lambda: '')()}"
-        except ValueError as why:
-            words = f"bad: {why} {raw[:16].hex()}"
-        print(f"{self.now - self.began:8.3f} {arrow} {words[:200]}", file=sys.stderr, flush=True)
-
-    def fault(self, words):
-        """Something the peer did against the RFC; each is told once."""
-        if words not in self.faults and len(self.faults) < 20:
-            self.faults.append(words)
-
-    # Setup (RFC 5.1).
-
-    def offer(self):
-        """RFC 8: what OPEN and RESPONSE say. The sender names the file and, if it may, its size."""
-        o = self.options
-        flags = (FLAG_M if self.write else 0) | (FLAG_C if self.c else 0)
-        size = self.transfer_size()
-        return struct.pack(">IIIHHHHHH", self.uid, self.buffer_size, size, self.packet_size, self.burst, self.interval,
-                           o.death, flags, self.buffers) + text(o.name if self.names_file() else "")
-
-    def propose(self):
-        o = self.options
-        self.buffer_size, self.packet_size, self.burst, self.interval = (o.buffer_size, o.packet_size, o.burst,
-                                                                        o.interval)
-        self.buffers, self.c = o.buffers, o.checksum
-        # RFC 8: M is 1 for WRITE, 0 for READ, as the active client sees it.
-        self.write = (self.wants_write == self.active)
-
-    def on_open(self, p):
-        """RFC 5.1: the passive end may only make the values more restrictive."""
-        if self.open:
-            if p.uid != self.uid:
-                self.send(ABORT, text("this pair of ports has a connection already"))
-            elif not self.active:
-                self.send(RESPONSE, self.offer())
-            return
-        if self.active:
-            return
-        self.propose()
-        self.ours, self.theirs, self.uid = p.ours, p.theirs, p.uid
-        if bool(p.flags & FLAG_M) == self.wants_write:
-            self.send(REFUSED, text("the other direction is served here"))
-            return
-        if self.options.refuse:
-            self.send(REFUSED, text(self.options.refuse))
-            raise Ended("refused", "as told")
-        self.opened_by = vars(p)
-        self.buffer_size, self.packet_size = min(self.buffer_size, p.buffer_size), min(self.packet_size, p.packet_size)
-        self.burst, self.interval = min(self.burst, p.burst), max(self.interval, p.interval)
-        self.buffers, self.c = min(self.buffers, p.buffers), bool(p.flags & FLAG_C)
-        self.write, self.client, self.peer_death = bool(p.flags & FLAG_M), p.client, p.death
-        self.send(RESPONSE, self.offer())
-        self.opened()
-
-    def on_response(self, p):
-        if p.uid != self.uid:
-            self.send(ABORT, text("unknown connection"))
-        elif not self.open and self.active:
-            for word, got, most in (("buffer size", p.buffer_size, self.buffer_size), ("buffers", p.buffers, self.buffers),
-                                    ("packet size", p.packet_size, self.packet_size), ("burst", p.burst, self.burst),
-                                    ("interval", -p.interval, -self.interval)):
-                if got > most:
-                    self.fault(f"RESPONSE makes the {word} less restrictive: {got} over {most} (RFC 4)")
-            if bool(p.flags & FLAG_M) != self.write:
-                self.fault("RESPONSE has another transfer mode than OPEN (RFC 8)")
-            self.opened_by = vars(p)
-            self.buffer_size, self.packet_size, self.buffers = p.buffer_size, p.packet_size, p.buffers
-            self.burst, self.interval, self.c = p.burst, p.interval, bool(p.flags & FLAG_C)
-            self.client, self.peer_death = p.client, p.death
-            self.opened()
-
-    def opened(self):
-        self.open, self.open_at = True, math.inf
-        self.dead_at = self.now + self.options.death
-        self.per_buffer = max(1, -(-self.buffer_size // self.packet_size))
-        self.begin()
-
-    # Events.
-
-    def on_packet(self, raw):
-        try:
-            p = Packet(raw)
-        except ValueError as why:
-            self.bad[str(why)] = self.bad.get(str(why), 0) + 1
-            self.say("<-", raw)
-            return
-        self.say("<-", raw)
-        self.received[p.name()] = self.received.get(p.name(), 0) + 1
-        for words in p.faults:
-            self.fault(words)
-        if p.kind == OPEN:
-            self.on_open(p)
-            return
-        if (p.ours, p.theirs) != (self.ours, self.theirs):
-            self.fault(f"{p.name()} for ports {p.theirs} -> {p.ours}, not {self.theirs} -> {self.ours} (RFC 5.1)")
-            return
-        # RFC 5.2.3: every packet resets the death timer.
-        if self.open:
-            self.dead_at = self.now + self.options.death
-        if p.kind == RESPONSE:
-            self.on_response(p)
-        elif p.kind == REFUSED:
-            if not self.open:
-                raise Ended("refused-by-peer", p.reason)
-        elif p.kind == ABORT:
-            # RFC 5.3.3: close immediately.
-            raise Ended("abort-by-peer", p.reason)
-        elif p.kind == QUIT:
-            # RFC 5.3.2: tell the client, send a QUITACK, dally to answer repeats.
-            self.reason, self.finish = p.reason, "quit-by-peer"
-            self.send(QUITACK)
-            if self.dally_until == math.inf:
-                self.dally_until = self.now + self.options.dally
-        elif p.kind == QUITACK:
-            self.got_quitack = True
-            if self.quit_at < math.inf:
-                raise Ended("quit", "acknowledged")
-        elif self.open and self.finish not in ("quit-by-peer", "quit"):
-            if p.kind in (DATA, LDATA):
-                self.seen_data += 1
-            self.take(p)
-
-    def die(self):
-        """What --die-with says: silence with the port kept, the port closed, QUIT or ABORT."""
-        how = self.options.die_with
-        self.options.die_after = None
-        if how == "abort":
-            self.send(ABORT, text("this peer gives up"))
-            raise Ended("aborted", "as told")
-        if how == "close":
-            raise Ended("died", "closed its port")
-        if how == "silence":
-            self.mute, self.dally_until, self.finish = True, self.now + self.options.timeout, "died"
-            self.dead_at = math.inf
-            return
-        # RFC 5.3.2: the QUIT is repeated until a QUITACK comes or the death timer expires.
-        self.finish, self.quit_at = "quit", self.now
-
-    def may_quit(self):
-        """RFC 5.3.2: QUIT comes between buffers."""
-        return True
-
-    def timers(self):
-        o = self.options
-        if self.now >= self.open_at:
-            if self.tries >= o.tries:
-                raise Ended("open-failed", f"{self.tries} OPENs, no RESPONSE")
-            self.tries += 1
-            self.open_at = self.now + o.open_timer
-            if self.tries == 1:
-                self.propose()
-            self.send(OPEN, self.offer())
-        if self.now >= self.dally_until:
-            raise Ended(self.finish, self.reason or "")
-        if self.now >= self.dead_at:
-            # RFC 5.2.3: the peer has died.
-            raise Ended("death", "nothing came for the death timer" + (", QUIT unanswered" if self.finish else ""))
-        if self.open and o.die_after is not None and self.seen_data >= o.die_after and (
-                o.die_with != "quit" or self.may_quit()):
-            self.die()
-        if self.now >= self.quit_at:
-            self.send(QUIT, text("this peer quits"))
-            self.quit_at = self.now + o.quit_timer
-        if self.open and self.finish is None:
-            self.tick()
-        # RFC 5.2.3: KEEPALIVE when nothing else can be sent, four to each death timer of the peer.
-        if self.open and self.now >= self.last_sent + self.peer_death / 4:
-            self.send(KEEPALIVE)
-
-    def deadline(self):
-        times = [self.open_at, self.dally_until, self.dead_at, self.quit_at, self.link.due(), self.now + 0.5]
-        if self.open:
-            times.append(self.last_sent + self.peer_death / 4)
-            if self.finish is None:
-                times.append(self.next_tick())
-        return min(times)
-
-    def run(self):
-        """Until it has ended; returns the JSON object."""
-        state, why = "timeout", ""
-        limit = self.began + self.options.timeout
-        try:
-            while time.monotonic() < limit:
-                self.now = time.monotonic()
-                self.timers()
-                self.link.pump(self.now)
-                self.link.receive(min(self.deadline(), limit))
-                self.now = time.monotonic()
-                for raw in self.link.pump(self.now):
-                    self.on_packet(raw)
-        except Ended as end:
-            state, why = end.args
-        # What is under way still arrives.
-        while self.link.held and state != "died":
-            self.link.pump(math.inf)
-        return self.result(state, why)
-
-    def result(self, state, why):
-        whole = self.contents()
-        span = (self.last_data - self.first_data) if self.first_data is not None else 0
-        params = {k: getattr(self, k, None) for k in ("buffer_size", "packet_size", "burst", "interval", "buffers", "c")}
-        return {"state": state, "why": why, "bytes": len(whole), "sha256": hashlib.sha256(whole).hexdigest(),
-                "sent": self.sent, "received": self.received, "messages": self.messages, "bad": self.bad,
-                "faults": self.faults, "client": (self.client or b"").decode("utf-8", "replace"), "params": params,
-                "transfer_size": (self.opened_by or {}).get("size"), "peer_death": self.peer_death,
-                "quitack": self.got_quitack, "icmp": self.link.refused, "lost": self.link.lost,
-                "data_seconds": round(span, 3), "seconds": round(time.monotonic() - self.began, 3)}
+from netblt_connection import Connection, Ended
+from netblt_wire import (CONTROL, DATA, DONE, FLAG_L, GO, KEEPALIVE, LDATA, MESSAGES, NULL_ACK, OK, RESEND, after,
+                         checksum)
 
 
 class Sender(Connection):
@@ -369,7 +110,7 @@ class Sender(Connection):
             self.send(NULL_ACK, struct.pack(">HHHH", self.high, self.burst, self.interval, 0))
         if len(self.done) == self.total:
             # RFC 5.3.1: long enough for the receiver's control timer to expire. D: four times.
-            self.finish_timer = self.now + max(0.3, 4 * self.control_timer / 1000)
+            self.finish_timer = self.now + max(1.0, 4 * self.control_timer / 1000)
 
     def on_go(self, buffer):
         if len(self.granted - self.done) >= self.buffers and buffer <= self.total:
@@ -406,10 +147,14 @@ class Sender(Connection):
         for number in {min(number, last) for number in numbers}:
             self.put(buffer, number)
 
+    def may_quit(self):
+        return not self.queue or len(self.queue) % self.per_buffer == 0
+
     def put(self, buffer, number):
         if (buffer, number) not in self.queued:
             self.queued.add((buffer, number))
-            heapq.heappush(self.queue, (buffer, number))
+            # RFC 5.2: the lowest buffer first; nothing is said of the order within.
+            heapq.heappush(self.queue, (buffer, -number if self.options.reverse else number))
 
     def tick(self):
         """RFC 4: bursts, whose starts are the interval apart; RFC 5.2: the lowest buffer first."""
@@ -425,7 +170,8 @@ class Sender(Connection):
             if self.in_burst == 0:
                 self.burst_at = self.now
             self.in_burst += 1
-            entry = heapq.heappop(self.queue)
+            buffer, number = heapq.heappop(self.queue)
+            entry = (buffer, abs(number))
             self.queued.discard(entry)
             if entry[0] not in self.done:
                 self.send_data(*entry)
@@ -448,8 +194,8 @@ class Sender(Connection):
         self.seen_data += 1
         self.first_data = self.first_data or self.now
         self.last_data = self.now
-        body = struct.pack(">IHHHH", (self.base + buffer - 1) % 2**32, self.high, number, checksum(data) if self.c else 0,
-                           FLAG_L if buffer == self.total else 0)
+        name, total = (self.base + buffer - 1) % 2**32, checksum(data) if self.c else 0
+        body = struct.pack(">IHHHH", name, self.high, number, total, FLAG_L if buffer == self.total else 0)
         self.send(kind, body, data)
 
 
@@ -471,6 +217,7 @@ class Receiver(Connection):
     def __init__(self, options):
         super().__init__(options)
         self.buffers_by, self.whole, self.next_go, self.last, self.holes = {}, {}, 1, None, {}
+        self.closing = 0
         self.fifo, self.seq, self.control_at, self.sent_at, self.again = [], 0, math.inf, 0, False
         # RFC 5.2.1: the first value of the control timer is arbitrary.
         self.rtt, self.deviation, self.gap, self.arrived_at = 0.1, 0.05, None, None
@@ -493,7 +240,10 @@ class Receiver(Connection):
             self.pause_until = self.now + self.options.pause
 
     def swallow(self, p):
-        """--hole for the receiver: what is lost is kept away until all else has come."""
+        """--hole for the receiver: what is lost is kept away until all else has come. --lose-closing: see there."""
+        if self.last is not None and p.kind in (DATA, LDATA, NULL_ACK) and self.all_here():
+            self.closing += 1
+            return self.closing <= self.options.lose_closing
         if self.options.hole is None or p.kind not in (DATA, LDATA):
             return False
         first, n = p.buffer == self.options.first_buffer, p.number
@@ -519,9 +269,12 @@ class Receiver(Connection):
 
     def transmit(self, again=False):
         """All unacknowledged messages, in as many packets as they need. RFC 5.2.1: 1000 bytes are typical."""
-        part = b""
-        for _, _, raw in self.fifo:
-            if len(part) + len(raw) > 1000:
+        part, fifo = b"", self.fifo
+        if self.options.separate:
+            # Each in a packet of its own, the last first: "out-of-sequence control messages".
+            fifo = fifo[::-1]
+        for _, _, raw in fifo:
+            if len(part) + len(raw) > (0 if self.options.separate and part else 1000):
                 self.send(CONTROL, part)
                 part = b""
             part += raw
@@ -614,6 +367,9 @@ class Receiver(Connection):
                 if number < p.buffer and lower.state == "acked":
                     self.set_timer(number)
 
+    def may_quit(self):
+        return not self.options.die_after or bool(self.whole)
+
     def complete(self, number, buffer):
         self.whole[number] = b"".join(buffer.got[n] for n in range(buffer.packets))
         if number != self.last and len(self.whole[number]) != self.buffer_size:
@@ -658,9 +414,12 @@ class Receiver(Connection):
         timers = [b.timer for n, b in self.buffers_by.items()]
         return min([self.control_at, self.pause_until or math.inf, *timers])
 
+    def all_here(self):
+        return all(n in self.whole for n in range(1, self.last + 1))
+
     def close(self):
         """RFC 5.3.1: L seen, all control messages acknowledged, nothing missing; a DONE may go."""
-        if self.last is not None and not self.fifo and all(n in self.whole for n in range(1, self.last + 1)):
+        if self.last is not None and not self.fifo and self.all_here():
             if not self.options.no_done:
                 self.send(DONE)
             raise Ended("done", "all received")
@@ -700,8 +459,14 @@ def main():
     add("--seed", type=int, default=1)
     for name in ("lose", "duplicate", "reorder", "corrupt"):
         add(f"--{name}", type=float, default=0.0, metavar="P", help="of each packet, in each direction")
+    add("--delay", type=float, default=0, metavar="MS", help="of the path, each way")
     add("--lose-list", action="append", metavar="KIND:N,N", help="the n-th of a kind; N+ from there on; all")
+    add("--lose-closing", type=int, default=0, metavar="N", help="the first N that acknowledge when all is here")
     add("--hole", choices=["last", "last-first", "last-ldata", "last-tail", "last-all", "first", "both"])
+    add("--separate", action="store_true", help="each control message in its own packet, the last first")
+    add("--reverse", action="store_true", help="the packets of a buffer from the last to the first")
+    add("--open-again", type=int, metavar="N", help="OPENs after N packets of data, with the same and another ID")
+    add("--nonsense", type=float, default=0.0, metavar="P", help="so often something that makes no sense follows")
     add("--die-after", type=int, metavar="N", help="DATA and LDATA packets")
     add("--die-with", choices=["silence", "close", "quit", "abort"], default="silence")
     add("--verbose", action="store_true")

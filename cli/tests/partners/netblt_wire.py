@@ -36,7 +36,7 @@ def after(a, b):
 
 
 def packet(kind, ports, body=b"", data=b"", version=1):
-    """RFC 8: header, body, padding to four bytes. D: Length is without the padding, so that data may have any length."""
+    """RFC 8: header, body, padding to four bytes. D: Length is without the padding, so that data have any length."""
     length = HEADER + len(body) + len(data)
     head = struct.pack(">BBHHHH", version, kind, length, ports[0], ports[1], 0)
     covered = b"\0\0" + head + body if kind in (DATA, LDATA) else b"\0\0" + head + body + data
@@ -131,6 +131,7 @@ class Link:
     def __init__(self, options):
         self.options, self.random = options, random.Random(options.seed)
         self.held, self.ticket, self.counts, self.lost = [], 0, {}, 0
+        self.wire = {"sent": 0, "received": 0}
         self.list, self.swallow = {}, lambda packet: False
         for word in options.lose_list or []:
             kind, numbers = word.split(":")
@@ -172,7 +173,7 @@ class Link:
                 copy[bit // 8] ^= 1 << bit % 8
             late = self.random.uniform(0.002, 0.02) if chance() < options.reorder else 0
             self.ticket += 1
-            heapq.heappush(self.held, (now + late, self.ticket, out, bytes(copy)))
+            heapq.heappush(self.held, (now + late + options.delay / 1000, self.ticket, out, bytes(copy)))
 
     def due(self):
         return self.held[0][0] if self.held else math.inf
@@ -185,6 +186,7 @@ class Link:
             if not out:
                 arrived.append(raw)
             elif self.peer:
+                self.wire["sent"] += len(raw)
                 try:
                     self.socket.sendto(raw, self.peer)
                 except OSError:
@@ -206,4 +208,5 @@ class Link:
             if self.peer is None and len(raw) >= 4 and raw[3] == OPEN:
                 self.peer = address
             if address == self.peer:
+                self.wire["received"] += len(raw)
                 self.passed(raw, False, time.monotonic())

@@ -1,0 +1,578 @@
+//! Our NETBLT in datagrams and a peer of another mind: `partners/netblt.py`, written from RFC 998 and
+//! RFC 1030 alone, by somebody who has not read the engine here.
+//!
+//! The peer gives a bare file name, as one that knows nothing of us does. Its own path loses, repeats,
+//! reorders and damages packets in both directions; it can lose the n-th packet of a kind, keep a hole
+//! open until all else has come, and die. It notes whatever is against the RFC; in no run is there any.
+
+mod peers;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use peers::{End, Running, Scene, all, last_event, material, same_bytes, wst};
+use serde_json::Value;
+
+/// One run may take so long on a machine that does much else.
+const LIMIT: Duration = Duration::from_secs(45);
+
+/// How many runs are under way at once: most of them wait.
+const THREADS: usize = 16;
+
+/// A name of which an OPEN is long enough for any answer.
+const NAME: &str =
+    "a name that is long enough for every answer that the OPEN it comes in may get.bin";
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum We {
+    Receive,
+    Send,
+}
+
+/// How we come to the line; the peer does the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum How {
+    Listen,
+    Dial,
+}
+
+const ROLES: [We; 2] = [We::Receive, We::Send];
+const WAYS: [(We, How); 4] = [
+    (We::Receive, How::Listen),
+    (We::Receive, How::Dial),
+    (We::Send, How::Listen),
+    (We::Send, How::Dial),
+];
+
+#[derive(Debug, Clone)]
+struct Case {
+    we: We,
+    how: How,
+    len: usize,
+    name: String,
+    ours: String,
+    theirs: String,
+    /// A peer that comes to the listener before, and ends.
+    first: Option<String>,
+}
+
+fn case((we, how): (We, How), len: usize, theirs: &str) -> Case {
+    let (ours, name) = ("--death 20".to_owned(), NAME.to_owned());
+    Case { we, how, len, name, ours, theirs: theirs.to_owned(), first: None }
+}
+
+/// How a run ended.
+struct Done {
+    ours: End,
+    peer: Value,
+    sent: Vec<u8>,
+    /// The file under its name, if it is there.
+    got: Option<Vec<u8>>,
+    /// The names in the directory of received files.
+    names: Vec<String>,
+    took: Duration,
+}
+
+impl Done {
+    fn told(&self) -> String {
+        format!("wst: exit {} {:?}; peer: {}", self.ours.code, self.ours.said, self.peer)
+    }
+
+    fn check(&self, good: bool, expected: &str) -> Result<(), String> {
+        if good { Ok(()) } else { Err(format!("expected {expected}; {}", self.told())) }
+    }
+
+    fn code(&self, code: i32) -> Result<(), String> {
+        self.check(self.ours.code == code, &format!("exit code {code}"))
+    }
+
+    fn state(&self, state: &str) -> Result<(), String> {
+        self.check(self.peer["state"] == state, &format!("the peer in the state {state}"))
+    }
+
+    /// Nothing that we sent was against the RFC.
+    fn lawful(&self) -> Result<(), String> {
+        let none = self.peer["faults"].as_array().is_some_and(Vec::is_empty);
+        self.check(none, "nothing against RFC 998")
+    }
+
+    /// Both ends call it done, and the bytes are the same.
+    fn whole(&self) -> Result<(), String> {
+        let got = self.got.as_deref().ok_or_else(|| format!("no file; {}", self.told()))?;
+        same_bytes(&self.sent, got).map_err(|why| format!("{why}; {}", self.told()))?;
+        self.code(0)?;
+        self.state("done")?;
+        self.lawful()
+    }
+
+    /// Nothing that is not whole is under the file's name.
+    fn not_whole(&self) -> Result<(), String> {
+        self.check(self.got.is_none(), "no file under its name")
+    }
+
+    fn seconds(&self) -> f64 {
+        self.peer["data_seconds"].as_f64().unwrap_or_default()
+    }
+}
+
+fn python() -> Option<PathBuf> {
+    peers::peer("python3", "python3")
+}
+
+fn netblt(python: &Path, words: &[&str], theirs: &str) -> Command {
+    let mut command = Command::new(python);
+    // Without compiled files in the tree.
+    command.args(["-S", "-B"]);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partners/netblt.py"));
+    command.args(words).args(theirs.split_whitespace());
+    command
+}
+
+/// The two programs of a case.
+struct Run {
+    scene: Scene,
+    case: Case,
+    sent: Vec<u8>,
+    wst: Running,
+    peer: Running,
+    began: Instant,
+}
+
+impl Run {
+    fn start(case: &Case) -> Result<Self, String> {
+        let python = python().ok_or("no python3")?;
+        let (scene, began) = (Scene::new(), Instant::now());
+        let sent = material::random(case.len, case.len as u64 + 3);
+        let file = scene.file(&format!("from/{}", case.name), &sent).display().to_string();
+        let (into, out) = (scene.folder("in").display().to_string(), scene.path("out"));
+        let out = out.display().to_string();
+        let (ours, theirs) = match case.we {
+            We::Receive => (vec!["receive", "-o", &into], vec!["send", "--file", &file]),
+            We::Send => (vec!["send", &file], vec!["receive", "--file", &out]),
+        };
+        let ours: Vec<&str> = ours.into_iter().chain(case.ours.split_whitespace()).collect();
+        // A receiver of data names no file.
+        let name = if case.we == We::Receive { case.name.as_str() } else { "" };
+        let (wst, peer) = if case.how == How::Listen {
+            let line = ["--plain", "udp-listen://127.0.0.1:0"];
+            let mut wst = scene.start("wst", &mut wst(ours.into_iter().chain(line)))?;
+            let at = wst.line_after("listening on ")?;
+            if let Some(first) = &case.first {
+                let words = [&theirs[..], &["--connect", &at]].concat();
+                scene.start("first", &mut netblt(&python, &words, first))?.wait(LIMIT)?;
+            }
+            let words = [&theirs[..], &["--name", name, "--connect", &at]].concat();
+            (wst, scene.start("peer", &mut netblt(&python, &words, &case.theirs))?)
+        } else {
+            let words = [&theirs[..], &["--name", name, "--listen", "127.0.0.1:0"]].concat();
+            let mut peer = scene.start("peer", &mut netblt(&python, &words, &case.theirs))?;
+            let line = format!("udp://{}", peer.line_after("listening on ")?);
+            let words = ours.into_iter().chain(["--plain", &line]);
+            (scene.start("wst", &mut wst(words))?, peer)
+        };
+        Ok(Self { scene, case: case.clone(), sent, wst, peer, began })
+    }
+
+    fn end(mut self) -> Result<Done, String> {
+        let ours = self.wst.wait(LIMIT).map_err(|why| {
+            let peer = self.peer.wait(Duration::from_millis(10)).map_or_else(|e| e, |end| end.said);
+            format!("{why}; peer: {peer}")
+        })?;
+        let peer = self.peer.wait(LIMIT)?;
+        let said = last_event(&peer).map_err(|why| format!("{why}: {}", peer.said))?;
+        let file = match self.case.we {
+            We::Receive => self.scene.path("in").join(&self.case.name),
+            We::Send => self.scene.path("out"),
+        };
+        let entries = fs::read_dir(self.scene.path("in")).map_err(|e| e.to_string())?;
+        let names = entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned());
+        let (names, took) = (names.collect(), self.began.elapsed());
+        Ok(Done { ours, peer: said, sent: self.sent, got: fs::read(file).ok(), names, took })
+    }
+}
+
+/// The peer's account of a run whose other end may go on listening.
+fn peer_of(case: &Case) -> Result<Value, String> {
+    let mut run = Run::start(case)?;
+    last_event(&run.peer.wait(LIMIT)?).map_err(|why| format!("{why}; wst: {}", run.wst.said()))
+}
+
+fn run(case: &Case) -> Result<Done, String> {
+    Run::start(case)?.end()
+}
+
+/// Runs all of them; each has to be whole at both ends.
+fn all_whole(cases: &[Case]) {
+    if python().is_some() {
+        all(cases, THREADS, |case| run(case)?.whole());
+    }
+}
+
+/// Buffers of five packets of 716 bytes.
+const SMALL: &str = "--buffer-size 3580 --packet-size 716 --interval 5";
+
+#[test]
+fn files_are_whole_over_every_path_in_both_roles_whoever_opens() {
+    let paths = [
+        "",
+        "--lose 0.1",
+        "--reorder 0.3",
+        "--duplicate 0.2",
+        "--corrupt 0.1",
+        "--lose 0.06 --reorder 0.15 --duplicate 0.1 --corrupt 0.05",
+    ];
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for (seed, path) in paths.iter().enumerate() {
+            cases.push(case(way, 40_000, &format!("{SMALL} {path} --seed {}", seed + 1)));
+        }
+    }
+    all_whole(&cases);
+}
+
+#[test]
+fn sizes_at_the_borders_of_packets_and_buffers() {
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for (packet, buffer) in [(512, 512), (500, 2000), (1000, 2500)] {
+            let words = format!("--packet-size {packet} --buffer-size {buffer} --interval 2");
+            for len in [0, 1, packet, buffer, buffer + 1, buffer * 20 - 1] {
+                let unknown = if len % 2 == 0 { "" } else { "--size-unknown" };
+                cases.push(case(way, len, &format!("{words} {unknown}")));
+            }
+        }
+    }
+    all_whole(&cases);
+}
+
+/// RFC 998 8: numbers of buffers increase, the first is not given; C is a choice of both ends.
+#[test]
+fn any_first_buffer_number_and_data_without_checksums() {
+    let mut cases = Vec::new();
+    for how in [How::Listen, How::Dial] {
+        for first in ["0", "1", "77777777"] {
+            cases.push(case((We::Send, how), 30_000, &format!("{SMALL} --first-buffer {first}")));
+        }
+    }
+    cases.extend(WAYS.map(|way| case(way, 30_000, &format!("{SMALL} --no-checksum --lose 0.05"))));
+    cases.extend(WAYS.map(|way| case(way, 30_000, &format!("{SMALL} --buffers 1"))));
+    cases.extend(WAYS.map(|way| case(way, 30_000, &format!("{SMALL} --buffers 40"))));
+    all_whole(&cases);
+}
+
+/// A bare name: what the OPEN has room for is all that may be sent to an address that is not proved.
+#[test]
+fn a_listener_serves_bare_names_of_any_length_also_when_gos_are_lost() {
+    let mut cases = Vec::new();
+    for len in [1, 3, 20, 26, 43, 200] {
+        for lost in ["", "--lose-list go:1", "--lose-list go:1,2,3", "--lose-list response:1"] {
+            for way in [(We::Receive, How::Listen), (We::Receive, How::Dial)] {
+                let mut one = case(way, 20_000, &format!("{SMALL} {lost}"));
+                one.name = "n".repeat(len);
+                // The peer sends a KEEPALIVE at a quarter of it: this makes most of the cases quick.
+                one.ours = "--death 8".to_owned();
+                let dial = way.1 == How::Dial;
+                if len == 1 || len == 43 || !dial {
+                    cases.push(one);
+                }
+            }
+        }
+    }
+    all_whole(&cases);
+}
+
+/// With the death timers as they are by default the peer's first KEEPALIVE comes after 15 s.
+#[test]
+fn a_listener_remembers_a_peer_longer_than_its_keepalives_are_apart() {
+    let mut cases = Vec::new();
+    for (len, lost) in [(1, ""), (20, ""), (26, "--lose-list go:1"), (43, "--lose-list go:1,2")] {
+        let words = format!("{SMALL} --death 60 {lost} --timeout 40");
+        let mut one = case((We::Receive, How::Listen), 20_000, &words);
+        (one.name, one.ours) = ("n".repeat(len), String::new());
+        cases.push(one);
+    }
+    all_whole(&cases);
+}
+
+/// RFC 998 5.2: packets may be sent again at any time and come in any order.
+#[test]
+fn a_hole_that_is_filled_last_does_not_cut_the_file() {
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for hole in ["last", "last-first", "last-ldata", "last-tail", "last-all", "first", "both"] {
+            let size = if hole.len() % 2 == 0 { "--size-unknown" } else { "" };
+            cases.push(case(way, 17_000, &format!("{SMALL} --buffers 8 --hole {hole} {size}")));
+        }
+    }
+    all_whole(&cases);
+}
+
+/// RFC 998 5.1, 5.2.1, 5.2.2 and 5.3.1: each has its timer. The file is one buffer.
+#[test]
+fn every_packet_of_setup_and_close_may_be_lost() {
+    let lost = [
+        "open:1",
+        "open:1,2",
+        "response:1",
+        "response:1,2",
+        "go:1",
+        "go:1,2,3",
+        "ok:1",
+        "ok:1,2,3",
+        "null-ack:1",
+        "null-ack:1,2",
+        "ldata:1",
+        "ldata:1,2,3",
+        "done:1",
+        "resend:1,2",
+    ];
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for lost in lost {
+            cases.push(case(way, 3000, &format!("{SMALL} --hole last --lose-list {lost}")));
+        }
+        if way.0 == We::Send {
+            // The answers to the last OK; the sender dallies by the control timer that it named.
+            let words = format!("{SMALL} --lose-closing 2 --no-done");
+            cases.push(case(way, 3000, &words));
+        }
+    }
+    all_whole(&cases);
+}
+
+/// RFC 998 5.2.1: messages may come out of sequence, each in its packet; 5.2: nothing is said of the
+/// order of the packets of a buffer. What is no packet, or none for this connection, changes nothing.
+#[test]
+fn any_order_of_messages_and_packets_with_nonsense_between() {
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for path in [
+            "--separate --reverse --size-unknown",
+            "--nonsense 0.5",
+            "--nonsense 0.3 --separate --reverse --lose 0.05 --reorder 0.1",
+        ] {
+            cases.push(case(way, 40_000, &format!("{SMALL} {path}")));
+        }
+    }
+    all_whole(&cases);
+}
+
+/// RFC 998 5.1: a late OPEN of this connection is answered by a RESPONSE, one of another between the
+/// same ports does no harm to this.
+#[test]
+fn late_opens_are_answered_and_do_no_harm() {
+    let Some(_) = python() else { return };
+    let words = format!("{SMALL} --open-again 20");
+    all(&WAYS.map(|way| case(way, 60_000, &words)), THREADS, |case| {
+        let done = run(case)?;
+        done.whole()?;
+        let answers = done.peer["received"]["response"].as_u64().unwrap_or_default();
+        done.check(case.how == How::Dial || answers >= 2, "a second RESPONSE")
+    });
+}
+
+/// An OPEN may come under a false address: that gets no more bytes than were sent in its name.
+#[test]
+fn an_address_that_is_not_proved_gets_no_more_than_came_from_it() {
+    let Some(_) = python() else { return };
+    let mut cases = Vec::new();
+    for we in ROLES {
+        for len in [1, 3, 20, 26, 43, 200] {
+            let words = "--tries 1 --open-timer 5 --die-after 0 --timeout 5";
+            let mut one = case((we, How::Listen), 20_000, words);
+            one.name = "n".repeat(len);
+            cases.push(one);
+        }
+    }
+    all(&cases, 12, |case| {
+        let peer = peer_of(case)?;
+        let bytes = |which: &str| peer["wire"][which].as_u64().unwrap_or(u64::MAX);
+        let (sent, received) = (bytes("sent"), bytes("received"));
+        if received <= sent { Ok(()) } else { Err(format!("{received} bytes for {sent}; {peer}")) }
+    });
+}
+
+/// The listener waits for one session: somebody who says one thing and vanishes is none.
+#[test]
+fn a_listener_serves_the_next_after_one_who_opened_and_vanished() {
+    let mut cases = Vec::new();
+    for we in ROLES {
+        for (name, how) in [("n", "close"), (NAME, "close"), (NAME, "silence")] {
+            let mut one = case((we, How::Listen), 20_000, SMALL);
+            let words = format!("--die-with {how} --timeout 1 --name {}", name.replace(' ', "_"));
+            one.first = Some(format!("--tries 1 --open-timer 1 --die-after 0 {words}"));
+            cases.push(one);
+        }
+    }
+    all_whole(&cases);
+}
+
+/// RFC 998 5.3.2: a QUITACK at once, and again for every QUIT that is repeated.
+#[test]
+fn a_quit_is_answered_by_a_quitack_and_every_repeated_one_too() {
+    let Some(_) = python() else { return };
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for when in ["--die-after 0", "--die-after 12"] {
+            for lost in ["", "--lose-list quit:1", "--lose-list quitack:1,2"] {
+                let words = format!("{SMALL} --die-with quit {when} {lost} --death 6");
+                cases.push(case(way, 60_000, &words));
+            }
+        }
+    }
+    all(&cases, THREADS, |case| {
+        if case.how == How::Listen && case.theirs.contains("--die-after 0") {
+            // Whether this was a session is for the listener to say; a QUITACK is due all the same.
+            let peer = peer_of(case)?;
+            let good = peer["quitack"] == true;
+            return if good { Ok(()) } else { Err(format!("expected a QUITACK; {peer}")) };
+        }
+        let done = run(case)?;
+        done.check(done.peer["quitack"] == true, "a QUITACK")?;
+        done.state("quit")?;
+        done.code(4)?;
+        done.check(done.ours.said.contains("this peer quits"), "the reason of the QUIT")?;
+        done.not_whole().or_else(|why| if case.we == We::Send { Ok(()) } else { Err(why) })?;
+        done.lawful()
+    });
+}
+
+/// RFC 998 5.3.2 and 5.3.3: Ctrl-C tells the peer; a QUIT is repeated until its QUITACK comes.
+#[test]
+fn ctrl_c_tells_the_peer_and_a_lost_quit_is_sent_again() {
+    let Some(_) = python() else { return };
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for lost in ["", "--lose-list quit:1", "--lose-list quitack:1"] {
+            cases.push(case(way, 400_000, &format!("{SMALL} --burst 1 --interval 20 {lost}")));
+        }
+    }
+    all(&cases, THREADS, |case| {
+        let mut run = Run::start(case)?;
+        if case.how == How::Listen {
+            run.wst.line_after("connected from ")?;
+        }
+        std::thread::sleep(Duration::from_millis(1500));
+        run.wst.interrupt();
+        let done = run.end()?;
+        done.code(130)?;
+        let told = ["quit-by-peer", "abort-by-peer"].iter().any(|s| done.peer["state"] == *s);
+        done.check(told, "the peer told of the interruption")?;
+        done.lawful()
+    });
+}
+
+#[test]
+fn a_peer_that_dies_is_named_so_and_leaves_no_whole_file() {
+    let Some(_) = python() else { return };
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for (how, code) in [("silence", 7), ("close", 7), ("abort", 4)] {
+            for when in ["0", "7", "31"] {
+                let words = format!("{SMALL} --die-with {how} --die-after {when} --timeout 9");
+                let mut one = case(way, 60_000, &words);
+                one.ours = "--death 3".to_owned();
+                // Somebody who says one thing and dies is no session: the listener waits for the next.
+                if when != "0" || way.1 == How::Dial {
+                    cases.push((one, code, how));
+                }
+            }
+        }
+    }
+    all(&cases, 12, |(case, code, how)| {
+        let done = run(case)?;
+        // A port that is closed may be told of by the peer's host: then the line broke.
+        done.code(*code).or_else(|why| if *how == "close" { done.code(3) } else { Err(why) })?;
+        let serial = ["speed", "parity", "baud"].iter().any(|word| done.ours.said.contains(word));
+        done.check(!serial, "no advice on serial lines")?;
+        done.check(done.took < Duration::from_secs(25), "an end by the death timer of 3 s")?;
+        if case.we == We::Receive {
+            done.not_whole()?;
+            let strange = done.names.iter().any(|name| !name.ends_with(".part"));
+            done.check(!strange, "nothing but a part")?;
+        }
+        done.lawful()
+    });
+}
+
+/// Whoever received all that was to come is done (RFC 998 5.3.1), and does not dial again.
+#[test]
+fn an_active_receiver_ends_with_zero() {
+    let words = [SMALL.to_owned(), format!("{SMALL} --death 3"), format!("{SMALL} --no-done")];
+    let way = (We::Receive, How::Dial);
+    all_whole(&words.map(|words| case(way, 20_000, &words)));
+}
+
+/// RFC 998 5.1: REFUSED says why; so do we to somebody who wants the other direction.
+#[test]
+fn refusals_go_both_ways_with_their_reason() {
+    let Some(_) = python() else { return };
+    let dialled = ROLES.map(|we| case((we, How::Dial), 1000, "--refuse no-room-here"));
+    all(&dialled, THREADS, |case| {
+        let done = run(case)?;
+        done.code(4)?;
+        done.check(done.ours.said.contains("no-room-here"), "the reason")
+    });
+}
+
+/// RFC 998 5.2: as many buffers as were agreed are under way at once, whatever their size. The path
+/// takes 50 ms each way, so that eight buffers of 1000 bytes are 80 kB/s, and 64 as many as the rate lets.
+#[test]
+fn buffers_of_one_packet_are_not_slow() {
+    let Some(_) = python() else { return };
+    let words = "--packet-size 1000 --buffer-size 1000 --burst 5 --interval 10";
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for (path, least) in [("--buffers 8", 100.0), ("--buffers 8 --delay 50", 40.0)] {
+            cases.push((case(way, 100_000, &format!("{words} {path}")), least));
+        }
+        let path = format!("{words} --buffers 64 --delay 50");
+        cases.push((case(way, 100_000, &path), 70.0));
+    }
+    all(&cases, 4, |(case, least)| {
+        let done = run(case)?;
+        done.whole()?;
+        let rate = 100.0 / done.seconds().max(0.001);
+        done.check(rate > *least, &format!("over {least} kB/s, not {rate:.1}"))
+    });
+}
+
+/// RFC 998 4: the restrictive end has the last word on the rate, at setup and with every OK.
+#[test]
+fn the_agreed_bursts_are_kept() {
+    let Some(_) = python() else { return };
+    let mut cases = Vec::new();
+    for how in [How::Listen, How::Dial] {
+        // 60 packets of 500 bytes: 30 bursts.
+        let words = "--packet-size 500 --buffer-size 2500 --burst 2 --interval 40 --buffers 3";
+        cases.push((case((We::Send, how), 30_000, words), 29.0 * 0.04));
+        let words = "--packet-size 500 --buffer-size 2500 --burst 20 --interval 5 --buffers 1 \
+                     --offer-burst 1 --offer-interval 30";
+        cases.push((case((We::Send, how), 30_000, words), 54.0 * 0.03));
+    }
+    all(&cases, THREADS, |(case, least)| {
+        let done = run(case)?;
+        done.whole()?;
+        // The first packets may have been late, the last not.
+        let good = (least * 0.9..least * 4.0 + 2.0).contains(&done.seconds());
+        done.check(good, &format!("{least:.2} s for the data, not {:.2}", done.seconds()))
+    });
+}
+
+/// RFC 998 5.2.3: while a client is not ready, KEEPALIVEs reset the death timer, here 2 s of both.
+#[test]
+fn keepalives_keep_a_connection_whose_clients_are_not_ready() {
+    let Some(_) = python() else { return };
+    let mut cases = Vec::new();
+    for way in WAYS {
+        for before in [1, 4] {
+            let words = format!("{SMALL} --death 2 --pause 5 --pause-before {before}");
+            let mut one = case(way, 30_000, &words);
+            one.ours = "--death 2".to_owned();
+            cases.push(one);
+        }
+    }
+    all_whole(&cases);
+}
