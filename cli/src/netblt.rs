@@ -383,6 +383,10 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
         voice.event("refused", json!({"line": from.to_string(), "why": why}));
     }
 
+    fn sends(&self) -> Option<bool> {
+        Some(self.session.way == Way::Send)
+    }
+
     fn goes_on(&mut self, under_way: usize) -> bool {
         // None were wanted: for ever.
         if self.session.sessions == 0 {

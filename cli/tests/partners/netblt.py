@@ -63,10 +63,11 @@ class Sender(Connection):
                 "first": {(1, 0)}, "both": {(1, 0), (end, max(0, n - 2))}}[word]
 
     def swallow(self, p):
-        """A hole stays one until it has been asked for, and all other buffers that may be sent are OK."""
+        """A hole stays one until it has been asked for, and all other buffers that may be sent are OK. The last one need
+        not be: RFC 5.3.1 has the receiver close after its OK, so that may wait until all is in its place."""
         if p.kind not in (DATA, LDATA) or ((p.buffer - self.base) % 2**32 + 1, p.number) not in self.holes:
             return False
-        others = {b for b in self.granted if b <= self.total} - {b for b, _ in self.holes}
+        others = {b for b in self.granted if b < self.total} - {b for b, _ in self.holes}
         again = self.went.get(((p.buffer - self.base) % 2**32 + 1, p.number), 0) > 1
         return not (again and others <= self.done and not self.queue)
 

@@ -1,9 +1,12 @@
 //! What must be known of a plain NETBLT packet before an engine is given to its sender: whether it is
 //! one, whether it opens a connection, and how it is refused (RFC 998).
 
+use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Duration;
 use wetstring_proto::netblt::control::{Message, messages};
 use wetstring_proto::netblt::packet::{Body, Packet, Ports, Terms};
+use wetstring_proto::time::Instant;
 
 /// Bytes of the common header.
 const HEADER: usize = 12;
@@ -22,6 +25,16 @@ const WRITE: u8 = 1;
 /// Bytes of a GO, and of a CONTROL packet with one.
 const GO: usize = 8;
 const ONE_GO: usize = HEADER + GO;
+/// Bytes of an ABORT without a reason.
+const ABORT: usize = HEADER + 4;
+/// The death timer in seconds that is stated to one whose address is not proved: its KEEPALIVEs come four times as
+/// often (RFC 998, 5.2.3). We wait as long as we do for everybody.
+const SOON_S: u16 = 1;
+/// How many of those who opened to be sent something are remembered, how long, and how soon a second OPEN may be a
+/// copy that the network made.
+const OPENERS: usize = 256;
+const FORGOTTEN: Duration = Duration::from_secs(30);
+const COPIED: Duration = Duration::from_millis(100);
 /// How much longer than its death timer a peer is remembered, and how long at least.
 const LONGER: Duration = Duration::from_secs(5);
 const LEAST: Duration = Duration::from_secs(10);
@@ -60,10 +73,14 @@ pub fn is_open(packet: &[u8]) -> bool {
     kind(packet) == Some(OPEN) && packet.len() >= OPEN_MIN
 }
 
+/// Whether who opens so has something to send (WRITE).
+pub fn is_write(open: &[u8]) -> bool {
+    open.get(33).is_some_and(|flags| flags & WRITE != 0)
+}
+
 /// The file that an OPEN offers (WRITE), as it stands in the client string; `None` if it offers none.
 pub fn offered(open: &[u8]) -> Option<&[u8]> {
-    let write = open.get(33).is_some_and(|flags| flags & WRITE != 0);
-    let client = open.get(OPEN_MIN - 1..).filter(|_| write)?;
+    let client = open.get(OPEN_MIN - 1..).filter(|_| is_write(open))?;
     let client = &client[..client.iter().position(|byte| *byte == 0).unwrap_or(client.len())];
     // Another string than ours is the bare name of a file (docs/netblt.md).
     let ours = client == b"wst1" || client.starts_with(b"wst1 ");
@@ -112,6 +129,8 @@ pub enum Fit {
     Part(Vec<u8>),
     /// Nothing until more has come.
     Not,
+    /// Nothing ever, and it is not missed.
+    Drop,
 }
 
 /// A packet of at most so many bytes.
@@ -122,18 +141,16 @@ fn made(ports: Ports, body: Body<'_>, most: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A peer whose address is not proved: bytes that came and went, and what it must have seen to go on.
+/// A sender (WRITE) whose address is not proved: bytes that came and went, and what it must have seen to go on.
 ///
 /// No more bytes go there than came from there, so a forged OPEN makes us send its victim less than
-/// the forger sent. A peer that means it gets along with that: a RESPONSE leaves only when a GO may
-/// follow it (where one OPEN is too short, with its repetition), lists of GOs are cut to what may go, and
-/// every KEEPALIVE pays for another GO.
+/// the forger sent. A peer that means it gets along with that: a RESPONSE is no longer than the OPEN, and states
+/// a death timer so short that KEEPALIVEs come at once, which pay for the GOs; lists of GOs are cut to what
+/// may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unproved {
     got: u64,
     gave: u64,
-    /// It opened for WRITE.
-    sends: bool,
     /// It understands our client strings.
     ours: bool,
     /// Seconds after which it takes us for dead.
@@ -142,30 +159,24 @@ pub struct Unproved {
     ports: Ports,
     /// Numbers of the first and the last buffer that it was granted.
     granted: Option<(u32, u32)>,
+    /// It was told of the end.
+    ended: bool,
 }
 
 impl Unproved {
     /// Somebody who sent this OPEN.
     pub fn new(open: &[u8]) -> Self {
-        let sends = open.get(33).is_some_and(|flags| flags & WRITE != 0);
         let ours = open.get(OPEN_MIN - 1..).is_some_and(|client| client.starts_with(b"wst1"));
         let death_s = open.get(30..32).map_or(0, |death| u16::from_be_bytes([death[0], death[1]]));
         let ports = Ports { local: foreign_port(open), foreign: local_port(open) };
-        Self { got: 0, gave: 0, sends, ours, death_s, ports, granted: None }
+        Self { got: 0, gave: 0, ours, death_s, ports, granted: None, ended: false }
     }
 
-    /// This came; whether it proves the address.
-    ///
-    /// Who sends proves it by data for a buffer whose number stood in our GO and which nobody can guess. What
-    /// a receiver says depends on nothing that it heard (RFC 998), so there anything that goes on counts.
-    /// It is no proof against those on the way, but without security nothing is.
+    /// This came; whether it proves the address: data for a buffer whose number stood in our GO and which
+    /// nobody can guess.
     pub fn heard(&mut self, packet: &[u8]) -> bool {
         self.got += packet.len() as u64;
-        let Some(kind) = kind(packet) else { return false };
-        if !self.sends {
-            return kind != OPEN;
-        }
-        let data = matches!(kind, DATA | LDATA) && packet.len() >= DATA_HEADER;
+        let data = matches!(kind(packet), Some(DATA | LDATA)) && packet.len() >= DATA_HEADER;
         let Some((first, last)) = self.granted.filter(|_| data) else { return false };
         let buffer = u32::from_be_bytes([packet[12], packet[13], packet[14], packet[15]]);
         buffer.wrapping_sub(first) <= last.wrapping_sub(first)
@@ -178,49 +189,70 @@ impl Unproved {
 
     /// What of a packet may go there: all of it, a part of it that makes sense alone, or nothing yet.
     pub fn fit(&self, packet: &[u8]) -> Fit {
-        match self.short(packet) {
+        let short = match Packet::parse(packet) {
+            // It hears of us by GOs, which its own KEEPALIVEs pay for.
+            Ok(Packet { body: Body::KeepAlive, .. }) => return Fit::Drop,
+            Ok(Packet { body: Body::Abort(why), .. }) => {
+                let Some(short) = self.abort(why) else { return Fit::Drop };
+                Some(short)
+            }
+            Ok(Packet { ports, body: Body::Response(terms) }) => self.response(ports, terms),
+            Ok(Packet { ports, body: Body::Control(list) }) => self.control(ports, list),
+            _ => Some(packet.to_vec()).filter(|packet| self.may_give(packet.len())),
+        };
+        match short {
             None => Fit::Not,
-            Some(short) if short.len() == packet.len() => Fit::Whole,
+            Some(short) if short == packet => Fit::Whole,
             Some(short) => Fit::Part(short),
         }
     }
 
-    fn short(&self, packet: &[u8]) -> Option<Vec<u8>> {
-        match Packet::parse(packet) {
-            // Strings that it does not understand cost what a GO needs.
-            Ok(Packet { ports, body: Body::Response(terms) }) if self.sends => {
-                let client = if self.ours { terms.client } else { b"" };
-                let short = made(ports, Body::Response(Terms { client, ..terms }), packet.len());
-                // RESPONSE alone would leave it waiting, and it would not ask again.
-                let room = if self.granted.is_none() { ONE_GO } else { 0 };
-                short.filter(|short| self.may_give(short.len() + room))
-            }
-            Ok(Packet { ports, body: Body::Control(list) }) if !self.may_give(packet.len()) => {
-                // The rest is said again by the control timer.
-                let mut fits = 0;
-                for (_, said) in messages(list) {
-                    let len = match said {
-                        Message::Go { .. } => GO,
-                        Message::Ok { .. } => 2 * GO,
-                        Message::Resend { packets, .. } => {
-                            (12 + 2 * packets.len()).next_multiple_of(4)
-                        }
-                        // It is for a sender whose data have come, so its address is proved.
-                        Message::Rate { .. } => break,
-                    };
-                    if !self.may_give(HEADER + fits + len) {
-                        break;
-                    }
-                    fits += len;
-                }
-                let short = list.get(..fits).filter(|short| !short.is_empty())?;
-                made(ports, Body::Control(short), packet.len())
-            }
-            _ => self.may_give(packet.len()).then(|| packet.to_vec()),
-        }
+    /// Strings that it does not understand cost what a GO needs.
+    fn response(&self, ports: Ports, terms: Terms<'_>) -> Option<Vec<u8>> {
+        let terms = if self.ours {
+            terms
+        } else {
+            Terms { client: b"", death_s: terms.death_s.min(SOON_S), ..terms }
+        };
+        let short = made(ports, Body::Response(terms), 2 * OPEN_MIN + terms.client.len());
+        short.filter(|short| self.may_give(short.len()))
     }
 
-    /// How long it may leave its address unproved: longer than it waits itself, so that nobody waits for one
+    /// As many messages as may go, the rest is said again by the control timer: the first GO is what matters, and
+    /// then that there is something left to say it again, and to say ABORT.
+    fn control(&self, ports: Ports, list: &[u8]) -> Option<Vec<u8>> {
+        let again = if self.ours { 0 } else { ONE_GO + ABORT };
+        let mut fits = 0;
+        for (_, said) in messages(list) {
+            let len = match said {
+                Message::Go { .. } => GO,
+                Message::Ok { .. } => 2 * GO,
+                Message::Resend { packets, .. } => (12 + 2 * packets.len()).next_multiple_of(4),
+                // It is for a sender whose data have come, so its address is proved.
+                Message::Rate { .. } => break,
+            };
+            let spare = match (fits, self.granted) {
+                (0, None) => 0,
+                (0, _) => ABORT,
+                _ => again,
+            };
+            if !self.may_give(HEADER + fits + len + spare) {
+                break;
+            }
+            fits += len;
+        }
+        let short = list.get(..fits).filter(|short| !short.is_empty())?;
+        made(ports, Body::Control(short), HEADER + fits)
+    }
+
+    /// An ABORT, with its reason if that may go there.
+    fn abort(&self, why: &[u8]) -> Option<Vec<u8>> {
+        let most = HEADER + why.len() + 4;
+        let packets = [why, b""].map(|why| made(self.ports, Body::Abort(why), most.max(ABORT)));
+        packets.into_iter().flatten().find(|packet| !self.ended && self.may_give(packet.len()))
+    }
+
+    /// How long after its last word it is remembered: longer than it waits itself, so that nobody waits for one
     /// who has forgotten it.
     pub fn patience(&self, most: Duration) -> Duration {
         (Duration::from_secs(u64::from(self.death_s)) + LONGER).clamp(LEAST, most.max(LEAST))
@@ -228,21 +260,54 @@ impl Unproved {
 
     /// The ABORT that tells it that it is forgotten, if that may go there.
     pub fn aborted(&self) -> Option<Vec<u8>> {
-        let whys = [&b"nothing came that proves the address"[..], b""];
-        let mut packets = whys.into_iter().filter_map(|why| made(self.ports, Body::Abort(why), 64));
-        packets.find(|packet| self.may_give(packet.len()))
+        self.abort(b"nothing came that proves the address")
     }
 
     /// This went there.
     pub fn said(&mut self, packet: &[u8]) {
         self.gave += packet.len() as u64;
-        if let Ok(Packet { body: Body::Control(list), .. }) = Packet::parse(packet) {
-            for (_, message) in messages(list) {
-                if let Message::Go { buffer } = message {
-                    self.granted = Some((self.granted.map_or(buffer, |(first, _)| first), buffer));
+        match Packet::parse(packet) {
+            Ok(Packet { body: Body::Abort(_), .. }) => self.ended = true,
+            Ok(Packet { body: Body::Control(list), .. }) => {
+                for (_, message) in messages(list) {
+                    if let Message::Go { buffer } = message {
+                        let first = self.granted.map_or(buffer, |(first, _)| first);
+                        self.granted = Some((first, buffer));
+                    }
                 }
             }
+            _ => {}
         }
+    }
+}
+
+/// Those who opened to be sent something (READ) and have no engine yet: their OPEN is answered when it comes again.
+///
+/// Who sends has files for one receiver, so a datagram under a false address must not take its place; and an OPEN
+/// is shorter than the RESPONSE with a file's name. What a receiver says depends on nothing that it heard
+/// (RFC 998), so there is no better proof.
+#[derive(Debug, Default)]
+pub struct Openers(VecDeque<(SocketAddr, u16, u32, Instant)>);
+
+impl Openers {
+    /// Whether this OPEN has come before, long enough ago to be no copy that the network made.
+    pub fn is_repeated(&mut self, from: SocketAddr, open: &[u8], now: Instant) -> bool {
+        let id = open.get(12..16).map_or(0, |id| u32::from_be_bytes([id[0], id[1], id[2], id[3]]));
+        let port = local_port(open);
+        self.0.retain(|(.., at)| now.since(*at) < FORGOTTEN);
+        let known = self.0.iter().position(|(a, b, c, _)| (*a, *b, *c) == (from, port, id));
+        let Some(known) = known else {
+            if self.0.len() >= OPENERS {
+                self.0.pop_front();
+            }
+            self.0.push_back((from, port, id, now));
+            return false;
+        };
+        let repeated = now.since(self.0[known].3) >= COPIED;
+        if repeated {
+            self.0.remove(known);
+        }
+        repeated
     }
 }
 
@@ -311,11 +376,38 @@ mod tests {
         let damaged = [&data(0)[..4], &[9, 9][..], &data(0)[6..]].concat();
         assert!(!partner.heard(&damaged));
         assert!(partner.clone().heard(&data(u32::MAX)) && partner.heard(&data(0)));
-        // Who reads says nothing that it could not have guessed.
-        let mut read = open.clone();
-        read[33] &= !1;
-        let mut partner = Unproved::new(&read);
-        assert!(!partner.heard(&open) && partner.heard(&keepalive));
+    }
+
+    #[test]
+    fn who_reads_is_answered_when_its_open_is_repeated() {
+        let (at, open) = (|ms: u64| Instant(ms * 1_000_000), bytes(AN_OPEN));
+        let from = |n: u16| SocketAddr::from(([127, 0, 0, 1], n));
+        let mut openers = Openers::default();
+        assert!(!openers.is_repeated(from(1), &open, at(0)));
+        assert!(!openers.is_repeated(from(1), &open, at(5)), "a copy that the network made");
+        assert!(!openers.is_repeated(from(2), &open, at(500)), "somebody else");
+        assert!(openers.is_repeated(from(1), &open, at(500)));
+        assert!(!openers.is_repeated(from(1), &open, at(40_000)) && openers.0.len() == 1);
+        for n in 2..20_000 {
+            assert!(!openers.is_repeated(from(n), &open, at(40_000)));
+        }
+        assert_eq!(openers.0.len(), OPENERS);
+    }
+
+    #[test]
+    fn a_forgotten_peer_is_told_once_and_gets_no_keepalives() {
+        let open = bytes(AN_OPEN);
+        let ports = Ports { local: 7000, foreign: 4096 };
+        let mut peer = Unproved::new(&open);
+        assert_eq!(peer.fit(&made(ports, Body::KeepAlive, 20).unwrap()), Fit::Drop);
+        let abort = made(ports, Body::Abort(b"a reason"), 40).unwrap();
+        assert_eq!(peer.fit(&abort), Fit::Drop, "nothing came");
+        peer.heard(&open);
+        let told = peer.aborted().unwrap();
+        assert_eq!((kind(&told), told.len() <= open.len()), (Some(5), true));
+        assert_eq!(peer.fit(&abort), Fit::Whole);
+        peer.said(&abort);
+        assert_eq!((peer.fit(&abort), peer.aborted()), (Fit::Drop, None));
     }
 
     #[test]
@@ -348,10 +440,10 @@ mod tests {
             }
             let control = made(ports(back), Body::Control(&list), 200).unwrap();
             let mut peer = Unproved::new(&open);
-            let (mut got, mut said, mut opens) = (0, 0, 0);
+            let (mut got, mut said) = (0, 0);
             let mut give = |peer: &mut Unproved, packet: &[u8], got: usize| {
                 let packet = match peer.fit(packet) {
-                    Fit::Not => return false,
+                    Fit::Not | Fit::Drop => return false,
                     Fit::Whole => packet.to_vec(),
                     Fit::Part(part) => part,
                 };
@@ -360,25 +452,27 @@ mod tests {
                 assert!(said <= got && kind(&packet).is_some(), "{len}: {said} for {got}");
                 true
             };
-            loop {
-                peer.heard(&open);
-                (got, opens) = (got + open.len(), opens + 1);
-                if give(&mut peer, &response, got) {
-                    break;
-                }
+            // RFC 998, 5.1: an OPEN is answered.
+            peer.heard(&open);
+            got += open.len();
+            assert!(give(&mut peer, &response, got), "{len}: no RESPONSE to the first OPEN");
+            let keepalive = made(ports(there), Body::KeepAlive, 20).unwrap();
+            let mut alive = 0;
+            while !give(&mut peer, &control, got) {
+                assert!(!peer.heard(&keepalive), "whoever forged the OPEN can forge it");
+                (got, alive) = (got + keepalive.len(), alive + 1);
             }
-            assert!(opens <= 2, "{len}: {opens} OPENs");
-            assert!(give(&mut peer, &control, got), "{len}: GO follows RESPONSE at once");
+            assert!(alive <= 2, "{len}: a GO after {alive} KEEPALIVEs");
             assert_eq!(peer.granted.map(|(first, _)| first), Some(7));
             // It was lost: KEEPALIVEs pay for the next.
-            let keepalive = made(ports(there), Body::KeepAlive, 20).unwrap();
             let mut again = 0;
             for _ in 0..20 {
                 assert!(!peer.heard(&keepalive), "whoever forged the OPEN can forge it");
                 got += keepalive.len();
                 again += u32::from(give(&mut peer, &control, got));
             }
-            assert!(again >= 5, "{len}: {again} times again");
+            assert!(again >= 9, "{len}: {again} times again");
+            assert!(peer.aborted().is_some(), "{len}: it is told when it is forgotten");
             let wait = peer.patience(Duration::from_secs(120));
             assert!(wait > Duration::from_secs(60) && wait < Duration::from_secs(120));
         }

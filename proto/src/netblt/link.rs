@@ -166,6 +166,8 @@ pub(crate) struct Link {
     /// When the other end was heard last, and when something last went on.
     pub(crate) heard: Option<Instant>,
     pub(crate) progress: Instant,
+    /// What was heard last says no more than that the other end lives.
+    idle: bool,
     /// When something was sent last.
     pub(crate) spoke: Instant,
     /// Seconds of silence after which the other end takes us for dead.
@@ -184,6 +186,10 @@ pub(crate) struct Link {
 
 /// How many connections are remembered.
 const RECENT: usize = 16;
+/// A peer whose client is not ready, and that says no more than that it lives, is waited for so long at least.
+const IDLE: Duration = Duration::from_secs(240);
+/// A QUIT whose QUITACK was lost comes again within this. RFC 998 has no value ("dally").
+const DALLY: Duration = Duration::from_secs(3);
 
 impl Link {
     pub(crate) fn new(config: Config) -> Self {
@@ -207,6 +213,7 @@ impl Link {
             lent_letter: ' ',
             heard: None,
             progress: Instant::ZERO,
+            idle: false,
             spoke: Instant::ZERO,
             peer_death_s: 0,
             again_at: None,
@@ -260,7 +267,9 @@ impl Link {
     // ---- short packets ----
 
     pub(crate) fn say(&mut self, short: Short) {
-        self.shorts |= 1 << short as u16;
+        // A RESPONSE that has not left yet answers this OPEN too.
+        let waits = short == Short::Response && self.lent > 0 && self.lent_letter == 'R';
+        self.shorts |= u16::from(!waits) << short as u16;
     }
 
     pub(crate) fn unsay(&mut self, short: Short) {
@@ -342,6 +351,12 @@ impl Link {
         }
     }
 
+    /// The other end lives: a packet of the connection has come.
+    pub(crate) fn lives(&mut self, now: Instant, said: &Body<'_>) {
+        self.heard = Some(now);
+        self.idle = matches!(said, Body::KeepAlive | Body::NullAck { .. });
+    }
+
     /// Whether a packet belongs to the connection.
     pub(crate) fn is_ours(&self, ports: Ports) -> bool {
         self.is_open() && ports.local == self.ports.foreign && ports.foreign == self.ports.local
@@ -364,7 +379,9 @@ impl Link {
     /// When the silence has been long enough, or nothing has gone on for much longer.
     pub(crate) fn death_at(&self) -> Option<Instant> {
         let heard = self.heard?;
-        Some((heard + self.death()).min(self.progress + self.death() * 4))
+        let most = self.death() * 4;
+        let most = if self.idle { most.max(IDLE) } else { most };
+        Some((heard + self.death()).min(self.progress + most))
     }
 
     /// When the other end must hear from us.
@@ -444,15 +461,19 @@ impl Link {
         }
         // What others are owed an answer to is answered still: a QUIT that goes unanswered is repeated.
         self.shorts &= REPLIES;
-        if self.is_open() && blame != Blame::Peer && kind != FailureKind::Silence {
+        // One whose packets do not come through any more may still hear ours.
+        if self.is_open() && blame != Blame::Peer {
             self.reason.set(say);
             self.say(Short::Abort);
         }
     }
 
-    /// The other end's QUIT is answered, as often as it comes.
-    pub(crate) fn quit_came(&mut self, ports: Ports) {
+    /// The other end's QUIT is answered, as often as it comes. Each may be followed by another.
+    pub(crate) fn quit_came(&mut self, now: Instant, ports: Ports) {
         self.quit = true;
+        if let Ending::Linger { until, .. } = &mut self.ending {
+            *until = (*until).max(now + DALLY);
+        }
         self.reply(Short::QuitAck, ports, b"");
     }
 
@@ -468,10 +489,10 @@ impl Link {
 
     /// How it ends once everything is said: one whose QUIT was answered may not have heard that
     /// (RFC 998 "dallying").
-    pub(crate) fn after_words(&self, outcome: Outcome, until: Instant) -> Ending {
+    pub(crate) fn after_words(&self, now: Instant, outcome: Outcome) -> Ending {
         match outcome {
             Outcome::Failed(Failure { blame: Blame::Peer, .. }) if self.quit => {
-                Ending::Linger { outcome, until }
+                Ending::Linger { outcome, until: now + DALLY }
             }
             _ => Ending::Over(outcome),
         }

@@ -276,11 +276,11 @@ impl Core {
         }
         if self.link.has_failed() {
             if matches!(packet.body, Body::Quit(_)) {
-                self.link.quit_came(ports);
+                self.link.quit_came(cx.now, ports);
             }
             return true;
         }
-        self.link.heard = Some(cx.now);
+        self.link.lives(cx.now, &packet.body);
         match packet.body {
             Body::Response(terms) => self.answered(cx, mem, &terms),
             Body::Refused(why) => self.refused(cx, why),
@@ -290,7 +290,7 @@ impl Core {
             }
             Body::NullAck { high, .. } => self.acknowledged(cx, mem, high),
             Body::Quit(why) => {
-                self.link.quit_came(ports);
+                self.link.quit_came(cx.now, ports);
                 self.past = self.link.ports;
                 self.quit(cx, why);
             }
@@ -581,7 +581,7 @@ impl Core {
                     let until = cx.now + self.repeat_after() * 3;
                     Ending::Linger { outcome, until }
                 }
-                _ => self.link.after_words(outcome, cx.now + self.repeat_after() * 3),
+                _ => self.link.after_words(cx.now, outcome),
             };
         }
     }

@@ -102,6 +102,8 @@ pub(super) struct Past {
     high: u16,
     /// It is to be repeated.
     say: bool,
+    /// DONE has come: nothing was lost.
+    done: bool,
 }
 
 /// The whole state of a sender.
@@ -208,11 +210,11 @@ impl Core {
         }
         if self.link.has_failed() {
             if matches!(packet.body, Body::Quit(_)) {
-                self.link.quit_came(ports);
+                self.link.quit_came(cx.now, ports);
             }
             return;
         }
-        self.link.heard = Some(cx.now);
+        self.link.lives(cx.now, &packet.body);
         match packet.body {
             Body::Response(terms) => self.answered(cx, mem, &terms),
             Body::Refused(why) => self.refused(cx, why),
@@ -222,7 +224,7 @@ impl Core {
             }
             Body::Control(messages) => self.control(cx, mem, messages),
             Body::Quit(why) => {
-                self.link.quit_came(ports);
+                self.link.quit_came(cx.now, ports);
                 self.quit(cx, why);
             }
             Body::QuitAck if self.stage == Stage::Quitting => self.over(cx),
@@ -251,6 +253,10 @@ impl Core {
         match packet.body {
             Body::Control(_) => self.past.say = true,
             Body::Quit(_) => self.link.reply(Short::QuitAck, ports, b""),
+            Body::Done => {
+                self.past.done = true;
+                self.done();
+            }
             _ => {}
         }
     }
@@ -571,8 +577,7 @@ impl Core {
         if core::mem::take(&mut self.open) {
             self.ask = Ask::Close { complete: false, verified: false };
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
-            let until = cx.now + self.repeat_after() * 3;
-            self.link.ending = self.link.after_words(outcome, until);
+            self.link.ending = self.link.after_words(cx.now, outcome);
         }
     }
 }

@@ -114,15 +114,20 @@ impl<'a> Association<'a> {
         }
     }
 
-    /// Whether its address is not proved, and since when.
-    pub(super) fn unproved(&self) -> Option<Instant> {
-        matches!(self.wire, Wire::Plain { unproved: Some(_), .. }).then_some(self.began)
+    /// Whether its address is not proved.
+    pub(super) fn is_unproved(&self) -> bool {
+        matches!(self.wire, Wire::Plain { unproved: Some(_), .. })
+    }
+
+    /// Whether a person is told of it: of one who has proved nothing there is nothing to tell.
+    fn is_shown(&self) -> bool {
+        !self.is_unproved() && !matches!(self.wire, Wire::Mute)
     }
 
     /// When it is forgotten unless it proves its address.
     fn forgotten_at(&self, idle: Duration) -> Option<Instant> {
         let Wire::Plain { unproved: Some(unproved), .. } = &self.wire else { return None };
-        Some(self.began + unproved.patience(idle))
+        Some(self.heard + unproved.patience(idle))
     }
 
     /// A sealed datagram came; where the packets stand in `open` that it has for the engine, if any, and
@@ -315,7 +320,8 @@ impl<'a> Association<'a> {
                     plain => {
                         let part = match plain.fit(packet) {
                             Fit::Part(part) => Some(part),
-                            _ => None,
+                            Fit::Drop => return Some(true),
+                            Fit::Whole | Fit::Not => None,
                         };
                         let packet = part.as_deref().unwrap_or(packet);
                         match self.outbox.room(packet.len(), turn.endpoint.segments()) {
@@ -377,6 +383,9 @@ impl<'a> Association<'a> {
     }
 
     fn events(&mut self) -> bool {
+        if !self.is_shown() {
+            return false;
+        }
         let Doors { engine, watch, .. } = self.tenant.doors();
         let mut moved = false;
         loop {
@@ -392,8 +401,10 @@ impl<'a> Association<'a> {
             return false;
         }
         self.next_progress = turn.now + every;
-        let Doors { engine, watch, .. } = self.tenant.doors();
-        watch.progress(engine.stats());
+        if self.is_shown() {
+            let Doors { engine, watch, .. } = self.tenant.doors();
+            watch.progress(engine.stats());
+        }
         self.ask_person(turn, grace)
     }
 

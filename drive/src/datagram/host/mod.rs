@@ -85,7 +85,12 @@ pub trait Reception<'a> {
     fn knocked(&mut self, from: SocketAddr, why: &str) {
         let _ = (from, why);
     }
-    /// A session is over, and so many go on: whether to listen on.
+    /// Whether files go from here: then a plain OPEN must be for READ, else for WRITE. `None` leaves that to the
+    /// engine.
+    fn sends(&self) -> Option<bool> {
+        None
+    }
+    /// A session is over, and so many go on: whether to listen on. Those who have proved nothing are none.
     fn goes_on(&mut self, left: usize) -> bool;
 }
 

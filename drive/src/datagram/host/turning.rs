@@ -3,7 +3,7 @@
 use super::super::bundle;
 use super::super::endpoint::{Endpoint, Inbox, Word};
 use super::super::limits::Bucket;
-use super::super::plain::{self, Unproved};
+use super::super::plain::{self, Openers, Unproved};
 use super::super::secure::{Credentials, Frame, Gate, Heard, Proved, Why};
 use super::association::{Association, Turn, Wire};
 use super::returning::{self, Stand};
@@ -76,6 +76,7 @@ pub(super) struct Turning<'a, 'o> {
     told: Option<Instant>,
     /// Engines for those who have proved nothing.
     plain: Bucket,
+    openers: Openers,
 }
 
 impl<'a, 'o> Turning<'a, 'o> {
@@ -96,6 +97,7 @@ impl<'a, 'o> Turning<'a, 'o> {
             slack,
             told: None,
             plain: Bucket::new(PLAIN_PER_S, PLAIN_PER_S, now),
+            openers: Openers::default(),
         }
     }
 
@@ -150,9 +152,14 @@ impl<'a, 'o> Turning<'a, 'o> {
                 && self.signals_seen == 0
             {
                 // Each is asked about: several may have ended at one time.
-                goes_on = (0..gone).fold(true, |_, _| reception.goes_on(self.partners.len()));
+                let left = self.partners.iter().filter(|partner| !partner.is_unproved()).count();
+                goes_on = (0..gone).fold(true, |_, _| reception.goes_on(left));
             }
             if !goes_on {
+                // Those who have proved nothing keep nobody waiting.
+                while let Some(gone) = self.partners.pop() {
+                    self.settle(gone, super::association::SILENCE);
+                }
                 return Ok(());
             }
             if !moved {
@@ -400,6 +407,15 @@ impl<'a, 'o> Turning<'a, 'o> {
         packet: &[u8],
         reception: &mut Option<&mut dyn Reception<'a>>,
     ) {
+        let write = plain::is_write(packet);
+        let sends = reception.as_ref().and_then(|reception| reception.sends());
+        if sends == Some(write) {
+            let why = if write { "expected READ, got WRITE" } else { "expected WRITE, got READ" };
+            return self.answers.push_back((from, plain::refused(packet, why)));
+        }
+        if !write && !self.openers.is_repeated(from, packet, self.now) {
+            return;
+        }
         // What is above waits for its next OPEN: an engine, and a place on the disk, cost more than one
         // datagram of anybody's.
         if !self.plain.take(1, self.now) {
@@ -408,7 +424,7 @@ impl<'a, 'o> Turning<'a, 'o> {
         }
         if !self.has_room(from) {
             // Those who have proved nothing make room for the next.
-            let oldest = self.partners.iter().position(|partner| partner.unproved().is_some());
+            let oldest = self.partners.iter().position(Association::is_unproved);
             match oldest {
                 Some(at) => {
                     let gone = self.partners.swap_remove(at);
@@ -421,14 +437,17 @@ impl<'a, 'o> Turning<'a, 'o> {
         let room = self.endpoint.room();
         let partner = Partner { address: from, key: None, suite: None, packet_max, room };
         let tenant = reception.as_mut().map(|reception| reception.admit(&partner));
-        let tenant = match tenant {
+        let mut tenant = match tenant {
             Some(Ok(tenant)) => tenant,
             Some(Err(why)) => {
                 return self.answers.push_back((from, plain::refused(packet, &why)));
             }
             None => return,
         };
-        let unproved = Some(Unproved::new(packet));
+        let unproved = write.then(|| Unproved::new(packet));
+        if !write {
+            tenant.proved();
+        }
         let wire = Wire::Plain { unproved, echo: None };
         let mut made = Association::new(partner, wire, tenant, self.now, &self.options);
         let mut turn =
@@ -467,7 +486,7 @@ impl<'a, 'o> Turning<'a, 'o> {
             if let Some(outcome) = outcome {
                 let gone = self.partners.swap_remove(at);
                 // One who has proved nothing was no session.
-                count += usize::from(gone.unproved().is_none());
+                count += usize::from(!gone.is_unproved());
                 self.settle(gone, outcome);
             } else {
                 at += 1;

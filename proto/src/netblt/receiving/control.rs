@@ -102,7 +102,22 @@ impl Core {
         if let Some(oldest) = oldest.filter(|_| self.are_many()) {
             again = again.min((oldest.first + self.control_timer()).max(now + GATHER));
         }
-        Some(again.max(now))
+        // Beyond two round trips of silence each waits a part of it longer.
+        let lull = now.since(self.link.heard.unwrap_or(now));
+        let lull = lull.saturating_sub(self.path.round_trip().unwrap_or(FIRST_TIMER) * 2) / 8;
+        let left = self.control_left.unwrap_or(now);
+        Some(again.max(left + lull.min(self.patience())).max(now))
+    }
+
+    /// However long nothing comes back, so many copies fit into the other end's patience: losses in a row are of
+    /// packets, not of time.
+    fn patience(&self) -> Duration {
+        Duration::from_millis(u64::from(self.link.config.death_s) * 1000 / 16)
+    }
+
+    /// How long at least an answer to a RESEND may take: longer the longer nothing new has come (RFC 998, 5.2.2).
+    fn barren(&self, now: Instant) -> Duration {
+        (now.since(self.link.progress) / 2).min(self.patience())
     }
 
     /// The time of several packets of data: what is said costs those that are on their way a part of the path,
@@ -120,12 +135,9 @@ impl Core {
                 (rtt / 8).min(PACE).max(self.several()).max(HURRY)
             }
             _ => {
-                // However long nothing comes back, many copies fit into the other end's patience: losses in
-                // a row are of packets, not of time.
-                let patience = u64::from(self.link.config.death_s) * 1000 / 16;
                 let late = self.backoff.saturating_sub(HURRIED);
                 let doubled = if is_automatic { late } else { self.backoff / 2 };
-                (timer * (1 << doubled.min(3))).min(Duration::from_millis(patience).max(timer))
+                (timer * (1 << doubled.min(3))).min(self.patience().max(timer))
             }
         }
     }
@@ -406,7 +418,7 @@ impl Core {
         if index < self.low || index >= self.granted {
             return;
         }
-        let wait = self.interval() + self.margin();
+        let wait = (self.interval() + self.margin()).max(self.barren(cx.now));
         let mut gets = Gets::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.flags &= !ASKING;

@@ -101,6 +101,7 @@ impl Core {
             Duration::from_secs(u64::from(self.link.config.death_s))
         };
         self.link.ending = Ending::Linger { outcome: Outcome::Done, until: cx.now + wait };
+        self.done();
     }
 
     /// The client string of OPEN or RESPONSE; its length.
@@ -157,7 +158,16 @@ impl Core {
 
     /// The connection is over; its receiver may still ask for acknowledgements.
     fn remember(&mut self) {
-        self.past = Past { ports: self.link.ports, high: self.seen.high, say: false };
+        let (ports, high) = (self.link.ports, self.seen.high);
+        self.past = Past { ports, high, say: false, done: false };
+    }
+
+    /// DONE ends the dally (RFC 998, 5.3.1), unless one of ours is still to be told that there are no more files.
+    pub(super) fn done(&mut self) {
+        let told = self.stage == Stage::Ending && !self.ours && self.past.done;
+        if let (Ending::Linger { outcome, .. }, true) = (self.link.ending, told) {
+            self.link.ending = Ending::Over(outcome);
+        }
     }
 
     /// The store closes the file.
