@@ -166,8 +166,8 @@ pub(crate) struct Link {
     /// When the other end was heard last, and when something last went on.
     pub(crate) heard: Option<Instant>,
     pub(crate) progress: Instant,
-    /// What was heard last says no more than that the other end lives.
-    idle: bool,
+    /// When something was heard last that says more than that the other end lives.
+    worked: Instant,
     /// When something was sent last.
     pub(crate) spoke: Instant,
     /// Seconds of silence after which the other end takes us for dead.
@@ -213,7 +213,7 @@ impl Link {
             lent_letter: ' ',
             heard: None,
             progress: Instant::ZERO,
-            idle: false,
+            worked: Instant::ZERO,
             spoke: Instant::ZERO,
             peer_death_s: 0,
             again_at: None,
@@ -354,7 +354,9 @@ impl Link {
     /// The other end lives: a packet of the connection has come.
     pub(crate) fn lives(&mut self, now: Instant, said: &Body<'_>) {
         self.heard = Some(now);
-        self.idle = matches!(said, Body::KeepAlive | Body::NullAck { .. });
+        if !matches!(said, Body::KeepAlive | Body::NullAck { .. }) {
+            self.worked = now;
+        }
     }
 
     /// Whether a packet belongs to the connection.
@@ -379,9 +381,9 @@ impl Link {
     /// When the silence has been long enough, or nothing has gone on for much longer.
     pub(crate) fn death_at(&self) -> Option<Instant> {
         let heard = self.heard?;
-        let most = self.death() * 4;
-        let most = if self.idle { most.max(IDLE) } else { most };
-        Some((heard + self.death()).min(self.progress + most))
+        let (death, worked) = (self.death(), self.worked > self.progress + self.death());
+        let most = if worked { death * 4 } else { (death * 4).max(IDLE) };
+        Some((heard + death).min(self.progress + most))
     }
 
     /// When the other end must hear from us.
