@@ -463,8 +463,9 @@ impl Link {
         }
         // What others are owed an answer to is answered still: a QUIT that goes unanswered is repeated.
         self.shorts &= REPLIES;
-        // One whose packets do not come through any more may still hear ours.
-        if self.is_open() && blame != Blame::Peer {
+        // One whose packets do not come through any more may still hear ours; one who never answered is not there.
+        let there = kind != FailureKind::Silence || self.heard.is_some();
+        if self.is_open() && blame != Blame::Peer && there {
             self.reason.set(say);
             self.say(Short::Abort);
         }
