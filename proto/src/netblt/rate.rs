@@ -319,6 +319,8 @@ impl Controller {
             None if self.dispersion.is_quick() => Some(few),
             _ => None,
         };
+        // If two are further apart than it was waited for, one of them may have been held back.
+        let told = told.filter(|rate| !self.guessed || *rate > self.offered);
         let wait = || self.first_due().is_some_and(|at| now >= at);
         // One of the two is lost, or far behind: two go again until two have come.
         let rate = told.or_else(|| wait().then(|| mpps(FEWEST, rtt.clamp(100_000, FIRST_WAIT))))?;

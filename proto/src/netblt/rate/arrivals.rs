@@ -30,6 +30,11 @@ impl Arrivals {
     /// A packet came: `fresh` if not one that was asked for; first passes went on by so many. `pause` is what the
     /// sender's clock does not explain.
     pub(super) fn came(&mut self, now: u64, fresh: bool, went: u64, pause: u64) {
+        if self.since == 0 {
+            // The first of a connection: from here on it counts.
+            (self.since, self.last) = (now, now);
+            return;
+        }
         let gap = now - self.last;
         // Not if those that are missing took the time.
         if went <= 1 && gap > pause {
@@ -83,8 +88,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_was_sent_and_not_delivered() {
+    fn the_time_before_the_first_packet_of_a_connection_does_not_count() {
         let mut arrivals = Arrivals::new(0);
+        for packet in 0..=10 {
+            arrivals.came(19_000_000_000 + packet * 1_000_000, true, 2 - packet.min(1), 5_000_000);
+        }
+        assert_eq!((arrivals.time(), arrivals.delivered()), (10_000_000, 1_000_000));
+    }
+
+    #[test]
+    fn what_is_missing_was_sent_and_not_delivered() {
+        let mut arrivals = Arrivals::new(1);
         // Every fourth is missing.
         for packet in (1..=40).filter(|packet| packet % 4 != 3) {
             let went = if packet % 4 == 0 { 2 } else { 1 };
@@ -96,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_pause_of_the_sender_is_no_time_of_the_path() {
-        let mut arrivals = Arrivals::new(0);
+        let mut arrivals = Arrivals::new(1);
         arrivals.came(1_000_000, true, 1, 5_000_000);
         arrivals.came(901_000_000, true, 1, 5_000_000);
         arrivals.came(902_000_000, true, 1, 5_000_000);

@@ -125,9 +125,11 @@ mod tests {
         let mut now = 0;
         for _ in 0..3000 {
             now += RTT;
-            (one.grow(now, RTT), two.grow(now, RTT));
+            one.grow(now, RTT);
+            two.grow(now, RTT);
             if one.window + two.window > 1000 * PACKET {
-                (one.lost(now), two.lost(now));
+                one.lost(now);
+                two.lost(now);
             }
         }
         let (less, more) = (one.window.min(two.window), one.window.max(two.window));

@@ -100,7 +100,8 @@ impl Controller {
             let trip = u128::from(self.offered) * u128::from(smooth) / 4_000_000_000_000;
             let packets =
                 u64::try_from(trip).unwrap_or(u64::MAX).clamp(START_PACKETS, MANY_PACKETS);
-            return arrivals.count >= packets || (time > 2 * smooth && time > LONG);
+            let few = arrivals.count >= START_PACKETS / 2 || time > 8 * smooth.max(LONG);
+            return arrivals.count >= packets || (time > 2 * smooth && time > LONG && few);
         }
         if self.probe.is_some() {
             return arrivals.count >= self.probe_packets();
@@ -181,7 +182,9 @@ impl Controller {
             // A queue is drained within about a round trip.
             let drain =
                 if stands { share(found.queue, found.horizon).min(ONE / 2) } else { ONE / 64 };
-            return came - part(came, drain);
+            // A few packets that were held back look like a slow path.
+            let least = if found.packets < START_PACKETS { sent / 4 } else { 0 };
+            return (came - part(came, drain)).max(least);
         }
         if found.passed < sent / 2 {
             // The sender does not follow.
