@@ -124,6 +124,22 @@ fn ten_thousand_opens_from_anywhere_cost_little() {
 }
 
 #[test]
+fn those_who_have_proved_nothing_cost_no_processor() {
+    let desk = Desk::new(10);
+    let (running, at) = listener(&desk, &["--plain"]);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&open(1), at).expect("it leaves");
+    // All that may go there has left by then; the rest waits.
+    std::thread::sleep(Duration::from_millis(1000));
+    let before = running.ticks();
+    std::thread::sleep(Duration::from_secs(3));
+    let took = running.ticks().zip(before).map(|(after, before)| after - before);
+    assert!(took.is_none_or(|took| took < 15), "{took:?} hundredths of a second in 3 s");
+    running.signal(rustix::process::Signal::INT);
+    running.end();
+}
+
+#[test]
 fn a_scan_gets_no_answer() {
     let desk = Desk::new(10);
     let secret = secret(&desk);

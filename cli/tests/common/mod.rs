@@ -159,6 +159,13 @@ impl Running {
         line.split_whitespace().next()?.parse().ok()
     }
 
+    /// Hundredths of a second of processor time that it has taken.
+    pub(crate) fn ticks(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        let mut words = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+        Some(words.next()?.parse::<u64>().ok()? + words.next()?.parse::<u64>().ok()?)
+    }
+
     /// Waits for its end.
     #[track_caller]
     pub(crate) fn end(mut self) -> Ran {

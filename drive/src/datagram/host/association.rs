@@ -23,6 +23,8 @@ use wetstring_proto::trace::Trace;
 const REQUEST_TURN: usize = 256;
 /// Bytes sent before others are looked at.
 const SEND_TURN: usize = 512 * 1024;
+/// How often an engine whose packet is withheld is asked whether its patience is over.
+const WITHHELD: Duration = Duration::from_millis(100);
 /// How often the other host may say that nobody listens before we believe it.
 const REFUSALS: u32 = 3;
 /// How many datagrams may be too long in so much time.
@@ -61,6 +63,8 @@ pub(super) struct Association<'a> {
     pub(super) subject: Subject,
     /// The socket takes nothing now.
     pub(super) blocked: bool,
+    /// What the engine lends may not leave before more has come.
+    withheld: bool,
     began: Instant,
     heard: Instant,
     bucket: Option<Bucket>,
@@ -101,6 +105,7 @@ impl<'a> Association<'a> {
             outbox: Outbox::new(),
             subject: Subject::default(),
             blocked: false,
+            withheld: false,
             began: now,
             heard: now,
             bucket,
@@ -275,7 +280,8 @@ impl<'a> Association<'a> {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
             let packet = self.tenant.doors().engine.transmit(&mut cx);
             let len = packet.len();
-            if len == 0 || self.wire.fit(packet) == Fit::Not {
+            self.withheld = len > 0 && self.wire.fit(packet) == Fit::Not;
+            if len == 0 || self.withheld {
                 match self.put(turn, None) {
                     Some(false) if self.flush(turn) => continue,
                     Some(false) => return moved,
@@ -452,8 +458,11 @@ impl<'a> Association<'a> {
     }
 
     /// When it wants a turn again.
-    pub(super) fn deadline(&mut self, idle: Duration) -> Instant {
+    pub(super) fn deadline(&mut self, now: Instant, idle: Duration) -> Instant {
         let engine = self.tenant.doors().engine.deadline();
+        // The time of what is withheld may be long over, and waits for the peer.
+        let soonest = if self.withheld { now + WITHHELD } else { Instant::ZERO };
+        let engine = engine.map(|at| at.max(soonest));
         let unproved = self.forgotten_at(idle);
         let session = match &self.wire {
             Wire::Sealed(sealed) => sealed.deadline(),

@@ -504,7 +504,8 @@ impl<'a, 'o> Turning<'a, 'o> {
     /// Waits for the socket, a deadline, a signal or a person.
     fn wait(&mut self) -> io::Result<()> {
         let idle = self.options.limits.idle;
-        let next = self.partners.iter_mut().map(|partner| partner.deadline(idle)).min();
+        let now = self.now;
+        let next = self.partners.iter_mut().map(|partner| partner.deadline(now, idle)).min();
         let blocked = self.partners.iter().any(|partner| partner.blocked);
         let events = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let mut fds = vec![PollFd::from_borrowed_fd(self.endpoint.fd(), events)];
