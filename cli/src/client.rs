@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
-use wetstring_drive::disk::{
-    DiskStore, FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source,
-};
+use wetstring_drive::disk::{FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source};
 use wetstring_drive::port::{OpenError, PATIENCE, Purpose, open_for};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
@@ -161,10 +159,7 @@ pub(crate) fn get(
         paths: if verb.how.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };
-    let disk = DiskStore::receiving(&verb.output, options).map_err(|e| {
-        let name = escaped(verb.output.as_os_str().as_bytes());
-        Ending::early(Exit::Store, format!("could not receive into {name}: {e}"))
-    })?;
+    let disk = crate::inbox::receiving(&verb.output, options)?;
     let mut keeper = Keeper::Disk(Box::new(disk));
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;

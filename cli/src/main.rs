@@ -15,6 +15,7 @@ mod explain;
 mod facts;
 mod filter;
 mod hint;
+mod inbox;
 mod kermit;
 mod keychain;
 mod keys;

@@ -29,6 +29,7 @@ use crate::exit::{Exit, Medium};
 use crate::facts;
 use crate::filter::Filter;
 use crate::hint;
+use crate::inbox;
 use crate::limits::Limits;
 use crate::ncp;
 use crate::netblt::{self, Ours};
@@ -194,8 +195,9 @@ pub(crate) fn send(
         None => disk,
         Some(directory) if both_ways => {
             all.uucp.takes = true;
+            inbox::make(directory)?;
             disk.and_receiving(directory, receive_options(&all))
-                .map_err(|e| no_place(directory, &e))?
+                .map_err(|e| inbox::no_place(directory, &e))?
         }
         Some(_) => {
             let say = "expected -P uucp-g with --output: only in UUCP does a call go both ways";
@@ -364,9 +366,7 @@ fn keeper(
             },
             ..receive_options(all)
         };
-        let disk = DiskStore::receiving(&verb.output, options);
-        let disk = disk.map_err(|e| no_place(&verb.output, &e))?;
-        Keeper::Disk(Box::new(disk))
+        Keeper::Disk(Box::new(inbox::receiving(&verb.output, options)?))
     })
 }
 
@@ -378,12 +378,6 @@ fn receive_options(all: &Everything) -> ReceiveOptions {
         resume: all.resume,
         ..ReceiveOptions::default()
     }
-}
-
-/// The directory for what comes cannot be used.
-fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
-    let name = escaped(directory.as_os_str().as_bytes());
-    Ending::early(Exit::Store, format!("could not receive into {name}: {error}"))
 }
 
 /// What is spoken on the line.

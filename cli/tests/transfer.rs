@@ -422,3 +422,21 @@ fn a_file_arrives_over_an_emulated_line_between_two_terminals() {
     let end = line.events().pop().expect("an event");
     assert!(end["a_to_b"]["damaged_bytes"].as_u64().is_some_and(|n| n > 0), "{end}");
 }
+
+/// Only the last part of a path is made: of a longer one the beginning is more likely a mistake.
+#[test]
+fn the_directory_to_receive_into_is_made_if_only_it_is_missing() {
+    let desk = Desk::new(10);
+    let inbox = desk.path("made");
+    let ran = run(wst(["receive", "exec:true", "-o", &inbox]));
+    assert_eq!(ran.code(), 3, "the line closed, nothing else: {}", ran.stderr);
+    assert!(std::path::Path::new(&inbox).is_dir());
+    let deeper = desk.path("none/deeper");
+    let ran = run(wst(["receive", "exec:true", "-o", &deeper]));
+    ran.expect(5);
+    assert!(ran.stderr.contains("mkdir -p") && !ran.stderr.contains("os error"), "{}", ran.stderr);
+    let file = desk.path("data.bin");
+    let ran = run(wst(["receive", "exec:true", "-o", &file]));
+    ran.expect(5);
+    assert!(ran.stderr.contains("it is not a directory"), "{}", ran.stderr);
+}
