@@ -179,12 +179,12 @@ fn filled(path: &Path, round_trips: &[f64]) -> Vec<f64> {
     round_trips.iter().map(share).collect()
 }
 
-/// Slow start begins with two packets, then has 16 in a round trip, and eight times as many from each to the next: so
+/// Slow start begins with two packets, then has 64 in a round trip, and eight times as many from each to the next: so
 /// many round trips after its first packet of data a transfer uses 97 % of an empty path, over a round trip, or the time
 /// of 64 packets where that is longer. One more where the capacity is above what clocks tell of two packets.
 fn round_trips_to_fill(rate_bps: u64, rtt_ms: u64) -> u32 {
     let product = rate_bps * rtt_ms / 8000 / 1500;
-    let steps = (0..10).find(|steps| 16 << (3 * steps) >= product).expect("a path");
+    let steps = (0..10).find(|steps| 64 << (3 * steps) >= product).expect("a path");
     // The first two packets, and the time until each step is judged: 10 ms at least.
     let trips = 3 + steps * 3 / 2 + u32::from(rate_bps > 100_000_000);
     trips.max((60 / rtt_ms) as u32)

@@ -46,7 +46,7 @@ const ONE: u64 = 65_536;
 const SLOWEST: u64 = 10;
 const FASTEST: u64 = 4_000_000_000;
 /// The first offer where nothing is known of the bottleneck: so many packets in a round trip.
-const FIRST_PACKETS: u64 = 16;
+const FIRST_PACKETS: u64 = 64;
 /// The same if one of the first two does not come.
 const FEWEST: u64 = 2;
 /// The first packets are waited for that long at most.

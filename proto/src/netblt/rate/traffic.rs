@@ -19,7 +19,7 @@ const ALONE_TRIPS: u64 = 16;
 /// Others that filled the queue may need so long to come back, and twice the time that a window needs.
 const BACK: u64 = 10_000_000_000;
 /// Meanwhile no more than this is sent, in sixteenths of the capacity: they come back the sooner.
-const MOST: u64 = 13;
+const MOST: u64 = 12;
 
 /// What is sent beside others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
