@@ -18,7 +18,7 @@ use wetstring_proto::{Engine, Store};
 const ANSWERS: Ports = Ports { local: PASSIVE, foreign: ACTIVE };
 const OPENS: Ports = Ports { local: ACTIVE, foreign: PASSIVE };
 
-/// A peer that lets a connection begin, and ends it by QUIT every 200 ms for a second; how often it said QUIT,
+/// A peer that lets a connection begin, and ends it by QUIT every 900 ms, five times; how often it said QUIT,
 /// and heard QUITACK.
 fn quits(
     engine: &mut dyn Engine,
@@ -54,7 +54,7 @@ fn quits(
                 out.push(datagram(ports, Body::Control(&go)));
             }
         }
-        let due = began.is_some_and(|began| turn >= began + 100 + quits * 200);
+        let due = began.is_some_and(|began| turn >= began + 100 + quits * 900);
         if heard.is_none() && due && quits < 5 {
             quits += 1;
             out.push(datagram(ports, Body::Quit(b"bye!")));

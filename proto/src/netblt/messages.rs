@@ -146,6 +146,18 @@ impl Messages {
         ring[at + 16..at + 24].copy_from_slice(&time);
     }
 
+    /// Those that were put into a packet at `lent` left with it only now.
+    pub(crate) fn left_late(&mut self, ring: &mut [u8], lent: Instant, now: Instant) {
+        for position in 0..self.count - self.unsent {
+            let at = self.at(ring, position);
+            for at in [at + 8, at + 16] {
+                if ring[at..at + 8] == lent.as_nanos().to_le_bytes() {
+                    ring[at..at + 8].copy_from_slice(&now.as_nanos().to_le_bytes());
+                }
+            }
+        }
+    }
+
     /// How many of the oldest are acknowledged by this number; none by one that was never sent.
     pub(crate) fn covered(&self, high: u16) -> usize {
         let behind = ahead(high, self.sequence.wrapping_sub(1));

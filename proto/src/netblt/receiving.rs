@@ -26,6 +26,9 @@ use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent};
 
+/// A CONTROL packet that waited so long for its port left later than it says.
+const LATE: Duration = Duration::from_millis(5);
+
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ask {
@@ -182,8 +185,9 @@ struct Core {
     strain: u32,
     /// When the control timer ran out last.
     timed_out: Option<Instant>,
-    /// The packet that is lent is a CONTROL.
+    /// The packet that is lent is a CONTROL, and was made at this time.
     lent_control: bool,
+    lent_at: Instant,
 }
 
 impl Core {
@@ -234,6 +238,7 @@ impl Core {
             strain: 0,
             timed_out: None,
             lent_control: false,
+            lent_at: Instant::ZERO,
         }
     }
 
@@ -425,7 +430,7 @@ impl Core {
         if self.link.lent > 0 || self.link.is_over() {
             return;
         }
-        self.lent_control = false;
+        (self.lent_control, self.lent_at) = (false, cx.now);
         if let Some(short) = self.link.next_short() {
             self.put_short(mem, short);
         } else if self.link.is_running() {
@@ -481,7 +486,11 @@ impl Core {
     }
 
     /// The port took the packet that was lent.
-    fn left(&mut self, cx: &mut Cx<'_>) {
+    fn left(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        if self.lent_control && cx.now.since(self.lent_at) >= LATE {
+            self.messages.left_late(mem.messages, self.lent_at, cx.now);
+            self.control_left_late(cx, mem);
+        }
         let number = u64::from(self.messages.next_sequence());
         self.link.left(cx, number, Load::default(), false);
     }
@@ -576,8 +585,8 @@ impl Core {
             self.ask = Ask::Close { complete: false, verified: false };
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
             self.link.ending = match outcome {
-                // What the other end may not have heard is said again.
-                Outcome::Done if self.link.config.role == Role::Passive => {
+                // What the other end may not have heard is said again. One that is not of our kind says no more.
+                Outcome::Done if self.link.config.role == Role::Passive && self.ours => {
                     let until = cx.now + self.repeat_after() * 3;
                     Ending::Linger { outcome, until }
                 }

@@ -213,6 +213,13 @@ impl Core {
         self.control_again = self.again_at(mem, cx.now);
     }
 
+    /// CONTROL has left only now.
+    pub(super) fn control_left_late(&mut self, cx: &Cx<'_>, mem: &Mem<'_>) {
+        self.control_left = Some(cx.now);
+        self.control_due = Some(cx.now + self.control_wait());
+        self.control_again = self.again_at(mem, cx.now);
+    }
+
     /// Writes a RATE message behind the header; its length.
     fn put_report(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>) -> usize {
         let number = self.reports.leave(cx.now);

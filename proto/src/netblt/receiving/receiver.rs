@@ -101,9 +101,9 @@ impl Machine for Core {
         &mem.out[..self.link.lent]
     }
 
-    fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
+    fn transmitted(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, len: usize) {
         if len > 0 && self.link.lent > 0 {
-            self.left(cx);
+            self.left(cx, mem);
         }
     }
 
