@@ -45,7 +45,8 @@ const ONE: u64 = 65_536;
 /// Rates are kept within this.
 const SLOWEST: u64 = 10;
 const FASTEST: u64 = 4_000_000_000;
-/// The first offer where nothing is known of the bottleneck: so many packets in a round trip.
+/// The first offer is at most so many packets in a round trip, and a quarter of that where nothing is known of the
+/// bottleneck.
 const FIRST_PACKETS: u64 = 64;
 /// The same if one of the first two does not come.
 const FEWEST: u64 = 2;
@@ -315,8 +316,8 @@ impl Controller {
         let few = mpps(FIRST_PACKETS, rtt.max(100_000));
         let told = match self.dispersion.rate() {
             Some(rate) if rtt > 0 => Some((rate - rate / 64).min(few)),
-            // Two came within what no clock tells.
-            None if self.dispersion.is_quick() => Some(few),
+            // Two came within what no clock tells, or in one frame.
+            None if self.dispersion.is_quick() => Some(few / 4),
             _ => None,
         };
         // If two are further apart than it was waited for, one of them may have been held back.
