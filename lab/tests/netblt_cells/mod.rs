@@ -52,7 +52,7 @@ impl Cell {
         outcome.efficiency(limit) / 100
     }
 
-    fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         format!("{} {}", self.line, self.bytes)
     }
 }
