@@ -38,7 +38,7 @@ impl Bundle {
     /// does if a second one would.
     pub(super) fn fits(&self, len: usize, most: usize) -> bool {
         let twice = if self.is_empty() { 2 } else { 1 };
-        len <= usize::from(u16::MAX) && self.len() + twice * (LENGTH + len) <= most
+        u16::try_from(len).is_ok() && self.len() + twice * (LENGTH + len) <= most
     }
 
     /// Adds one.
