@@ -29,6 +29,8 @@ const PACE: Duration = Duration::from_millis(64);
 /// and after a control timer has run out, for so many times, not sooner than that. Then it becomes longer.
 const HURRY: Duration = Duration::from_millis(8);
 const HURRIED: u32 = 16;
+/// What was asked for so often may not come as soon as the path lets it.
+const BARREN: u16 = 3;
 /// How often the control timer is doubled at most while all that is acknowledged had been said again.
 const MOST_STRAIN: u32 = 3;
 /// So many unacknowledged messages are a part of the 16-bit numbers that matters: one that is missing
@@ -425,10 +427,13 @@ impl Core {
         if index < self.low || index >= self.granted {
             return;
         }
-        let wait = (self.interval() + self.margin()).max(self.barren(cx.now));
+        let mut wait = self.interval() + self.margin();
         let mut gets = Gets::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.flags &= !ASKING;
+        if record.asked >= BARREN {
+            wait = wait.max(self.barren(cx.now));
+        }
         if record.flags & WHOLE == 0 {
             let missing = u64::from(record.count.saturating_sub(record.got));
             let at = cx.now + wait + Duration::from_nanos(missing * self.spacing);
