@@ -178,7 +178,7 @@ mod tests {
             assert!(whole.open.is_empty());
         }
         assert_eq!(pieces(7, &packet, PIECE_HEADER), None);
-        assert_eq!(pieces(7, &[0; 65_000], 100), None);
+        assert_eq!(pieces(7, &vec![0; 65_000], 100), None);
     }
 
     #[test]

@@ -426,8 +426,9 @@ mod tests {
         let (now, wall) = (Instant(5_000_000_000), SystemTime::now());
         let stamp = wall.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         let at = |stamp| arrival(Some(stamp), now, wall).as_nanos();
-        assert_eq!(at(stamp - Duration::from_millis(7)), 4_993_000_000);
-        assert_eq!(at(stamp - Duration::from_secs(3600)), 5_000_000_000);
+        let before = |by| stamp.checked_sub(by).expect("a time");
+        assert_eq!(at(before(Duration::from_millis(7))), 4_993_000_000);
+        assert_eq!(at(before(Duration::from_secs(3600))), 5_000_000_000);
         assert_eq!(at(stamp + Duration::from_secs(3600)), 5_000_000_000);
         assert_eq!(arrival(None, now, wall), now);
     }
