@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
-use wetstring_proto::netblt::control::{Message, messages};
+use wetstring_proto::netblt::control::{Message, RATE_LEN, messages};
 use wetstring_proto::netblt::packet::{Body, Packet, Ports, Terms};
 use wetstring_proto::time::Instant;
 
@@ -222,14 +222,17 @@ impl Unproved {
     /// then that there is something left to say it again, and to say ABORT.
     fn control(&self, ports: Ports, list: &[u8]) -> Option<Vec<u8>> {
         let again = if self.ours { 0 } else { ONE_GO + ABORT };
+        // A RATE leads the list, to measure the round trip; it must not cost the GO behind it.
+        let rated = matches!(messages(list).next(), Some((_, Message::Rate { .. })));
+        let dear = !self.may_give(HEADER + RATE_LEN + GO + again);
+        let list = if rated && dear { list.get(RATE_LEN..)? } else { list };
         let mut fits = 0;
         for (_, said) in messages(list) {
             let len = match said {
                 Message::Go { .. } => GO,
                 Message::Ok { .. } => 2 * GO,
                 Message::Resend { packets, .. } => (12 + 2 * packets.len()).next_multiple_of(4),
-                // It is for a sender whose data have come, so its address is proved.
-                Message::Rate { .. } => break,
+                Message::Rate { .. } => RATE_LEN,
             };
             let spare = match (fits, self.granted) {
                 (0, None) => 0,
