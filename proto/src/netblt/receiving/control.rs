@@ -29,8 +29,10 @@ const PACE: Duration = Duration::from_millis(64);
 /// and after a control timer has run out, for so many times, not sooner than that. Then it becomes longer.
 const HURRY: Duration = Duration::from_millis(8);
 const HURRIED: u32 = 16;
-/// What was asked for so often may not come as soon as the path lets it.
+/// What was asked for so often is waited for longer than the path needs,
 const BARREN: u16 = 3;
+/// but after this, or four round trips, in any case: where much is lost that is many times.
+const BARREN_MOST: Duration = Duration::from_secs(1);
 /// How often the control timer is doubled at most while all that is acknowledged had been said again.
 const MOST_STRAIN: u32 = 3;
 /// So many unacknowledged messages are a part of the 16-bit numbers that matters: one that is missing
@@ -119,7 +121,8 @@ impl Core {
 
     /// How long at least an answer to a RESEND may take: longer the longer nothing new has come (RFC 998, 5.2.2).
     fn barren(&self, now: Instant) -> Duration {
-        (now.since(self.link.progress) / 2).min(self.patience())
+        let most = (self.path.round_trip().unwrap_or(FIRST_TIMER) * 4).max(BARREN_MOST);
+        (now.since(self.link.progress) / 2).min(most).min(self.patience())
     }
 
     /// The time of several packets of data: what is said costs those that are on their way a part of the path,
