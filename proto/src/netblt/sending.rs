@@ -153,6 +153,8 @@ struct Core {
     lent: Option<(u64, u32, usize)>,
     /// The packet that goes next, its data and the store being willing.
     ready: bool,
+    /// How often nothing was heard for a while before anything was whole.
+    unheard: u32,
 }
 
 impl Core {
@@ -185,6 +187,7 @@ impl Core {
             owes: false,
             lent: None,
             ready: false,
+            unheard: 0,
         }
     }
 
@@ -396,7 +399,7 @@ impl Core {
         self.link.unsay(Short::NullAck);
         (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
         (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
-        (self.owes, self.ready, self.skipped) = (false, false, 0);
+        (self.owes, self.ready, self.skipped, self.unheard) = (false, false, 0, 0);
         (self.pacer, self.report) = (Pacer::new(cx.now), 0);
         self.begin_file(said);
         self.note_terms();
@@ -531,6 +534,24 @@ impl Core {
         let unheard = begins && self.link.config.metered;
         let early = unheard.then(|| self.link.spoke + self.repeat_after().min(UNHEARD));
         [self.link.keepalive_at(), early].into_iter().flatten().min()
+    }
+
+    /// A listener believes an address by data alone, and may say little before: instead of a KEEPALIVE the first
+    /// packet goes again, after 0.5, 1, 2, 4 s and so on. False if it does not.
+    pub(super) fn says_first_again(&mut self, mem: &mut Mem<'_>) -> bool {
+        let begins = self.stage == Stage::Moving && self.low == 0 && self.fresh > 0;
+        if !begins || !self.link.config.metered {
+            return false;
+        }
+        self.unheard = self.unheard.saturating_add(1);
+        let mut sends = Sends::new(self.shape, mem.slots);
+        if !self.unheard.is_power_of_two() || !sends.is_granted(0) || sends.is_done(0) {
+            return false;
+        }
+        sends.want(0, 0);
+        self.scan = 0;
+        self.look(mem);
+        true
     }
 
     /// How long an answer may take.

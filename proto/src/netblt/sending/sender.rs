@@ -124,7 +124,9 @@ impl Machine for Core {
             self.again(cx);
         }
         if self.link.is_running() && self.keepalive_at().is_some_and(|at| now >= at) {
-            self.link.say(Short::KeepAlive);
+            if !self.says_first_again(mem) {
+                self.link.say(Short::KeepAlive);
+            }
             self.link.spoke = now;
         }
         if self.stage == Stage::Moving && !self.is_in_burst() && now >= self.next_burst() {
