@@ -127,6 +127,14 @@ impl Stream {
         Ok(())
     }
 
+    /// Goes behind the line of this number, or to the end if there are fewer.
+    pub(crate) fn to_line(&mut self, number: u64, most: usize) -> Result<(), Trouble> {
+        self.seek(0)?;
+        self.lines = 0;
+        while self.lines < number && self.line(most)?.is_some() {}
+        Ok(())
+    }
+
     pub(crate) fn flush(&mut self) -> Result<(), Trouble> {
         self.channel.flush().map_err(|e| Trouble::new(e.to_string()))
     }

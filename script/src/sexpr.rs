@@ -141,6 +141,9 @@ fn s_apply(name: &str, values: &[Vec<u8>]) -> Result<Option<Vec<u8>>, String> {
         };
         values.iter().map(number).collect()
     };
+    if name == "round" {
+        return rounded(&numbers()?).map(Some);
+    }
     let known =
         ["+", "-", "*", "/", "mod", "max", "min", "abs", "^", "<", ">", "<=", ">=", "=", "=="];
     let known =
@@ -179,6 +182,23 @@ fn s_apply(name: &str, values: &[Vec<u8>]) -> Result<Option<Vec<u8>>, String> {
         _ => return Err(format!("expected whole numbers after {name}")),
     };
     Ok(Some(value.to_string().into_bytes()))
+}
+
+/// A number to so many places behind the point; none without a second value.
+fn rounded(numbers: &[f64]) -> Result<Vec<u8>, String> {
+    let (value, places) = match numbers {
+        [value] => (*value, 0.0),
+        [value, places] => (*value, *places),
+        _ => return Err(format!("expected one or two numbers after round, got {}", numbers.len())),
+    };
+    if !(0.0..=15.0).contains(&places) {
+        return Err(format!("expected 0 to 15 places after round, got {places}"));
+    }
+    let scale = 10_f64.powf(places.trunc());
+    let scaled = value * scale;
+    // Past 2^53 a float has no fraction left to round.
+    let value = if scaled.abs() < 9e15 { scaled.round() / scale } else { value };
+    Ok(value.to_string().into_bytes())
 }
 
 fn whole(name: &str, values: &[i64]) -> Result<i64, String> {

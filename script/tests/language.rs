@@ -455,3 +455,34 @@ fn telnet_options_may_be_refused_but_not_required() {
     assert_eq!(complaint(refused), "");
     assert!(complaint("set telopt kermit required\n").contains("REQUIRED is not supported"));
 }
+
+#[test]
+fn a_channel_is_sought_to_the_end_and_to_the_last_line_or_byte() {
+    let mut world = Memory::default();
+    world.put("in", b"line1\nline2\nline3\n");
+    run_in(
+        &mut world,
+        "file open /read \\%c in\n\
+         file seek /byte \\%c eof\necho \\F_pos(\\%c)\n\
+         file seek /byte \\%c last\necho \\F_pos(\\%c)\n\
+         file seek /line \\%c eof\necho \\F_line(\\%c)\n\
+         file seek /line \\%c last\necho \\F_line(\\%c)\n\
+         file read \\%c text\necho \\m(text)\n\
+         file seek /line \\%c 1\necho \\F_pos(\\%c)\n",
+    );
+    assert_eq!(String::from_utf8_lossy(&world.screen), "18\n17\n3\n2\nline3\n6\n");
+    let bare = "file open /read \\%c in\nfile seek /find \\%c\n";
+    world.errors.clear();
+    run_in(&mut world, bare);
+    let errors = String::from_utf8_lossy(&world.errors);
+    assert!(errors.contains("This switch requires an argument"), "{errors}");
+}
+
+#[test]
+fn an_s_expression_rounds_to_places() {
+    let text = said(
+        "echo \\fsexpression(round 3.14159 2) \\fsexpression(round 3.14159 0)\n\
+         echo \\fsexpression(round 2.7) \\fsexpression(round 5) \\fsexpression(round -2.5)\n",
+    );
+    assert_eq!(text, "3.14 3\n3 5 -3\n");
+}

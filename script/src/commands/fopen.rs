@@ -193,37 +193,46 @@ impl Interp<'_> {
         let switches =
             self.switches(words, &["/absolute", "/byte", "/find", "/line", "/relative"])?;
         let is = |name: &str| switches.iter().any(|(switch, _)| *switch == name);
+        if let Some((_, text)) = switches.iter().find(|(switch, _)| *switch == "/find") {
+            return Err(Trouble::new(match text.is_empty() {
+                true => "This switch requires an argument: /FIND",
+                false => "FILE SEEK /FIND is not supported: read lines until the text comes",
+            }));
+        }
         let number = self.channel(words)?;
         let target = self.expand(ungroup(words.rest()))?;
         let target = trim(&target).to_vec();
         let most = self.limits.value;
         let signed = target.starts_with(b"+") || target.starts_with(b"-");
         let relative = is("/relative") || (signed && !is("/absolute"));
-        let to_end = target.eq_ignore_ascii_case(b"eof") || target.eq_ignore_ascii_case(b"last");
+        let by_line = is("/line");
+        let last = target.eq_ignore_ascii_case(b"last");
+        let to_end = last || target.eq_ignore_ascii_case(b"eof");
         let value = if to_end { 0 } else { self.number(&target)? };
         let Some(name) = self.channels.numbered(number).map(|stream| stream.name.clone()) else {
             return Err(self.channel_failed(number, NOT_OPEN));
         };
         let len = self.world.files().facts(&name, true).map_or(0, |facts| facts.len);
-        let by_line = is("/line");
         let Some(stream) = self.channels.numbered(number) else {
             return Err(self.channel_failed(number, NOT_OPEN));
         };
-        if to_end {
-            stream.seek(len)?;
-        } else if by_line {
-            let base = if relative { i64::try_from(stream.lines).unwrap_or(0) } else { 0 };
-            let line = base.saturating_add(value).max(0);
-            stream.seek(0)?;
-            stream.lines = 0;
-            for _ in 0..line {
-                if stream.line(most)?.is_none() {
-                    break;
+        match (by_line, to_end) {
+            // Before the last byte, or behind it.
+            (false, true) => stream.seek(len.saturating_sub(u64::from(last)))?,
+            (false, false) => {
+                let base = if relative { stream.offset } else { 0 };
+                stream.seek(base.saturating_add_signed(value))?;
+            }
+            (true, true) => {
+                stream.to_line(u64::MAX, most)?;
+                if last {
+                    stream.to_line(stream.lines.saturating_sub(1), most)?;
                 }
             }
-        } else {
-            let base = if relative { stream.offset } else { 0 };
-            stream.seek(base.saturating_add_signed(value))?;
+            (true, false) => {
+                let base = if relative { stream.lines } else { 0 };
+                stream.to_line(base.saturating_add_signed(value), most)?;
+            }
         }
         self.status = 0;
         Ok(Flow::Next)
