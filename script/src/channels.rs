@@ -128,7 +128,7 @@ impl Stream {
     }
 
     /// Goes behind the line of this number, or to the end if there are fewer.
-    pub(crate) fn to_line(&mut self, number: u64, most: usize) -> Result<(), Trouble> {
+    pub(crate) fn seek_line(&mut self, number: u64, most: usize) -> Result<(), Trouble> {
         self.seek(0)?;
         self.lines = 0;
         while self.lines < number && self.line(most)?.is_some() {}

@@ -194,9 +194,10 @@ impl Interp<'_> {
             self.switches(words, &["/absolute", "/byte", "/find", "/line", "/relative"])?;
         let is = |name: &str| switches.iter().any(|(switch, _)| *switch == name);
         if let Some((_, text)) = switches.iter().find(|(switch, _)| *switch == "/find") {
-            return Err(Trouble::new(match text.is_empty() {
-                true => "This switch requires an argument: /FIND",
-                false => "FILE SEEK /FIND is not supported: read lines until the text comes",
+            return Err(Trouble::new(if text.is_empty() {
+                "This switch requires an argument: /FIND"
+            } else {
+                "FILE SEEK /FIND is not supported: read lines until the text comes"
             }));
         }
         let number = self.channel(words)?;
@@ -224,14 +225,14 @@ impl Interp<'_> {
                 stream.seek(base.saturating_add_signed(value))?;
             }
             (true, true) => {
-                stream.to_line(u64::MAX, most)?;
+                stream.seek_line(u64::MAX, most)?;
                 if last {
-                    stream.to_line(stream.lines.saturating_sub(1), most)?;
+                    stream.seek_line(stream.lines.saturating_sub(1), most)?;
                 }
             }
             (true, false) => {
                 let base = if relative { stream.lines } else { 0 };
-                stream.to_line(base.saturating_add_signed(value), most)?;
+                stream.seek_line(base.saturating_add_signed(value), most)?;
             }
         }
         self.status = 0;
