@@ -325,6 +325,22 @@ fn what_a_script_disables_is_refused() {
     assert!(scene.path("root/motd").exists() && !scene.path("here/motd").exists());
 }
 
+/// Names keep their directories, below the server's own, unless SET RECEIVE PATHNAMES OFF.
+#[test]
+fn a_server_keeps_directories_of_names_or_not() {
+    for (setting, arrives, absent) in [
+        ("set receive pathnames off", "root/bar", "root/sub"),
+        ("set receive pathnames relative", "root/sub/bar", "root/bar"),
+    ] {
+        let commands = "copy part bar\nsend /as-name:sub/bar bar\nif fail exit 1\nfinish";
+        let Some((scene, client, server)) = with_client(setting, commands) else { return };
+        assert_eq!(client.code, 0, "{setting}: {}", client.said);
+        assert_eq!(server.code, 3, "{setting}: {}", server.said);
+        same(&scene.path("here/bar"), &scene.path(arrives)).expect("the same bytes");
+        assert!(!scene.path(absent).exists(), "{setting}");
+    }
+}
+
 /// What is text, and what becomes of its line ends: between our script and our server.
 #[test]
 fn line_ends_are_as_mode_type_and_systems_say() {

@@ -117,6 +117,7 @@ impl Live<'_> {
             users: kept_text("server login").map(|words| login(&words)).transpose()?.flatten(),
             collision: self.settings.collision,
             incomplete: self.settings.incomplete,
+            bare_names: kept_text("receive pathnames").is_some_and(|value| value == "off"),
             ..Rules::default()
         };
         let mut session = Session::new(Arc::new(tree), rules, "client", None)

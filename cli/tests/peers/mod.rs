@@ -8,6 +8,7 @@
 
 pub mod ckermit;
 #[path = "../common/heed.rs"]
+#[allow(clippy::duplicate_mod, reason = "some tests use what is common, too")]
 mod heed;
 pub mod joined;
 pub mod lrzsz;

@@ -169,6 +169,8 @@ pub struct Rules {
     pub collision: Collision,
     /// What happens to files that did not come whole.
     pub incomplete: Incomplete,
+    /// Names of files that come lose their directories.
+    pub bare_names: bool,
     /// A session ends when it has sent and received so many bytes of files.
     pub most_bytes: Option<u64>,
 }
@@ -256,7 +258,7 @@ impl Session {
             collision: rules.collision,
             incomplete: rules.incomplete,
             resume: Resume::Existing,
-            paths: PathRule::Relative,
+            paths: if rules.bare_names { PathRule::LastOnly } else { PathRule::Relative },
             ..ReceiveOptions::default()
         };
         Self {
