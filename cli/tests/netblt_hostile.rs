@@ -190,8 +190,8 @@ fn a_listener_says_who_was_refused_and_why() {
 #[test]
 fn a_place_that_is_not_there_is_said_before_anybody_is_waited_for() {
     let desk = Desk::new(10);
-    let nowhere = desk.path("nowhere");
+    let nowhere = desk.path("nowhere/at/all");
     let ran = run(wst(["receive", "udp-listen://127.0.0.1:0", "-o", &nowhere, "--plain"]));
     ran.expect(5);
-    assert!(ran.stderr.contains("could not receive into"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("expected a directory to receive into"), "{}", ran.stderr);
 }
