@@ -1,6 +1,7 @@
 //! Ports: pairs of real ends on this machine.
 
 mod common;
+mod heed;
 
 use common::pattern;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,6 +16,7 @@ use wetstring_drive::{LineSpec, Port, Signals, open};
 const LONG: Duration = Duration::from_secs(20);
 
 fn open_noting(spec: &str) -> (Box<dyn Port>, Vec<String>) {
+    heed::heed();
     let spec: LineSpec = spec.parse().unwrap();
     let mut notes = Vec::new();
     let port = open(&spec, None, &mut |note| notes.push(note.to_owned())).unwrap();

@@ -1,13 +1,13 @@
 //! Real signals, to a process of our own: this test program, run again.
 
+mod heed;
+
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wetstring_drive::Signals;
 use wetstring_drive::terminal::Restore;
@@ -16,10 +16,7 @@ const ROLE: &str = "WST_TEST_ROLE";
 
 /// Runs one test of this program again, in a role.
 fn again(test: &str, role: &str, stdin: Stdio) -> (Child, BufReader<std::process::ChildStderr>) {
-    // A child inherits that a signal is ignored, as it is in the background, but not that it is handled.
-    let ends = Arc::new(AtomicBool::new(true));
-    let int = signal_hook::consts::SIGINT;
-    signal_hook::flag::register_conditional_shutdown(int, 130, ends).unwrap();
+    heed::heed();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--quiet"])
         .env(ROLE, role)

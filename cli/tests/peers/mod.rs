@@ -7,7 +7,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod ckermit;
-#[path = "../common/heed.rs"]
+#[path = "../../../drive/tests/heed/mod.rs"]
 #[allow(clippy::duplicate_mod, reason = "some tests use what is common, too")]
 mod heed;
 pub mod joined;
