@@ -164,7 +164,7 @@ fn a_count_is_within_chance_if_a_run_of_ours_could_have_it() {
     let verdict = |cell: &str| {
         let text = format!(
             "title = 'small'\nclass = 'physics'\nseeds = 7\n[common]\nprotocol = 'netblt'\n\
-             line = 'udp over path:10M,rtt=10ms,loss=2%'\nfile = {{ made = 'pattern', bytes = 300000 }}\n\
+             line = 'udp over path:10M,rtt=10ms,loss=2%'\nfile = {{ made = 'pattern', bytes = 3000000 }}\n\
              [[column]]\nname = 'X'\n[[row]]\nname = 'r'\ncells = [{{ column = 'X', {cell} }}]\n"
         );
         let table = Table::parse("small", "small.toml", &text, &no_files);
