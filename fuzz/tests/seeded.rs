@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{arpanet, kermit, netblt, script, session, slip, talk, telnet};
+use wetstring_fuzz::{arpanet, kermit, netblt, pair, script, session, slip, talk, telnet};
 use wetstring_proto::stats::Stats;
 
 fn number(name: &str) -> Option<u64> {
@@ -177,4 +177,33 @@ fn kermit_server() {
     let some = asked.iter().filter(|count| **count > 3).count();
     println!("{} scripts: {some} had the store asked", asked.len());
     assert!(!is_whole() || some > 200, "the scripts get far enough: {some}");
+}
+
+/// A pair of engines: enough of its scripts move files in spite of what they do.
+fn pairs(name: &str, run: fn(&[u8]) -> pair::Came) {
+    let came = body(name, 3000, run);
+    let whole = came.iter().filter(|came| came.whole > 0).count();
+    let both = came.iter().filter(|came| came.whole > 0 && came.forged > 0).count();
+    println!("{} scripts: {whole} had a whole file, {both} with forged packets", came.len());
+    assert!(!is_whole() || whole > 200 && both > 20, "the scripts get far enough: {whole} {both}");
+}
+
+#[test]
+fn kermit_pair() {
+    pairs("kermit-pair", pair::kermit);
+}
+
+#[test]
+fn xymodem_pair() {
+    pairs("xymodem-pair", pair::xymodem);
+}
+
+#[test]
+fn zmodem_pair() {
+    pairs("zmodem-pair", pair::zmodem);
+}
+
+#[test]
+fn uucp_pair() {
+    pairs("uucp-pair", pair::uucp);
 }

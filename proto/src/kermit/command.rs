@@ -273,6 +273,8 @@ impl<'a> ServerCommand<'a> {
     fn emit_generic(&self, to: &mut Writer<'_>) -> Option<()> {
         let mut digits = [0; 20];
         match *self {
+            // Nothing at all behind the letter is a logout.
+            Self::Login([b"", b"", b""]) => to.put(b"I "),
             Self::Login(words) => to.generic(b'I', &words),
             Self::Logout => to.generic(b'I', &[]),
             Self::ChangeDirectory(name) => to.generic(b'C', &[name]),

@@ -432,10 +432,11 @@ impl Core {
     }
 
     /// XMODEM: an empty file is out, which is an EOT and its repetition. Some receivers close the
-    /// file at the first and cancel at the second, and nothing is missing there.
+    /// file at the first and cancel at the second, and nothing is missing there. One that cancels later
+    /// has only repeated its start character, and gives up.
     fn is_all_said(&self) -> bool {
-        let again = self.flight.is_some_and(|flight| flight.copies > 1);
-        !self.is_batch() && self.file.sent == 0 && again
+        let second = self.flight.is_some_and(|flight| flight.copies == 2);
+        !self.is_batch() && self.file.sent == 0 && second
     }
 
     fn input(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {

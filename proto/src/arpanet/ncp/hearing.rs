@@ -423,7 +423,7 @@ impl Core {
             self.counts.incomplete += 1;
             peer.flying = peer.flying.saturating_sub(1);
             peer.talk = Talk::Again(again(peer.tries));
-            peer.tries += 1;
+            peer.tries = peer.tries.saturating_add(1);
             if peer.tries > most {
                 self.purge(index, Trouble::Lost);
             }
@@ -439,12 +439,12 @@ impl Core {
         let flight = &mut c.flights[index];
         if let Some(bits) = shorter.filter(|_| alone && c.trouble.is_none()) {
             // What it does not take any more was not sent, and is still allowed.
-            c.bits += u32::from(flight.bits - bits);
+            c.bits = c.bits.saturating_add(u32::from(flight.bits - bits));
             (flight.bits, flight.stage) = (bits, Stage::Made);
             return;
         }
         flight.stage = Stage::Again(again(flight.tries));
-        flight.tries += 1;
+        flight.tries = flight.tries.saturating_add(1);
         // What came behind it may have been taken: the order is lost.
         // Nor does anybody take it any more who has closed.
         if !alone || flight.tries > most || c.trouble.is_some() || c.got_cls {

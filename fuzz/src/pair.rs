@@ -1,0 +1,440 @@
+//! Kermit, X/Y/ZMODEM and UUCP: a sender and a receiver over a wire that the script rules.
+//!
+//! The script says how long the wire is left alone, which of its bytes are lost, damaged or doubled, what
+//! is put between them, when a person gives up and when a store fails. What it puts there are packets with
+//! right checks, so that they reach the states that noise does not. Then it stops, and both must end.
+
+use crate::Script;
+use std::collections::VecDeque;
+use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
+use wetstring_proto::crc::crc16;
+use wetstring_proto::file::{Reply, Request, Store, StoreError};
+use wetstring_proto::kermit::check::Check;
+use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
+use wetstring_proto::zmodem::escape::{Escaper, Escaping};
+use wetstring_proto::zmodem::packet::{Form, Header, MAX_HEADER, put_subpacket, subpacket_room};
+use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Status};
+use wetstring_proto::{kermit, uucp, xymodem, zmodem};
+
+/// Bytes that are under way in a direction; more wait in the engine.
+const WIRE: usize = 4096;
+/// Calls at one moment beyond which an engine does not let the time go on.
+const AT_ONCE: usize = 20_000;
+/// Moments until both ends must be over once nobody meddles.
+const TO_END: usize = 200_000;
+
+/// One pair of engines, and what a stranger may say to them.
+struct Ends {
+    engines: [Box<dyn Engine>; 2],
+    /// Appends a packet of the script's choice, checks and all.
+    forge: fn(&mut Script<'_>, &mut Vec<u8>),
+}
+
+/// What a script came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Came {
+    /// Files that the receiver calls whole.
+    pub whole: usize,
+    /// Packets that were forged.
+    pub forged: usize,
+}
+
+/// Kermit.
+///
+/// # Panics
+///
+/// As all of these: if an engine breaks a rule of its trait, asks or talks without end, or calls a file
+/// whole that is not what was sent though nobody touched the wire.
+pub fn kermit(bytes: &[u8]) -> Came {
+    let mut script = Script::new(bytes);
+    let config = || kermit::Config { buffer_len: 4096, ..kermit::Config::default() };
+    let mut configs = [config(), config()];
+    for config in &mut configs {
+        config.window = script.pick(&[1, 2, 31]);
+        config.receive_length = script.pick(&[94, 300, 9024]);
+        config.digest = script.one_in(2);
+    }
+    let [ours, theirs] = configs;
+    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
+    let sender = kermit::Sender::new(ours, a).expect("it has its memory");
+    let receiver = kermit::Receiver::new(theirs, b).expect("it has its memory");
+    play(script, Ends { engines: [Box::new(sender), Box::new(receiver)], forge: forge_kermit })
+}
+
+/// XMODEM and YMODEM.
+///
+/// # Panics
+///
+/// As [`kermit`].
+pub fn xymodem(bytes: &[u8]) -> Came {
+    use xymodem::Variant as V;
+    let mut script = Script::new(bytes);
+    let all = [V::Xmodem, V::XmodemCrc, V::Xmodem1k, V::Ymodem, V::YmodemG];
+    let configs = [(), ()].map(|()| xymodem::Config {
+        variant: script.pick(&all),
+        block: script.pick(&[None, Some(128)]),
+        patience_s: 20,
+        buffer_len: 4096,
+        ..xymodem::Config::default()
+    });
+    let [ours, theirs] = configs;
+    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
+    let sender = xymodem::Sender::new(ours, a).expect("it has its memory");
+    let receiver = xymodem::Receiver::new(theirs, b).expect("it has its memory");
+    play(script, Ends { engines: [Box::new(sender), Box::new(receiver)], forge: forge_xymodem })
+}
+
+/// ZMODEM.
+///
+/// # Panics
+///
+/// As [`kermit`].
+pub fn zmodem(bytes: &[u8]) -> Came {
+    let mut script = Script::new(bytes);
+    let configs = [(), ()].map(|()| zmodem::Config {
+        send_length: script.pick(&[0, 32, 1024]),
+        window: script.pick(&[0, 500]),
+        receive_buffer: script.pick(&[0, 600]),
+        resume: script.one_in(2),
+        patience_s: 20,
+        buffer_len: 4096,
+        ..zmodem::Config::default()
+    });
+    let [ours, theirs] = configs;
+    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
+    let sender = zmodem::Sender::new(ours, a).expect("it has its memory");
+    let receiver = zmodem::Receiver::new(theirs, b).expect("it has its memory");
+    play(script, Ends { engines: [Box::new(sender), Box::new(receiver)], forge: forge_zmodem })
+}
+
+/// UUCP's `g`.
+///
+/// # Panics
+///
+/// As [`kermit`].
+pub fn uucp(bytes: &[u8]) -> Came {
+    let mut script = Script::new(bytes);
+    let calls = script.one_in(2);
+    let configs = [calls, !calls].map(|calls| uucp::Config {
+        role: if calls { uucp::Role::Call } else { uucp::Role::Answer },
+        window: script.pick(&[1, 3, 7]),
+        packet: script.pick(&[32, 64, 1024]),
+        patience_s: 20,
+        buffer_len: 4096,
+        ..uucp::Config::default()
+    });
+    let [ours, theirs] = configs;
+    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
+    let sender = uucp::Sender::new(ours, a).expect("it has its memory");
+    let receiver = uucp::Receiver::new(theirs, b).expect("it has its memory");
+    play(script, Ends { engines: [Box::new(sender), Box::new(receiver)], forge: forge_uucp })
+}
+
+fn forge_kermit(script: &mut Script<'_>, out: &mut Vec<u8>) {
+    let kind = script.pick(b"SYNFADZBEXIRGCQT");
+    let number = script.byte() % 64;
+    let check = script.pick(&[Check::Sum6, Check::Sum12, Check::Crc16]);
+    let words = script.bytes();
+    let mut packet = [0; LONG_HEADER + 256 + 4];
+    packet[LONG_HEADER..LONG_HEADER + words.len()].copy_from_slice(words);
+    let (start, end) = finish(&mut packet, words.len(), number, kind, check, 1, false);
+    out.extend_from_slice(&packet[start..end]);
+    out.push(b'\r');
+}
+
+fn forge_xymodem(script: &mut Script<'_>, out: &mut Vec<u8>) {
+    const EOT: u8 = 4;
+    let first = script.pick(&[1, 1, 2, EOT, 6, 0x15, 0x18, b'C', b'G']);
+    out.push(first);
+    let len = match first {
+        1 => 128,
+        2 => 1024,
+        _ => return,
+    };
+    let number = script.byte() % 4;
+    out.extend([number, !number]);
+    let words = script.bytes();
+    let mut data = vec![0; len];
+    let some = words.len().min(len);
+    data[..some].copy_from_slice(&words[..some]);
+    if script.one_in(2) {
+        out.extend(&data);
+        out.extend(crc16(&data).to_be_bytes());
+    } else {
+        out.push(data.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
+        out.splice(3..3, data);
+    }
+}
+
+fn forge_zmodem(script: &mut Script<'_>, out: &mut Vec<u8>) {
+    let form = script.pick(&[Form::Hex, Form::Bin16, Form::Bin32]);
+    let kind = script.byte() % 21;
+    let number = match script.byte() % 4 {
+        0 => script.word(),
+        _ => u32::from(script.short()),
+    };
+    let header = Header { form, ..Header::hex(kind, number) };
+    let mut escaper = Escaper::new(Escaping::Normal);
+    let mut room = [0; MAX_HEADER];
+    let len = header.put(&mut escaper, &mut room);
+    out.extend_from_slice(&room[..len]);
+    if script.one_in(2) {
+        let data = script.bytes();
+        let mut room = vec![0; subpacket_room(data.len())];
+        let end = script.pick(b"hijk");
+        let (_, len) = put_subpacket(&mut escaper, form, data, end, &mut room);
+        out.extend_from_slice(&room[..len]);
+    }
+}
+
+fn forge_uucp(script: &mut Script<'_>, out: &mut Vec<u8>) {
+    use uucp::frame::{control, data_header, sum};
+    let byte = script.byte();
+    // A message outside of packets, a control packet, a data packet.
+    match script.byte() % 4 {
+        0 => {
+            out.push(uucp::frame::DLE);
+            out.extend(script.bytes());
+            out.push(0);
+        }
+        1 => out.extend(control(byte % 64)),
+        _ => {
+            let words = script.bytes();
+            let mut field = [0; 256];
+            let len = script.pick(&[32, 64, 256]);
+            let some = words.len().min(len);
+            field[..some].copy_from_slice(&words[..some]);
+            let field = &field[..len];
+            out.extend(data_header(len, 0x80 | byte & 0x7F, sum(field)));
+            out.extend(field);
+        }
+    }
+}
+
+struct Play {
+    ends: Ends,
+    source: MemorySource,
+    sink: MemorySink,
+    /// From each of them.
+    wires: [VecDeque<u8>; 2],
+    now: Instant,
+    /// The next request of this end fails.
+    fails: [bool; 2],
+    /// Somebody touched what was under way.
+    touched: bool,
+    forged: usize,
+}
+
+fn play(mut script: Script<'_>, ends: Ends) -> Came {
+    let count = 1 + script.byte() % 3;
+    let made = |index| {
+        let len = script.pick(&[0, 1, 128, 700, 3000, 9000]);
+        let mut file = MemoryFile::made(&format!("f{index}"), Content::Random(index), len);
+        file.resume = script.one_in(2);
+        file
+    };
+    let files = (0..u64::from(count)).map(made).collect();
+    let mut play = Play {
+        ends,
+        source: MemorySource::new(files),
+        sink: MemorySink::new(),
+        wires: [VecDeque::new(), VecDeque::new()],
+        now: Instant(1_000_000_000),
+        fails: [false; 2],
+        touched: false,
+        forged: 0,
+    };
+    while !script.is_over() {
+        play.step(&mut script);
+    }
+    play.end();
+    play.judge();
+    Came { whole: play.sink.complete().count(), forged: play.forged }
+}
+
+impl Play {
+    fn step(&mut self, script: &mut Script<'_>) {
+        let from = usize::from(script.one_in(2));
+        match script.byte() % 16 {
+            0..=5 => {
+                for _ in 0..=script.byte() % 32 {
+                    self.moment();
+                }
+            }
+            6 => self.pass_time(u64::from(script.byte())),
+            7 if script.one_in(8) => self.pass_time(u64::from(script.short())),
+            8 => self.lose(from, usize::from(script.short()), usize::from(script.byte())),
+            9 | 10 => {
+                let (at, flip) = (usize::from(script.short()), script.byte());
+                let len = self.wires[from].len().max(1);
+                if let Some(byte) = self.wires[from].get_mut(at % len) {
+                    *byte ^= flip;
+                    self.touched = true;
+                }
+            }
+            11 => {
+                let some = script.bytes();
+                self.touched |= !some.is_empty();
+                self.wires[from].extend(some);
+            }
+            12..=14 => {
+                let mut packet = Vec::new();
+                (self.ends.forge)(script, &mut packet);
+                self.touched = true;
+                self.forged += 1;
+                // Before what is under way, so that it comes in the state that the script has seen.
+                for byte in packet.iter().rev() {
+                    self.wires[from].push_front(*byte);
+                }
+            }
+            15 if script.one_in(16) => self.fails[from] = true,
+            15 if script.one_in(16) => {
+                let all = [Command::CancelFile, Command::CancelBatch, Command::Abort];
+                self.command(from, script.pick(&all));
+            }
+            _ => self.moment(),
+        }
+    }
+
+    fn command(&mut self, to: usize, command: Command) {
+        let mut cx = Cx { now: self.now, trace: &mut NoTrace };
+        self.ends.engines[to].command(&mut cx, command);
+    }
+
+    fn lose(&mut self, from: usize, at: usize, count: usize) {
+        let wire = &mut self.wires[from];
+        let at = at % wire.len().max(1);
+        let end = wire.len().min(at + count);
+        self.touched |= wire.drain(at..end).count() > 0;
+    }
+
+    /// What is under way arrives, and both do what they have to, at the next time at which there is
+    /// something to do.
+    fn moment(&mut self) {
+        if self.wires.iter().all(VecDeque::is_empty) {
+            let next = self.ends.engines.iter().filter_map(|engine| engine.deadline()).min();
+            self.now = next.map_or(self.now, |next| self.now.max(next));
+        } else {
+            self.now = self.now + Duration::from_millis(1);
+        }
+        for from in 0..2 {
+            self.hear(from);
+        }
+        self.settle(0);
+        self.settle(1);
+    }
+
+    fn pass_time(&mut self, ms: u64) {
+        self.now = self.now + Duration::from_millis(ms);
+        self.settle(0);
+        self.settle(1);
+    }
+
+    fn hear(&mut self, from: usize) {
+        let bytes: Vec<u8> = self.wires[from].drain(..).collect();
+        let mut rest = &bytes[..];
+        let to = 1 - from;
+        while !rest.is_empty() {
+            let mut cx = Cx { now: self.now, trace: &mut NoTrace };
+            let took = self.ends.engines[to].receive(&mut cx, rest);
+            assert!(took <= rest.len(), "more was taken than came");
+            rest = &rest[took..];
+            if !self.answer(to) && took == 0 {
+                break;
+            }
+        }
+        // One that is over takes nothing more: that is for whoever comes next on the line.
+        if !matches!(self.ends.engines[to].status(), Status::Over(_)) {
+            self.wires[from].extend(rest);
+        }
+    }
+
+    /// Answers what an end asks of its store; whether it asked.
+    fn answer(&mut self, of: usize) -> bool {
+        let engine = &mut self.ends.engines[of];
+        let Some(request) = engine.request() else { return false };
+        let close = matches!(request, Request::Close { .. });
+        let store: &mut dyn Store = if of == 0 { &mut self.source } else { &mut self.sink };
+        let mut reply = store.answer(request);
+        if !close && std::mem::take(&mut self.fails[of]) {
+            reply = Reply::Failed(StoreError::NoSpace);
+        }
+        let mut cx = Cx { now: self.now, trace: &mut NoTrace };
+        engine.reply(&mut cx, reply);
+        true
+    }
+
+    /// Everything that an end does at this moment.
+    fn settle(&mut self, of: usize) {
+        for round in 0.. {
+            assert!(round < AT_ONCE, "it does not let the time go on");
+            let mut cx = Cx { now: self.now, trace: &mut NoTrace };
+            let engine = &mut self.ends.engines[of];
+            if engine.deadline().is_some_and(|at| at <= self.now) {
+                engine.tick(&mut cx);
+            }
+            let room = WIRE.saturating_sub(self.wires[of].len());
+            let lent = engine.transmit(&mut cx);
+            let len = lent.len().min(room);
+            self.wires[of].extend(&lent[..len]);
+            if len > 0 {
+                engine.transmitted(&mut cx, len);
+            }
+            let mut told = 0;
+            while let Some(event) = engine.event() {
+                told += 1;
+                assert!(told < AT_ONCE, "it tells without end");
+                if let Event::FileStarted { offset, info } = event {
+                    assert!(info.size.is_none_or(|size| offset <= size), "begun behind its end");
+                }
+            }
+            if matches!(engine.status(), Status::Over(_)) {
+                assert_eq!(engine.deadline(), None, "what is over wants nothing");
+            }
+            if !self.answer(of) && len == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Nobody meddles any more: both come to an end.
+    fn end(&mut self) {
+        for round in 0..TO_END {
+            self.moment();
+            let over = |engine: &dyn Engine| matches!(engine.status(), Status::Over(_));
+            if self.ends.engines.iter().all(|engine| over(&**engine)) {
+                return;
+            }
+            let silent = self.wires.iter().all(VecDeque::is_empty)
+                && self.ends.engines.iter().all(|engine| engine.deadline().is_none());
+            // One that waits without a bound may: a person ends it.
+            if silent || round == TO_END / 2 {
+                self.command(0, Command::Abort);
+                self.command(1, Command::Abort);
+            }
+        }
+        let states = [0, 1].map(|of| self.ends.engines[of].status());
+        panic!("no end: {states:?}");
+    }
+
+    /// What the ends say of the files is so.
+    fn judge(&self) {
+        assert!(!self.sink.broken_order(), "the store was asked for nonsense");
+        if self.touched {
+            return;
+        }
+        for came in self.sink.complete() {
+            let same = |file: &MemoryFile| file.bytes[..] == *came.bytes;
+            // XMODEM says nothing of the length: its last block stays full.
+            let padded = |file: &MemoryFile| {
+                let pad = file.bytes.len() / 128 * 128..came.bytes.len();
+                came.size.is_none() && came.bytes.starts_with(&file.bytes) && pad.len() <= 1024
+            };
+            let any = |is: &dyn Fn(&MemoryFile) -> bool| self.source.files().iter().any(is);
+            assert!(any(&same) || any(&padded), "a false success");
+        }
+        let told = self.source.closed().iter().flatten().filter(|closed| closed.0).count();
+        let whole = self.sink.complete().count();
+        assert!(told <= whole, "{told} were told to be whole, and {whole} are");
+    }
+}
