@@ -25,7 +25,7 @@ const DATA: u64 = 1448;
 
 impl Cell {
     /// A file that lasts so many round trips, and has so many packets, whichever is more.
-    fn new(line: String, rate_bps: u64, rtt_us: u64, trips: u64, packets: u64) -> Self {
+    pub(crate) fn new(line: String, rate_bps: u64, rtt_us: u64, trips: u64, packets: u64) -> Self {
         let in_trips = u128::from(rate_bps) * u128::from(rtt_us * trips) / 8_000_000 / 1500;
         let packets = packets.max(u64::try_from(in_trips).expect("packets"));
         let us = u128::from(packets) * 1500 * 8 * 1_000_000 / u128::from(rate_bps);

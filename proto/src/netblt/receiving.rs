@@ -163,6 +163,8 @@ struct Core {
     front: Option<Instant>,
     /// Average time from packet to packet, in nanoseconds, and when the last came.
     spacing: u64,
+    /// The buffer of the last packet that was asked for and came, and when.
+    repaired: Option<(u64, Instant)>,
     /// How much that time varies, in nanoseconds.
     swing: u64,
     arrived: Option<Instant>,
@@ -224,6 +226,7 @@ impl Core {
             overdue: None,
             front: None,
             spacing: 0,
+            repaired: None,
             swing: 0,
             arrived: None,
             late: 0,

@@ -4,9 +4,11 @@
 mod data;
 mod files;
 mod sender;
+mod tail;
 
 use sender::Mem;
 pub use sender::Sender;
+use tail::Tail;
 
 use super::config::{Config, Role};
 use super::info::Said;
@@ -155,6 +157,7 @@ struct Core {
     ready: bool,
     /// How often nothing was heard for a while before anything was whole.
     unheard: u32,
+    tail: Tail,
 }
 
 impl Core {
@@ -188,6 +191,7 @@ impl Core {
             lent: None,
             ready: false,
             unheard: 0,
+            tail: Tail::default(),
         }
     }
 
@@ -400,7 +404,7 @@ impl Core {
         (self.base, self.low, self.scan, self.fresh) = (None, 0, 0, 0);
         (self.offer, self.burst_left, self.burst_at) = (0, 0, cx.now);
         (self.owes, self.ready, self.skipped, self.unheard) = (false, false, 0, 0);
-        (self.pacer, self.report) = (Pacer::new(cx.now), 0);
+        (self.pacer, self.report, self.tail) = (Pacer::new(cx.now), 0, Tail::default());
         self.begin_file(said);
         self.note_terms();
         self.enter(cx, Stage::Moving);

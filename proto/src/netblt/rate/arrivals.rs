@@ -81,6 +81,11 @@ impl Arrivals {
     pub(super) fn delivered(&self) -> u64 {
         mpps(self.count, self.time().saturating_sub(self.idle))
     }
+
+    /// The same with all pauses.
+    pub(super) fn sure(&self) -> u64 {
+        mpps(self.count, self.time())
+    }
 }
 
 #[cfg(test)]

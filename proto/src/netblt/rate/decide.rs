@@ -19,6 +19,8 @@ const CLIMB: u64 = 8;
 const FEEL: u64 = 4;
 /// Packets that are missing by chance there, at most.
 const CLIMB_ROW: u64 = 24;
+/// More packets that are missing, and more than half of all, are not waited for: far too much is sent.
+const FLOOD: u64 = 64;
 /// Every so many decisions at the capacity, a little more is tried.
 const TRY_MORE: u32 = 8;
 /// So much more than usual is not chance, whatever the capacity is.
@@ -63,9 +65,11 @@ struct Found {
     /// The rate at which packets were sent, and at which they came.
     passed: u64,
     delivered: u64,
+    /// The latter with all pauses: no more than that is sure.
+    sure: u64,
     lost: u64,
     missing: u64,
-    /// Packets that were sent.
+    /// Packets that were sent for the first time.
     packets: u64,
     /// Round trips that were measured.
     trips: u32,
@@ -94,6 +98,9 @@ impl Controller {
         let time = arrivals.time();
         if arrivals.rtt.is_none() || time == 0 {
             return false;
+        }
+        if arrivals.missing() >= FLOOD && arrivals.lost() > ONE / 2 {
+            return true;
         }
         let smooth = self.delay.smooth;
         if self.phase == Phase::Start {
@@ -142,6 +149,7 @@ impl Controller {
                 && queue(arrivals.last_rtt) > self.queue_allowed(),
             passed: arrivals.passed(self.loss.usual),
             delivered: arrivals.delivered(),
+            sure: arrivals.sure(),
             lost,
             missing: arrivals.missing(),
             packets: arrivals.went,
@@ -228,17 +236,21 @@ impl Controller {
             return self.shorten(found);
         }
         self.traffic.none(found.queue);
+        if found.packets < START_PACKETS {
+            // Of what is sent again only what comes is seen: nothing is learned of loss.
+            return sent;
+        }
         match self.loss.judge(sent, found.lost, found.losing) {
             Verdict::Usual => self.loss.learn(found.lost),
             Verdict::Try(rate) => {
                 self.rooms = 0;
                 // What comes is not too much.
-                return rate.max((found.delivered - found.delivered / 64).min(sent));
+                return rate.max((found.sure - found.sure / 64).min(sent));
             }
             Verdict::Chance(rate) => return rate,
             Verdict::Full(rate) => {
                 self.rooms = 0;
-                let came = (found.delivered - found.delivered / 64).min(sent);
+                let came = (found.sure - found.sure / 64).min(sent);
                 let rate = if found.losing { rate.max(came) } else { rate };
                 self.full = Some(rate);
                 if self.dispersion.rate().is_some_and(|most| rate < most / 2) {
@@ -268,7 +280,9 @@ impl Controller {
         if self.probe_at == 0 {
             self.probe_at = now + self.probe_every;
         }
-        let below = self.dispersion.rate().is_some_and(|most| self.offered <= most);
+        // Of less a policer loses less, whoever is there.
+        let below = self.dispersion.rate().is_some_and(|most| self.offered <= most)
+            && !self.dispersion.is_policed();
         let enough = self.probe_seen.1 >= PROBE_BEFORE * self.loss.row();
         below && enough && now >= self.probe_at && self.probe_packets() <= PROBE_PACKETS
     }

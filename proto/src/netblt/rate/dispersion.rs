@@ -45,6 +45,8 @@ pub(super) struct Dispersion {
     best: [u64; 2],
     /// It is not believed in this period and in the next.
     doubt: u8,
+    /// It was not.
+    policed: bool,
 }
 
 impl Dispersion {
@@ -114,7 +116,12 @@ impl Dispersion {
 
     /// It is not what limits the rate: it is not believed in this period and in the next.
     pub(super) fn distrust(&mut self) {
-        self.doubt = 2;
+        (self.doubt, self.policed) = (2, true);
+    }
+
+    /// Whether something else has limited the rate.
+    pub(super) fn is_policed(&self) -> bool {
+        self.policed
     }
 
     /// So much was delivered: the capacity is not less.
@@ -122,6 +129,8 @@ impl Dispersion {
         if self.rate().is_some_and(|capacity| rate > capacity + capacity / 64) {
             self.best[0] = self.best[0].max(rate);
         }
+        // What was in the way is gone.
+        self.policed &= rate < self.best[0].max(self.best[1]) / 2;
     }
 
     /// The capacity in thousandths of packets per second, once something is known of it.

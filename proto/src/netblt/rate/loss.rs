@@ -14,6 +14,8 @@ const FEW: u64 = 3;
 const LEAST: u64 = ONE * 3 / 200;
 /// More than this is not lost by chance.
 const MOST: u64 = ONE / 4;
+/// So many packets, and more than half of all, are more than usual, however long the rows are in which they are missing.
+const VERY: u64 = 8;
 /// More packets that are missing in a row count as so many.
 const LONGEST_RUN: u64 = 16 * ONE;
 /// Decisions for which a rate that lost more is not tried again.
@@ -80,7 +82,11 @@ impl Loss {
     pub(super) fn is_more(&self, lost: u64, packets: u64) -> bool {
         // One or two rows of them tell nothing.
         let few = FEW * self.run - ONE / 2;
-        let many = u128::from(lost) * u128::from(packets) >= u128::from(few);
+        let missing = u128::from(lost) * u128::from(packets);
+        if lost > ONE / 2 && missing >= u128::from(VERY * ONE) {
+            return true;
+        }
+        let many = missing >= u128::from(few);
         many && lost > self.usual + self.doubt(packets) && (self.known || lost > FIRST)
     }
 
@@ -100,6 +106,7 @@ impl Loss {
 
     /// So much is lost by chance.
     pub(super) fn learn(&mut self, lost: u64) {
+        let lost = lost.min(MOST);
         if !self.known {
             (self.usual, self.varies, self.known) = (lost, lost / 2, true);
             return;
@@ -190,5 +197,20 @@ mod tests {
             assert!((930_000..=1_010_000).contains(&last), "{rates:?}");
             assert!(loss.usual <= chance + ONE / 100, "{loss:?}");
         }
+    }
+
+    #[test]
+    fn what_a_policer_drops_is_not_learned_as_chance() {
+        let mut loss = Loss::new();
+        // It drops in long rows: twenty packets tell, though three rows are more than that.
+        for _ in 0..20 {
+            loss.hole(12);
+        }
+        assert!(loss.is_more(ONE * 3 / 4, 20));
+        assert!(!loss.is_more(ONE * 3 / 4, 8), "six packets in a row are chance");
+        for _ in 0..50 {
+            loss.learn(ONE * 3 / 4);
+        }
+        assert!(loss.usual <= MOST);
     }
 }

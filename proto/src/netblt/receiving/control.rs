@@ -434,7 +434,8 @@ impl Core {
         let mut gets = Gets::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.flags &= !ASKING;
-        if record.asked >= BARREN {
+        // Repairs between our own ends are paced: there is nothing that asking could overload.
+        if record.asked >= BARREN && !self.paced {
             wait = wait.max(self.barren(cx.now));
         }
         if record.flags & WHOLE == 0 {

@@ -160,6 +160,11 @@ impl Core {
     /// It was asked for, and was only late: the next time there is more patience. Many may be
     /// late for one reason; so that is once per round trip.
     fn came_twice(&mut self, cx: &Cx<'_>, record: &Record) {
+        // At the end of a file one of our own says things again before they are asked for.
+        let reached = self.passed / u64::from(self.link.agreed.packets().max(1)) + 1;
+        if self.paced && self.buffers().is_some_and(|buffers| reached >= buffers) {
+            return;
+        }
         if record.asked > 0 && self.patient.is_none_or(|until| cx.now >= until) {
             self.late = (self.late + self.late / 4 + 1_000_000).min(LATEST);
             self.patient = self.path.round_trip().map(|rtt| cx.now + rtt);
@@ -181,6 +186,9 @@ impl Core {
             self.came_late(cx, &record);
         }
         let fresh = place + 1;
+        if record.asked > 0 {
+            self.repaired = Some((index, cx.now));
+        }
         self.space(cx);
         let mut gets = Gets::new(self.shape, mem.slots);
         gets.put(index, packet);
@@ -271,6 +279,13 @@ impl Core {
         self.front = Some(now + wait);
     }
 
+    /// Whether a sender of our own kind is still at work on what was asked for in buffers before this one: those go
+    /// first.
+    fn comes_later(&self, now: Instant, index: u64) -> bool {
+        let lull = self.margin() + Duration::from_nanos(self.spacing * 8);
+        self.repaired.is_some_and(|(at, when)| self.paced && at <= index && now.since(when) < lull)
+    }
+
     /// Asks for what is overdue.
     pub(super) fn ask_overdue(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let packets = u64::from(self.link.agreed.packets());
@@ -282,11 +297,16 @@ impl Core {
                 continue;
             }
             let due = record.deadline_ns <= cx.now.as_nanos();
-            if due && self.resend(cx, mem, index) {
+            let waits = due && record.asked > 0 && self.comes_later(cx.now, index);
+            if due && !waits && self.resend(cx, mem, index) {
                 continue;
             }
             // Where there is no room for the message it is tried again soon.
-            let at = if due { (cx.now + TICK * 4).as_nanos() } else { record.deadline_ns };
+            let at = match due {
+                true if waits => (cx.now + self.margin()).as_nanos(),
+                true => (cx.now + TICK * 4).as_nanos(),
+                false => record.deadline_ns,
+            };
             next = Some(next.map_or(at, |next| next.min(at)));
         }
         // Not more often than the clock ticks.

@@ -240,6 +240,7 @@ impl Core {
             }
         }
         self.spacing = 1_000_000_000_000 / rate_of(burst).max(1);
+        self.repaired = None;
         self.swing = u64::from(burst.1) * 1_000_000 / 4;
     }
 

@@ -100,7 +100,7 @@ impl Core {
     }
 
     /// Packets of a buffer, as far as is known.
-    fn count(&self, index: u64) -> u32 {
+    pub(super) fn count(&self, index: u64) -> u32 {
         let agreed = &self.link.agreed;
         let start = index * u64::from(agreed.buffer);
         let len = self.source.total().map_or(u64::MAX, |total| total.saturating_sub(start));
@@ -290,7 +290,10 @@ impl Core {
 
     /// Builds the next packet of data, if one may leave now; or a NULL-ACK.
     pub(super) fn fill_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        let picked = self.pick(mem);
+        let picked = match self.pick(mem) {
+            None if self.goes_on(mem) => self.pick(mem),
+            picked => picked,
+        };
         self.ready = picked.is_some();
         if cx.now >= self.burst_at && matches!(self.link.config.rate, Rate::Fixed { .. }) {
             // What is left of a burst whose interval is over is no part of the next.
@@ -373,6 +376,7 @@ impl Core {
             ..Load::default()
         };
         if again {
+            self.tail.left(place);
             self.link.stats.retransmissions += 1;
             self.link.stats.repeated_bytes += self.link.lent as u64;
         } else {
