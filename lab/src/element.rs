@@ -4,7 +4,7 @@
 //! something will come out, and what is due is taken. It never asks for the time, so the same
 //! model runs in virtual time (see [`crate::pair`]) and in real time between two terminals.
 
-use wetstring_proto::{Cx, Instant};
+use wetstring_proto::{Cx, Duration, Instant};
 
 /// One of the two ends of an element. What is offered at `A` comes out at `B` and the reverse.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,6 +63,18 @@ pub struct Usage {
     pub duplicated_bytes: u64,
     /// How often this direction had to turn a half duplex line around.
     pub turnarounds: u64,
+    /// Packets that found room in a bottleneck's queue, and how long all of them together waited there for those
+    /// before them, in nanoseconds. Of a routed path only.
+    pub queued_packets: u64,
+    /// See [`Usage::queued_packets`].
+    pub queued_ns: u64,
+}
+
+impl Usage {
+    /// How long a packet waited in the queue on average: the delay that the traffic itself adds to a path.
+    pub fn mean_queueing(&self) -> Duration {
+        Duration::from_nanos(self.queued_ns.checked_div(self.queued_packets).unwrap_or(0))
+    }
 }
 
 /// Something between two engines.

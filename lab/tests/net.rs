@@ -144,6 +144,24 @@ fn a_full_queue_drops_the_tail() {
 }
 
 #[test]
+fn the_wait_in_the_queue_is_counted() {
+    // A packet takes 1 ms: the first three wait 0, 1 and 2 ms, the fourth finds the queue full, the last one finds it empty.
+    let offers = [(0, End::A, 1500), (0, End::A, 1500), (0, End::A, 1500), (0, End::A, 1500)];
+    let mut path = network("path:rate=12M,delay=5ms,queue=2p");
+    let came = carry(
+        &mut *path,
+        &[&offers[..], &[(9_000_000, End::A, 1500)]].concat(),
+        None,
+        &mut NoTrace,
+    );
+    assert_eq!(came.len(), 4);
+    let usage = path.usage(End::A);
+    assert_eq!((usage.queued_packets, usage.queued_ns), (4, 3_000_000));
+    assert_eq!(usage.mean_queueing().as_micros(), 750);
+    assert_eq!(path.usage(End::B).queued_packets, 0);
+}
+
+#[test]
 fn losses_duplicates_and_order() {
     let offers = row(End::A, 100, (0..100_000).map(|i| i * 1_000_000));
     let came = run("path:delay=10ms,loss=1%", &offers);

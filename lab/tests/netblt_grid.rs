@@ -6,7 +6,7 @@
 
 mod netblt_cells;
 
-use netblt_cells::{Cell, best, grid, make_table, random, table};
+use netblt_cells::{Cell, best, grid, long_queues, make_table, random, table};
 use std::collections::BTreeMap;
 
 fn wanted() -> String {
@@ -160,4 +160,17 @@ fn the_end_of_a_file_is_repaired_within_a_round_trip_or_two() {
     };
     let (none, some) = (share("0%"), share("3%"));
     assert!(some * 100 >= none * 88, "{some} of {none}");
+}
+
+/// The queueing delay that NETBLT adds to a path is at most half of what TCP with CUBIC adds: the mean wait of a packet of
+/// data in the bottleneck's queue, over a whole file of 100 round trips.
+#[test]
+fn half_of_the_queueing_delay_of_cubic_is_added_at_most() {
+    let mut longer = 0;
+    for cell in long_queues() {
+        let [ours, cubic] = ["netblt", "tcp-cubic-v1"].map(|name| cell.queueing(name).as_micros());
+        println!("{}: {ours} us, CUBIC {cubic} us", cell.line);
+        longer += u32::from(ours * 2 > cubic);
+    }
+    assert_eq!(longer, 0, "paths with more than half of the queueing delay of CUBIC");
 }

@@ -476,6 +476,8 @@ impl Element for Path {
             note(cx, ["queue_full_fwd", "queue_full_rev"], end, index);
             return len;
         };
+        way.usage.queued_packets += 1;
+        way.usage.queued_ns += left.saturating_sub(now + way.wire.time_of(line * 8));
         way.usage.bits += line * 8;
         way.usage.busy_ns = way.wire.time_of(way.usage.bits);
         // Every packet draws its fate, lost or not: so one kind of fault disturbs no other.

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use wetstring_lab::scenario::{Scenario, no_files};
-use wetstring_lab::{Random, Recorder};
+use wetstring_lab::scenario::{Ending, Outcome, Scenario, no_files};
+use wetstring_lab::{End, Random, Recorder};
+use wetstring_proto::Duration;
 
 /// The comparators, as they were when their tables were made.
 pub(crate) const COMPARATORS: [&str; 2] = ["tcp-cubic-v1", "quic-bbr-v1"];
@@ -35,8 +36,7 @@ impl Cell {
         Self { line, bytes: packets * DATA, trips, packets, seconds }
     }
 
-    /// What a protocol has of the path, in thousandths, from the opening to when both ends know the outcome.
-    pub(crate) fn share(&self, protocol: &str) -> u64 {
+    fn run(&self, protocol: &str) -> (Scenario, Outcome) {
         let Self { line, bytes, seconds, .. } = self;
         let text = format!(
             "protocol = '{protocol}'\nline = '{line}'\nfile = {{ made = 'pattern', bytes = {bytes} }}\n\
@@ -48,8 +48,22 @@ impl Cell {
         let mut recorder = if shown { Recorder::keep() } else { Recorder::off() };
         let outcome = scenario.run(&mut recorder);
         recorder.lines().iter().for_each(|line| println!("{line}"));
+        (scenario, outcome)
+    }
+
+    /// What a protocol has of the path, in thousandths, from the opening to when both ends know the outcome.
+    pub(crate) fn share(&self, protocol: &str) -> u64 {
+        let (scenario, outcome) = self.run(protocol);
         let limit = scenario.limit_millicps().expect("a path has a limit");
         outcome.efficiency(limit) / 100
+    }
+
+    /// How long a packet of the file's direction waits in the queue of the path, on average: the delay that a protocol
+    /// adds to it.
+    pub(crate) fn queueing(&self, protocol: &str) -> Duration {
+        let (_, outcome) = self.run(protocol);
+        assert_eq!(outcome.ending, Ending::Done, "{protocol}: {}", self.line);
+        outcome.report.sides[End::A.index()].usage.mean_queueing()
     }
 
     pub(crate) fn key(&self) -> String {
@@ -94,6 +108,32 @@ pub(crate) fn grid() -> Vec<Cell> {
     }
     cells
 }
+
+/// Queues of one to four times what the path holds in a round trip, where CUBIC makes the longest delays.
+pub(crate) fn long_queues() -> Vec<Cell> {
+    let cell = |(rate, rtt_ms, times): (u64, u64, u64)| {
+        let product = rate / 1000 * rtt_ms / 8;
+        let line = format!("udp over path:rate={rate},rtt={rtt_ms}ms,queue={}", product * times);
+        Cell::new(line, rate, rtt_ms * 1000, 100, 500)
+    };
+    LONG_QUEUES.into_iter().map(cell).collect()
+}
+
+/// Bit/s, round trip in milliseconds, what the path holds that many times.
+const LONG_QUEUES: [(u64, u64, u64); 12] = [
+    (256_000, 300, 2),
+    (1_000_000, 100, 1),
+    (1_000_000, 100, 4),
+    (1_000_000, 600, 2),
+    (10_000_000, 20, 1),
+    (10_000_000, 20, 4),
+    (10_000_000, 100, 2),
+    (10_000_000, 100, 4),
+    (50_000_000, 69, 1),
+    (50_000_000, 69, 4),
+    (100_000_000, 20, 2),
+    (100_000_000, 100, 1),
+];
 
 /// Between two bounds, each power as likely.
 fn log_uniform(random: &mut Random, low: f64, high: f64) -> f64 {
