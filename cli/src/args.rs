@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use wetstring_drive::LineSpec;
+use wetstring_drive::{LineSpec, in_words};
 use wetstring_proto::FileKind;
 use wetstring_proto::settings::{Range, Setting};
 use wetstring_proto::xymodem::Variant;
@@ -680,7 +680,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
         );
         return (say.clone(), format!("wst: {say}\n"));
     }
-    let text = error.to_string();
+    let text = in_words(&error);
     (sentence(&text), text)
 }
 

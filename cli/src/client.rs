@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source};
-use wetstring_drive::port::{OpenError, PATIENCE, Purpose, open_for};
-use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, run};
+use wetstring_drive::port::{PATIENCE, Purpose, open_for};
+use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::kermit::{Client, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
@@ -16,6 +16,7 @@ use crate::args::{Access, Common, Get, Put, Remote};
 use crate::config::Everything;
 use crate::exit::{Exit, Medium};
 use crate::facts;
+use crate::opening::{not_opened, signals};
 use crate::record::Recorder;
 use crate::remote;
 use crate::screen::{Screen, name_list};
@@ -55,17 +56,13 @@ impl<'a> Conversation<'a> {
         }
         let recorder = Recorder::new(voice, "client", common.trace.as_deref())
             .map_err(|say| Ending::early(Exit::Store, say))?;
-        let signals = Signals::install()
-            .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+        let signals = signals()?;
         let mut notes = |text: &str| {
             voice.say(Level::Note, text);
             voice.event("line", json!({"text": text}));
         };
         let opened = open_for(spec, Purpose::Client, Some(&signals), &mut notes);
-        let port = opened.map_err(|error| match error {
-            OpenError::Interrupted(_) => Ending::early(Exit::Interrupted, error.to_string()),
-            _ => Ending::early(Exit::Line, error.to_string()),
-        })?;
+        let port = opened.map_err(|bad| not_opened(spec, &bad))?;
         facts::apply(port.facts(), &mut all);
         voice.say(Level::Detail, &format!("line: {}", port.facts().name));
         let medium = Medium::of(spec);
@@ -99,7 +96,8 @@ impl<'a> Conversation<'a> {
     ) -> Result<Ended, Ending> {
         let config = self.all.kermit.clone();
         let memory = vec![0; config.client_memory()];
-        let mut client = Client::new(config, command, memory).map_err(|e| usage(e.to_string()))?;
+        let mut client =
+            Client::new(config, command, memory).map_err(|bad| usage(bad.to_string()))?;
         Ok(self.turn(&mut client, store, observer))
     }
 
@@ -138,8 +136,8 @@ impl<'a> Conversation<'a> {
     fn close(mut self) {
         let _ = self.port.finish(self.signals.patience(PATIENCE));
         self.voice.line_is_over();
-        if let (_, Some(error)) = self.recorder.finish() {
-            self.voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+        if let (_, Some(why)) = self.recorder.finish() {
+            self.voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
         }
     }
 }
@@ -208,7 +206,7 @@ pub(crate) fn put(
     talk.enter(&verb.access)?;
     let config = talk.all.kermit.clone();
     let memory = vec![0; config.sender_memory()];
-    let mut sender = Sender::new(config, memory).map_err(|e| usage(e.to_string()))?;
+    let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
     let mut observer = Observer::new(voice, Way::Send, talk.port.facts().rate_bps);
     let ended = talk.turn(&mut sender, keeper.store(), &mut observer);
     talk.close();
@@ -221,7 +219,7 @@ pub(crate) fn put(
             if let Err(error) = std::fs::remove_file(path) {
                 let name = escaped(path.as_os_str().as_bytes());
                 ending.exit = Exit::Store;
-                ending.message = format!("could not delete {name}: {error}");
+                ending.message = format!("could not delete {name}: {}", in_words(&error));
             }
         }
     }
@@ -233,7 +231,7 @@ pub(crate) fn gather(path: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> 
     if recursive && path.is_dir() && !path.is_symlink() {
         let failed = |e| {
             let name = escaped(path.as_os_str().as_bytes());
-            Ending::early(Exit::Store, format!("could not read {name}: {e}"))
+            Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&e)))
         };
         let entries = std::fs::read_dir(path).map_err(failed)?;
         let mut inside = entries

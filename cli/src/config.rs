@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 use wetstring_drive::disk::{Collision, Incomplete, Resume};
+use wetstring_drive::in_words;
 pub(crate) use wetstring_proto::arpanet::config::TABLE as NCP_TABLE;
 pub(crate) use wetstring_proto::kermit::config::TABLE as KERMIT_TABLE;
 pub(crate) use wetstring_proto::netblt::config::TABLE as NETBLT_TABLE;
@@ -212,12 +213,13 @@ impl File {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 Ok(Self { path, table: Table::new() })
             }
-            Err(e) => Err(format!("{}: {e}", path.display())),
+            Err(e) => Err(format!("{}: {}", path.display(), in_words(&e))),
         }
     }
 
     fn parse(path: PathBuf, text: &str) -> Result<Self, String> {
-        let table: Table = text.parse().map_err(|e| format!("{}: {e}", path.display()))?;
+        let table: Table =
+            text.parse().map_err(|e| format!("{}: {}", path.display(), in_words(&e)))?;
         if let Some(key) = table.keys().find(|key| *key != "set" && *key != "profile") {
             let say = format!("expected [set] or [profile.NAME], got {key}");
             return Err(format!("{}: {say}", path.display()));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
+use wetstring_drive::in_words;
 use wetstring_lab::explain::{
     Account, Advice, BadTrace, Change, Ends, NoAdvice, Part, RateSource, Trial,
 };
@@ -33,8 +34,9 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Reads a trace and says where the time went.
 pub(crate) fn run(voice: &Voice, verb: &Explain) -> Result<Ending, Ending> {
     let name = verb.trace.display();
-    let text = read(&verb.trace)
-        .map_err(|error| Ending::early(Exit::Store, format!("could not read {name}: {error}")))?;
+    let text = read(&verb.trace).map_err(|error| {
+        Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&error)))
+    })?;
     let text = String::from_utf8_lossy(&text);
     // A character is ten bits on a line of eight bits, one start and one stop bit.
     let millicps = verb.rate.map(|bps| bps.saturating_mul(100));
@@ -93,7 +95,7 @@ fn advise(account: &Account) -> Result<Advice, NoAdvice> {
     let directory = account.directory().map(PathBuf::from).unwrap_or_default();
     account.advise(&|name| {
         let path = directory.join(name);
-        std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))
+        std::fs::read(&path).map_err(|error| format!("{}: {}", path.display(), in_words(&error)))
     })
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use wetstring_drive::disk::{DiskStore, ReceiveOptions};
+use wetstring_drive::in_words;
 
 use crate::Ending;
 use crate::exit::Exit;
@@ -36,7 +37,7 @@ pub(crate) fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
     let why = match error.kind() {
         ErrorKind::NotADirectory => "it is not a directory".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => error.to_string(),
+        _ => in_words(&error),
     };
     Ending::early(Exit::Store, format!("could not receive into {name}: {why}"))
 }

@@ -7,8 +7,7 @@ use wetstring_drive::imp::subnet::{self, SubnetEnds};
 use wetstring_drive::line::NcpSpec;
 use wetstring_drive::live::datagrams::{self, DatagramEnd};
 use wetstring_drive::live::{self, Stop, Until};
-use wetstring_drive::port::OpenError;
-use wetstring_drive::{LineSpec, Port, Signals};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_lab::element::Unit;
 use wetstring_lab::imp::SubnetModel;
 use wetstring_lab::net::Network;
@@ -16,6 +15,7 @@ use wetstring_lab::{End, LineModel, Usage};
 
 use crate::args::{Common, Line};
 use crate::exit::Exit;
+use crate::opening::{not_opened, signals};
 use crate::record::Recorder;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
@@ -42,12 +42,11 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
         }
         Err(bad) => return Err(usage(bad.to_string())),
     };
-    let signals = Signals::install()
-        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals()?;
     let mut recorder = Recorder::new(voice, "line", common.trace.as_deref())
         .map_err(|say| Ending::early(Exit::Store, say))?;
     let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
-    let broke = |e| Ending::early(Exit::Line, format!("the line broke: {e}"));
+    let broke = |e| Ending::early(Exit::Line, format!("the line broke: {}", in_words(&e)));
     let report = match &model {
         Model::Line(model) => {
             let a = open(voice, &signals, End::A, &spec_a)?;
@@ -72,8 +71,8 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
             datagrams::run(&mut *element, ends, until, &mut recorder).map_err(broke)?
         }
     };
-    if let (_, Some(error)) = recorder.finish() {
-        voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+    if let (_, Some(why)) = recorder.finish() {
+        voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
     }
     for end in End::BOTH {
         voice.say(Level::Note, &carried(end, &report.usage[end.index()]));
@@ -116,8 +115,7 @@ fn open_subnet<'s>(
         let say = "expected hosts at both ends, ncp://HOST?host=HOST:PORT&port=N";
         return Err(Ending::early(Exit::Usage, format!("{say}, got {a} and {b}")));
     };
-    let ends =
-        subnet::open([a, b]).map_err(|error| Ending::early(Exit::Line, error.to_string()))?;
+    let ends = subnet::open([a, b]).map_err(|error| Ending::early(Exit::Line, in_words(&error)))?;
     let [at_a, at_b] = ends.local_ports();
     let say = format!("IMPs: of host {} at UDP port {at_a}, of {} at UDP port {at_b}", a.to, b.to);
     voice.say(Level::Note, &say);
@@ -131,7 +129,7 @@ fn open_datagrams(voice: &Voice, end: End, spec: &LineSpec) -> Result<DatagramEn
         voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
     };
     datagrams::open(spec, &mut notes)
-        .map_err(|error| Ending::early(Exit::Line, format!("end {end:?}: {error}")))
+        .map_err(|error| Ending::early(Exit::Line, format!("end {end:?}: {}", in_words(&error))))
 }
 
 fn open(
@@ -144,9 +142,9 @@ fn open(
         voice.say(Level::Note, &format!("end {end:?}: {text}"));
         voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
     };
-    live::open(spec, Some(signals), &mut notes).map_err(|error| match error {
-        OpenError::Interrupted(_) => Ending::early(Exit::Interrupted, error.to_string()),
-        _ => Ending::early(Exit::Line, format!("end {end:?}: {error}")),
+    live::open(spec, Some(signals), &mut notes).map_err(|bad| {
+        let ending = not_opened(spec, &bad);
+        Ending { message: format!("end {end:?}: {}", ending.message), ..ending }
     })
 }
 

@@ -13,13 +13,14 @@ use crate::kermit;
 use crate::personality::NAMES;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
+use wetstring_drive::in_words;
 
 /// Makes the links. What is there and does not lead to this program stays, unless forced.
 pub(crate) fn install(voice: &Voice, verb: &InstallLinks) -> Ending {
     let store = |say: String| Ending::early(Exit::Store, say);
     let target = match std::env::current_exe().and_then(fs::canonicalize) {
         Ok(target) => target,
-        Err(e) => return store(format!("could not find this program: {e}")),
+        Err(e) => return store(format!("could not find this program: {}", in_words(&e))),
     };
     let mut kept = 0;
     for name in NAMES.into_iter().chain([kermit::called::NAME]) {
@@ -36,7 +37,7 @@ pub(crate) fn install(voice: &Voice, verb: &InstallLinks) -> Ending {
                 let say = format!("{} is not ours; --force replaces it", path.display());
                 voice.say(Level::Error, &say);
             }
-            Err(e) => return store(format!("could not make {}: {e}", path.display())),
+            Err(e) => return store(format!("could not make {}: {}", path.display(), in_words(&e))),
         }
         voice.event("link", json!({"name": name, "path": path.display().to_string()}));
     }

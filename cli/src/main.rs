@@ -25,6 +25,7 @@ mod line;
 mod links;
 mod ncp;
 mod netblt;
+mod opening;
 mod paper;
 mod personality;
 mod ports;

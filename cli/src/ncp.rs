@@ -9,13 +9,14 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use wetstring_drive::imp::{Guard, ImpPort, Live, News, Plan, Stop, serve};
 use wetstring_drive::line::NcpSpec;
-use wetstring_drive::{LineSpec, Signals};
+use wetstring_drive::{LineSpec, in_words};
 use wetstring_proto::arpanet::ftp::{Options, Text};
 use wetstring_proto::arpanet::leader::{Dead, Form};
 use wetstring_proto::arpanet::ncp::{Config, Echo};
 use wetstring_proto::{NoTrace, arpanet};
 
 use crate::exit::Exit;
+use crate::opening::signals;
 use crate::transfer::{Ending, usage};
 use crate::voice::{Level, Voice};
 use crate::words::escaped;
@@ -86,13 +87,8 @@ fn place(line: &OsString) -> Result<NcpSpec, Ending> {
     }
 }
 
-fn signals() -> Result<Signals, Ending> {
-    Signals::install()
-        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))
-}
-
 fn broke(error: &std::io::Error) -> Ending {
-    Ending::early(Exit::Line, format!("the interface broke: {error}"))
+    Ending::early(Exit::Line, format!("the interface broke: {}", in_words(&error)))
 }
 
 /// Does what `wst ncp` was asked for.
@@ -100,7 +96,7 @@ pub(crate) fn run(voice: &Voice, verb: &Ncp) -> Result<Ending, Ending> {
     let (What::Up { line, .. } | What::Echo { line, .. } | What::Serve { line, .. }) = &verb.what;
     let spec = place(line)?;
     let signals = signals()?;
-    let port = ImpPort::open(&spec).map_err(|e| Ending::early(Exit::Line, e.to_string()))?;
+    let port = ImpPort::open(&spec).map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
     let at = format!("host up at UDP port {}, {spec}", port.local_port());
     voice.say(Level::Note, &at);
     voice.event("opened", json!({"line": spec.to_string(), "port": port.local_port()}));
@@ -264,8 +260,9 @@ fn serving(voice: &Voice, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending
         voice.event(event, json!({"text": say}));
     });
     let root = escaped(plan.root.as_os_str().as_bytes());
-    stop.map(stopped)
-        .map_err(|e| Ending::early(Exit::Store, format!("could not serve {root}: {e}")))
+    stop.map(stopped).map_err(|e| {
+        Ending::early(Exit::Store, format!("could not serve {root}: {}", in_words(&e)))
+    })
 }
 
 /// The configuration of an engine that sends to, or retrieves from, this place.

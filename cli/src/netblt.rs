@@ -16,7 +16,7 @@ use wetstring_drive::datagram::host::{
 use wetstring_drive::datagram::keys::{KeyFolder, Known, PublicKey, Secret};
 use wetstring_drive::datagram::{Credentials, Endpoint};
 use wetstring_drive::line::HostPort;
-use wetstring_drive::{Ended, LineSpec, Signals};
+use wetstring_drive::{Ended, LineSpec, in_words};
 use wetstring_proto::netblt::{Config, Rate, Role};
 use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
 
@@ -24,6 +24,7 @@ use crate::args::{Common, Transfer};
 use crate::config::Everything;
 use crate::exit::{Exit, Medium};
 use crate::keychain;
+use crate::opening::signals;
 use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::transfer::{Ending, Keeper, usage};
@@ -107,14 +108,12 @@ impl<'a> Session<'a> {
             // Whether there is a place for the files is found out before anybody is waited for.
             (self.make)()?;
         }
-        let line = |say: String| Ending::early(Exit::Line, say);
         let (voice, common) = (self.ours.voice, self.ours.common);
         let who = if self.way == Way::Send { "sender" } else { "receiver" };
         let mut recorder = Recorder::new(voice, who, common.trace.as_deref())
             .map_err(|say| Ending::early(Exit::Store, say))?
             .keep(self.ours.transfer.explain);
-        let signals =
-            Signals::install().map_err(|e| line(format!("could not take over Ctrl-C: {e}")))?;
+        let signals = signals()?;
         let mut options = HostOptions::new(&mut recorder);
         options.signals = Some(&signals);
         if self.ours.all.is_chosen("netblt.datagram") {
@@ -132,8 +131,8 @@ impl<'a> Session<'a> {
             (_, other) => Err(usage(format!("expected a line of datagrams, got {other}"))),
         };
         let (lines, error) = recorder.finish();
-        if let Some(error) = error {
-            voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+        if let Some(why) = error {
+            voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
         }
         if let Some(lines) = lines {
             crate::explain::tell(voice, lines.iter().map(String::as_str));
@@ -205,7 +204,7 @@ impl<'a> Session<'a> {
     fn listen(&self, below: Below, at: &HostPort, options: HostOptions<'_>) -> Result<(), Ending> {
         let failed = |error: std::io::Error| {
             let error = described(below, &DialError::Io(error));
-            Ending::early(Exit::Line, format!("listen on {at}: {error}"))
+            Ending::early(Exit::Line, format!("listen on {at}: {}", in_words(&error)))
         };
         let address = endpoint::resolve(at).map_err(failed)?[0];
         let socket = Endpoint::listen(below, address).map_err(failed)?;
@@ -299,7 +298,10 @@ fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), 
     }
     if let Some(secret) = std::env::var_os(SECRET).filter(|secret| !secret.is_empty()) {
         let secret = Secret::new(secret.as_encoded_bytes());
-        return Ok((Credentials::Secret(secret.map_err(|e| format!("{SECRET}: {e}"))?), None));
+        return Ok((
+            Credentials::Secret(secret.map_err(|e| format!("{SECRET}: {}", in_words(&e)))?),
+            None,
+        ));
     }
     let keys = keychain::folder()?;
     Ok((Credentials::Keys(keys.identity()?), Some(keys)))
@@ -335,7 +337,10 @@ fn at_ip(host: &str) -> HostPort {
 fn described(below: Below, error: &DialError) -> String {
     match error {
         DialError::Io(e) if below == Below::Ip && e.kind() == ErrorKind::PermissionDenied => {
-            format!("{e}: expected the right to make raw sockets (root or CAP_NET_RAW)")
+            format!(
+                "{}: expected the right to make raw sockets (root or CAP_NET_RAW)",
+                in_words(&e)
+            )
         }
         other => other.to_string(),
     }

@@ -9,6 +9,7 @@ use crate::args;
 use crate::config::Everything;
 use crate::exit::Exit;
 use crate::protocol::Protocol;
+use wetstring_drive::in_words;
 
 /// Writes data to stdout. A reader that has seen enough (`head`) is no error.
 pub(crate) fn print(text: &str) {
@@ -26,7 +27,7 @@ pub(crate) fn completions(shell: Shell) -> Exit {
 /// Writes the manual page: the program, then each verb.
 pub(crate) fn man() -> Result<Exit, String> {
     let mut page = Vec::new();
-    let say = |e: std::io::Error| e.to_string();
+    let say = |e: std::io::Error| in_words(&e);
     let mut command = args::command(Protocol::default());
     command.build();
     clap_mangen::Man::new(command.clone()).render(&mut page).map_err(say)?;

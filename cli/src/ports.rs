@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
+use wetstring_drive::in_words;
 use wetstring_drive::port::{PortInfo, ports};
 
 use crate::exit::Exit;
@@ -11,7 +12,8 @@ use crate::words::escaped;
 
 /// Lists them.
 pub(crate) fn run(voice: &Voice) -> Result<Exit, (Exit, String)> {
-    let found = ports().map_err(|e| (Exit::Line, format!("could not list the ports: {e}")))?;
+    let found =
+        ports().map_err(|e| (Exit::Line, format!("could not list the ports: {}", in_words(&e))))?;
     for port in &found {
         if voice.has_json() {
             let usb = port.usb.as_ref().map(|usb| {

@@ -96,33 +96,33 @@ impl Protocol {
             Self::Kermit => {
                 let config = all.kermit.clone();
                 let memory = vec![0; config.sender_memory()];
-                Box::new(kermit::Sender::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(kermit::Sender::new(config, memory).map_err(|bad| bad.to_string())?)
             }
             Self::Xymodem(variant) => {
                 let config = xymodem::Config { variant, ..all.xymodem.clone() };
                 let memory = vec![0; config.sender_memory()];
-                Box::new(xymodem::Sender::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(xymodem::Sender::new(config, memory).map_err(|bad| bad.to_string())?)
             }
             Self::Zmodem => {
                 let config = all.zmodem.clone();
                 let memory = vec![0; config.sender_memory()];
-                let sender = zmodem::Sender::new(config, memory).map_err(|e| e.to_string())?;
+                let sender = zmodem::Sender::new(config, memory).map_err(|bad| bad.to_string())?;
                 match &all.command {
                     None => Box::new(sender),
                     Some((command, immediate)) => Box::new(
-                        sender.with_command(command, *immediate).map_err(|e| e.to_string())?,
+                        sender.with_command(command, *immediate).map_err(|bad| bad.to_string())?,
                     ),
                 }
             }
             Self::Netblt => {
                 let config = all.netblt.clone();
                 let memory = vec![0; config.sender_memory()];
-                Box::new(netblt::Sender::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(netblt::Sender::new(config, memory).map_err(|bad| bad.to_string())?)
             }
             Self::Uucp => {
                 let config = all.uucp.clone();
                 let memory = vec![0; config.sender_memory()];
-                Box::new(uucp::Sender::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(uucp::Sender::new(config, memory).map_err(|bad| bad.to_string())?)
             }
         })
     }
@@ -133,27 +133,27 @@ impl Protocol {
             Self::Kermit => {
                 let config = all.kermit.clone();
                 let memory = vec![0; config.receiver_memory()];
-                Box::new(kermit::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(kermit::Receiver::new(config, memory).map_err(|bad| bad.to_string())?)
             }
             Self::Xymodem(variant) => {
                 let config = xymodem::Config { variant, ..all.xymodem.clone() };
                 let memory = vec![0; config.receiver_memory()];
-                Box::new(xymodem::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(xymodem::Receiver::new(config, memory).map_err(|bad| bad.to_string())?)
             }
             Self::Zmodem => {
                 let config = all.zmodem.clone();
                 let memory = vec![0; config.receiver_memory()];
-                Box::new(zmodem::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(zmodem::Receiver::new(config, memory).map_err(|bad| bad.to_string())?)
             }
             Self::Netblt => {
                 let config = all.netblt.clone();
                 let memory = vec![0; config.receiver_memory()];
-                Box::new(netblt::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(netblt::Receiver::new(config, memory).map_err(|bad| bad.to_string())?)
             }
             Self::Uucp => {
                 let config = all.uucp.clone();
                 let memory = vec![0; config.receiver_memory()];
-                Box::new(uucp::Receiver::new(config, memory).map_err(|e| e.to_string())?)
+                Box::new(uucp::Receiver::new(config, memory).map_err(|bad| bad.to_string())?)
             }
         })
     }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
+use wetstring_drive::in_words;
 use wetstring_proto::{Instant, Outcome, Stats, Trace, TraceEvent};
 
 use crate::voice::{Level, Voice};
@@ -31,7 +32,9 @@ impl<'a> Recorder<'a> {
     ) -> Result<Self, String> {
         let create = |path: &Path| {
             let file = File::create(path);
-            file.map_err(|e| format!("could not create the trace {}: {e}", path.display()))
+            file.map_err(|e| {
+                format!("could not create the trace {}: {}", path.display(), in_words(&e))
+            })
         };
         let file = path.map(create).transpose()?.map(BufWriter::new);
         let (kept, ended) = (None, None);
@@ -81,10 +84,10 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the file, and says what went wrong with it. Gives the lines, if they were kept.
-    pub(crate) fn finish(mut self) -> (Option<Vec<String>>, Option<std::io::Error>) {
+    /// Ends the file, and says in words what went wrong with it. Gives the lines, if they were kept.
+    pub(crate) fn finish(mut self) -> (Option<Vec<String>>, Option<String>) {
         let flushed = self.file.as_mut().map_or(Ok(()), BufWriter::flush);
-        (self.kept, self.failed.or(flushed.err()))
+        (self.kept, self.failed.or(flushed.err()).map(in_words))
     }
 }
 

@@ -10,12 +10,13 @@ use std::time::Duration;
 use serde_json::json;
 use wetstring_drive::port::{Listener, OpenError, Purpose, open_for};
 use wetstring_drive::serve::{Action, Audit, Limits, LocalTree, Rules, Service, Tree, Users};
-use wetstring_drive::{LineSpec, Port, Signals};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_proto::{Failure, FailureKind, Outcome};
 
 use crate::args::{Common, Serve};
 use crate::exit::Exit;
 use crate::facts;
+use crate::opening::{not_opened, signals};
 use crate::transfer::{Ending, prepare, usage};
 use crate::voice::{Level, Voice};
 use crate::words::escaped;
@@ -39,8 +40,7 @@ pub(crate) fn run(
         silence: Duration::from_secs(verb.silence),
         session: verb.longest.map(Duration::from_secs),
     };
-    let signals = Signals::install()
-        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals()?;
     let read_only = if rules.write { "" } else { ", read-only" };
     let say = format!("serving {}{read_only}", root.shown);
     voice.event("serving", json!({"root": say.trim_start_matches("serving ")}));
@@ -56,7 +56,7 @@ pub(crate) fn run(
     };
     if let Some(listener) = Listener::of(&spec) {
         let listener = listener.map_err(|e| line_error(&e))?;
-        let address = listener.address().map_err(|e| Ending::early(Exit::Line, e.to_string()))?;
+        let address = listener.address().map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
         if let Some(fingerprint) = listener.fingerprint() {
             note(voice, &format!("certificate {fingerprint}"));
         }
@@ -65,7 +65,7 @@ pub(crate) fn run(
         let service = shared(&all);
         service
             .serve_all(&listener, &signals)
-            .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {e}")))?;
+            .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {}", in_words(&e))))?;
         // To be interrupted is how a server for all ends.
         return Ok(Ending::early(Exit::Done, ""));
     }
@@ -87,11 +87,11 @@ fn one(
         voice.line_is_stdio();
     }
     let mut notes = |text: &str| note(voice, text);
-    let mut port =
-        open_for(spec, Purpose::Server, Some(signals), &mut notes).map_err(|e| line_error(&e))?;
+    let mut port = open_for(spec, Purpose::Server, Some(signals), &mut notes)
+        .map_err(|bad| not_opened(spec, &bad))?;
     let ended = service(&*port)
         .serve(&mut *port, None, signals)
-        .map_err(|e| Ending::early(Exit::Line, e.to_string()))?;
+        .map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
     voice.line_is_over();
     Ok(match ended.outcome {
         Outcome::Done => Ending::early(Exit::Done, ""),
@@ -111,7 +111,7 @@ fn note(voice: &Voice, text: &str) {
 fn line_error(error: &OpenError) -> Ending {
     let exit =
         if matches!(error, OpenError::Interrupted(_)) { Exit::Interrupted } else { Exit::Line };
-    Ending::early(exit, error.to_string())
+    Ending::early(exit, in_words(&error))
 }
 
 /// What clients see.
@@ -126,7 +126,9 @@ struct Root {
 impl Root {
     fn open(root: &Path) -> Result<Self, Ending> {
         let name = escaped(root.as_os_str().as_bytes());
-        let failed = |error| Ending::early(Exit::Store, format!("could not serve {name}: {error}"));
+        let failed = |error| {
+            Ending::early(Exit::Store, format!("could not serve {name}: {}", in_words(&error)))
+        };
         if let Some(address) = root.to_str().filter(|root| is_address(root)) {
             let tree = objects(address)?.map_err(failed)?;
             return Ok(Self { tree, shown: name, directory: None });
@@ -161,8 +163,9 @@ fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
 
 /// Where this program is, to be run again.
 fn this_program() -> Result<PathBuf, Ending> {
-    std::env::current_exe()
-        .map_err(|e| Ending::early(Exit::Store, format!("could not find this program: {e}")))
+    std::env::current_exe().map_err(|e| {
+        Ending::early(Exit::Store, format!("could not find this program: {}", in_words(&e)))
+    })
 }
 
 fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<Rules, Ending> {
@@ -197,7 +200,10 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<R
     if let Some(path) = &verb.users {
         let users = Users::read(path).map_err(|e| {
             let name = escaped(path.as_os_str().as_bytes());
-            Ending::early(Exit::Store, format!("could not read the users in {name}: {e}"))
+            Ending::early(
+                Exit::Store,
+                format!("could not read the users in {name}: {}", in_words(&e)),
+            )
         })?;
         rules.users = Some(Arc::new(users));
     }
@@ -211,7 +217,7 @@ impl Log {
     fn open(path: &Path) -> Result<Self, Ending> {
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| {
             let name = escaped(path.as_os_str().as_bytes());
-            Ending::early(Exit::Store, format!("could not write the log {name}: {e}"))
+            Ending::early(Exit::Store, format!("could not write the log {name}: {}", in_words(&e)))
         })?;
         Ok(Self(Mutex::new(file)))
     }

@@ -13,8 +13,10 @@ use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileRecord, Origin, PathRule, ReceiveOptions, Reserve, SendOptions, Source,
 };
-use wetstring_drive::port::{OpenError, PATIENCE};
-use wetstring_drive::{LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, open, run};
+use wetstring_drive::port::PATIENCE;
+use wetstring_drive::{
+    LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, open, run,
+};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::{
@@ -33,6 +35,7 @@ use crate::inbox;
 use crate::limits::Limits;
 use crate::ncp;
 use crate::netblt::{self, Ours};
+use crate::opening::{not_opened, signals};
 use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::verdict::Verdict;
@@ -285,7 +288,8 @@ fn sources(verb: &Send, files: &[PathBuf], spec: &LineSpec) -> Result<Vec<Source
 /// Whether a file can be read, as far as can be said without reading it.
 pub(crate) fn readable(path: &Path) -> Result<(), String> {
     let name = escaped(path.as_os_str().as_bytes());
-    let metadata = std::fs::metadata(path).map_err(|e| format!("could not read {name}: {e}"))?;
+    let metadata =
+        std::fs::metadata(path).map_err(|e| format!("could not read {name}: {}", in_words(&e)))?;
     let kind = metadata.file_type();
     if kind.is_fifo() {
         // To open it and let go would end its writer. It is opened once, to be sent.
@@ -295,7 +299,9 @@ pub(crate) fn readable(path: &Path) -> Result<(), String> {
         let what = if kind.is_dir() { "the directory" } else { "the device or socket" };
         return Err(format!("expected a file, got {what} {name}"));
     }
-    std::fs::File::open(path).map(drop).map_err(|e| format!("could not read {name}: {e}"))
+    std::fs::File::open(path)
+        .map(drop)
+        .map_err(|e| format!("could not read {name}: {}", in_words(&e)))
 }
 
 /// `wst receive`.
@@ -434,8 +440,7 @@ impl Job<'_> {
         let mut recorder = Recorder::new(voice, who, self.common.trace.as_deref())
             .map_err(|say| Ending::early(Exit::Store, say))?
             .keep(self.explain);
-        let signals = Signals::install()
-            .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+        let signals = signals()?;
         let mut port = self.open(&signals)?;
         let fit = facts::fit(port.facts(), self.speaks).map_err(usage)?;
         self.speaks = fit.speaks;
@@ -466,14 +471,16 @@ impl Job<'_> {
         match port.finish(signals.patience(PATIENCE)) {
             Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
             Ok(None) => {}
-            Err(e) => voice.say(Level::Detail, &format!("the line did not close well: {e}")),
+            Err(e) => {
+                voice.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)))
+            }
         }
         voice.line_is_over();
         self.name_the_file(&mut recorder);
         recorder.outcome(ended.outcome, &ended.stats);
         let (lines, error) = recorder.finish();
-        if let Some(error) = error {
-            voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+        if let Some(why) = error {
+            voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
         }
         let differs = matches!(
             ended.outcome,
@@ -533,10 +540,8 @@ impl Job<'_> {
             voice.say(Level::Note, text);
             voice.event("line", json!({"text": text}));
         };
-        let port = open(&self.spec, Some(signals), &mut notes).map_err(|error| match error {
-            OpenError::Interrupted(_) => Ending::early(Exit::Interrupted, error.to_string()),
-            _ => Ending::early(Exit::Line, error.to_string()),
-        })?;
+        let port = open(&self.spec, Some(signals), &mut notes)
+            .map_err(|bad| not_opened(&self.spec, &bad))?;
         let facts = port.facts();
         voice.event(
             "opened",
@@ -555,10 +560,10 @@ impl Job<'_> {
         let config = ncp::config(&self.all.ncp, spec)?;
         let memory = vec![0; config.sender_memory()];
         if self.way == Way::Send {
-            let sender = arpanet::Sender::new(config, memory).map_err(|e| e.to_string())?;
+            let sender = arpanet::Sender::new(config, memory).map_err(|bad| bad.to_string())?;
             return Ok(Box::new(sender));
         }
-        let mut receiver = arpanet::Receiver::new(config, memory).map_err(|e| e.to_string())?;
+        let mut receiver = arpanet::Receiver::new(config, memory).map_err(|bad| bad.to_string())?;
         if !receiver.want(spec.path.as_bytes()) {
             return Err("expected the file to receive in the line, as in ncp://6/NAME".to_owned());
         }

@@ -11,10 +11,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
 use serde_json::json;
-use wetstring_drive::Signals;
 use wetstring_drive::serve::Users as File;
 use wetstring_drive::serve::users::hash;
 use wetstring_drive::terminal::Restore;
+use wetstring_drive::{Signals, in_words};
 
 use crate::exit::Exit;
 use crate::transfer::{Ending, usage};
@@ -113,7 +113,7 @@ pub(crate) fn run(voice: &Voice, verb: &Users) -> Result<Ending, Ending> {
 }
 
 fn said(what: &str, error: &io::Error) -> Ending {
-    Ending::early(Exit::Store, format!("could not {what}: {error}"))
+    Ending::early(Exit::Store, format!("could not {what}: {}", in_words(&error)))
 }
 
 /// The name in a line of the file.

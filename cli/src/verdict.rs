@@ -3,8 +3,8 @@
 use std::os::unix::ffi::OsStrExt;
 
 use serde_json::{Value, json};
-use wetstring_drive::Ended;
 use wetstring_drive::disk::{FileOutcome, FileRecord};
+use wetstring_drive::{Ended, in_words};
 use wetstring_proto::{FailureKind, Outcome};
 
 use crate::exit::{self, Exit, Medium};
@@ -105,7 +105,7 @@ impl Verdict<'_> {
             Exit::Peer => observer.partner_said.clone(),
             // Who says why before it hangs up is to be heard.
             Exit::Line if said_why => observer.partner_said.clone(),
-            _ => ended.error.as_ref().map(ToString::to_string),
+            _ => ended.error.as_ref().map(in_words),
         };
         let told = said_why || failure.kind == FailureKind::PeerError && detail.is_some();
         let heard = ended.stats.packets_in > 0;

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::Common;
 use crate::exit::Exit;
+use wetstring_drive::in_words;
 
 /// How much a message matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -76,7 +77,7 @@ impl Voice {
         let voice = Self::bare(common.json);
         let open = |path: &std::path::PathBuf| {
             let file = File::options().create(true).append(true).open(path);
-            file.map_err(|e| format!("could not open the log {}: {e}", path.display()))
+            file.map_err(|e| format!("could not open the log {}: {}", path.display(), in_words(&e)))
         };
         let mut inner = voice.inner.borrow_mut();
         inner.log = common.log.as_ref().map(open).transpose()?;

@@ -111,7 +111,7 @@ fn a_disk_that_fills_up_ends_both_ends_and_says_so() {
         assert!(sent.stderr.ends_with(told), "{}", sent.stderr);
         let part = desk.path("in/data.bin.part");
         let told = format!(
-            "wst: store: no space left in the store; {part}: File too large (os error 27); \
+            "wst: store: no space left in the store; {part}: File too large; \
              make room or choose another directory with -o\n"
         );
         assert!(ended.stderr.ends_with(&told), "{}", ended.stderr);

@@ -39,6 +39,7 @@ pub mod sink;
 pub mod slip;
 pub mod stack;
 pub mod terminal;
+mod words;
 pub mod zone;
 
 pub use disk::DiskStore;
@@ -47,3 +48,4 @@ pub use port::{Port, PortFacts, open};
 pub use run::{Ended, RunOptions, Watch, run};
 pub use signals::Signals;
 pub use sink::SinkStore;
+pub use words::in_words;

@@ -3,6 +3,7 @@
 //! A [`Port`] is opened from a [`LineSpec`], never blocks, takes partial writes, lends the
 //! descriptors to wait on, and says what is known of the line ([`PortFacts`]).
 
+use crate::in_words;
 use crate::line::LineSpec;
 use crate::signals::Signals;
 use rustix::event::PollFlags;
@@ -147,7 +148,7 @@ pub enum OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { what, error } => write!(f, "could not {what}: {error}"),
+            Self::Io { what, error } => write!(f, "could not {what}: {}", in_words(&error)),
             Self::Locked { device, by } => write!(f, "{device} is in use by {by}"),
             Self::Interrupted(signal) => write!(f, "interrupted by signal {signal}"),
         }

@@ -1,6 +1,7 @@
 //! A store that writes what arrives to a stream: `wst receive LINE -o -`.
 
 use crate::disk::{FileOutcome, FileRecord, Running, store_error};
+use crate::in_words;
 use std::io::{self, Write};
 use wetstring_proto::file::{DigestKind, Refusal, Reply, Request, Store, StoreError};
 
@@ -73,7 +74,7 @@ impl<W: Write> SinkStore<W> {
     }
 
     fn fail(&mut self, error: &io::Error) -> Reply<'static> {
-        self.last_error = Some(format!("output: {error}"));
+        self.last_error = Some(format!("output: {}", in_words(&error)));
         Reply::Failed(store_error(error))
     }
 }

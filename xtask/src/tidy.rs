@@ -104,6 +104,26 @@ const BANS: &[Ban] = &[
         why: "drive depends on proto, lab and the OS; talking to a person is the program's work",
     },
     Ban {
+        rule: "errors-in-words",
+        under: &["cli/src/", "drive/src/", "objects/src/"],
+        ends: SOURCE,
+        not_tests: true,
+        // The function itself.
+        except: &["drive/src/words.rs"],
+        words: &[
+            "{e}",
+            "{error}",
+            "{err}",
+            "(e.to_string()",
+            " e.to_string()",
+            "error.to_string()",
+            "err.to_string()",
+            "io::Error::to_string",
+            "error.as_ref().map(ToString::to_string)",
+        ],
+        why: "in_words says an error of the system, without \"(os error 2)\"; our own are called bad",
+    },
+    Ban {
         rule: "finished",
         under: &[],
         ends: SOURCE,

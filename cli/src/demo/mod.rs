@@ -15,7 +15,7 @@ use std::time::{Duration, Instant as Wall};
 use console::Term;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use wetstring_drive::Signals;
+use wetstring_drive::{Signals, in_words};
 use wetstring_lab::serial::Parity;
 use wetstring_lab::{End, LineModel, MemoryFile, MemorySink, MemorySource, Serial};
 use wetstring_proto::kermit::{self, LineFacts};
@@ -24,6 +24,7 @@ use wetstring_proto::{Engine, Instant, Outcome};
 
 use crate::args::{Common, Demo};
 use crate::exit::Exit;
+use crate::opening::signals;
 use crate::progress::{can_redraw, columns, has_colour};
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
@@ -77,12 +78,12 @@ fn plan(verb: &Demo) -> Result<Plan, (Exit, String)> {
         Some(path) => {
             let shown = path.display();
             let bytes = std::fs::read(path)
-                .map_err(|e| (Exit::Store, format!("could not read {shown}: {e}")))?;
+                .map_err(|e| (Exit::Store, format!("could not read {shown}: {}", in_words(&e))))?;
             let name = path.file_name().unwrap_or(path.as_os_str());
             (name.to_string_lossy().into_owned(), bytes)
         }
     };
-    let model: LineModel = verb.line.parse().map_err(|e| (Exit::Usage, format!("{e}")))?;
+    let model: LineModel = verb.line.parse().map_err(|e| (Exit::Usage, in_words(&e)))?;
     if model.rate_bps == 0 {
         let say = "expected a line with a rate, such as 9600,delay=250ms, got one without time";
         return Err((Exit::Usage, say.to_owned()));
@@ -117,17 +118,17 @@ fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, St
         None => None,
         Some(path) => {
             let file = std::fs::File::create(path);
-            let say = |e| format!("could not create the trace {}: {e}", path.display());
+            let say =
+                |e| format!("could not create the trace {}: {}", path.display(), in_words(&e));
             Some(BufWriter::new(file.map_err(|e| (Exit::Store, say(e)))?))
         }
     };
-    let signals =
-        Signals::install().map_err(|e| (Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals().map_err(|ending| (ending.exit, ending.message))?;
     let rate = plan.model.rate_bps;
     let scene = Scene::new(rate, u64::from(plan.model.bits), plan.model.delay);
     let eyes = RefCell::new(Eyes { scene, file });
     let config = config(&plan.model);
-    let say = |e| (Exit::Usage, format!("{e}"));
+    let say = |e| (Exit::Usage, in_words(&e));
     let sender = kermit::Sender::new(config.clone(), vec![0; config.sender_memory()]);
     let receiver = kermit::Receiver::new(config.clone(), vec![0; config.receiver_memory()]);
     let sender: Box<dyn Engine> = Box::new(sender.map_err(say)?);
@@ -145,7 +146,7 @@ fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, St
     drop(world);
     let mut eyes = eyes.into_inner();
     if let Some(Err(error)) = eyes.file.as_mut().map(BufWriter::flush) {
-        voice.say(Level::Error, &format!("wst: could not write the trace: {error}"));
+        voice.say(Level::Error, &format!("wst: could not write the trace: {}", in_words(&error)));
     }
     let arrived = sink.complete().next().map_or_else(Vec::new, |file| file.bytes.clone());
     Ok(Run { outcome, interrupted, arrived, elapsed, report, fields })

@@ -27,6 +27,7 @@ use super::{at_prompt, code_of, from_stdin};
 use crate::args::Common;
 use crate::client::gather;
 use crate::config::{Everything, File};
+use crate::opening::signals;
 use crate::paper;
 use crate::voice::{Level, Voice};
 use options::{Action, Options, Stop};
@@ -86,8 +87,7 @@ fn called(voice: &Voice, options: &Options) -> Result<u8, Failed> {
     let early = |say: String| (code::SEND, say);
     let mut settings = Everything::default();
     File::load().and_then(|file| file.apply(&mut settings, None)).map_err(early)?;
-    let signals =
-        Signals::install().map_err(|e| early(format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals().map_err(|ending| early(ending.message))?;
     let mut world = Live::new(voice, settings, &signals, None).map_err(early)?;
     // Commands that come through a pipe would be eaten by a protocol that has stdin for its line.
     let has_commands = options.file.is_some() || options.commands.is_some();

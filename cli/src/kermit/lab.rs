@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wetstring_drive::Signals;
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::serve::{LocalTree, Rules, Session, Tree};
+use wetstring_drive::{Signals, in_words};
 use wetstring_lab::pair::Stop;
 use wetstring_lab::scenario::Scenario;
 use wetstring_lab::{Random, Recorder, Standing};
@@ -64,12 +64,12 @@ impl<'a> Bench<'a> {
         traced: bool,
         signals: &'a Signals,
     ) -> Result<Self, String> {
-        let directory =
-            std::env::current_dir().map_err(|e| format!("could not find this directory: {e}"))?;
+        let directory = std::env::current_dir()
+            .map_err(|e| format!("could not find this directory: {}", in_words(&e)))?;
         let tree: Arc<dyn Tree> = match root {
             Some(root) => Arc::new(
                 LocalTree::open(root)
-                    .map_err(|e| format!("could not serve {}: {e}", root.display()))?,
+                    .map_err(|e| format!("could not serve {}: {}", root.display(), in_words(&e)))?,
             ),
             None => Arc::new(Shelf::default()),
         };
@@ -121,7 +121,7 @@ fn standing(scenario: &Scenario, tree: &Arc<dyn Tree>) -> Result<Standing, Strin
     let stage = scenario.stage().ok_or_else(not_kermit)?;
     let [_, config] = stage.configs;
     let memory = vec![0; config.server_memory()];
-    let server = Server::new(config, memory).map_err(|e| e.to_string())?;
+    let server = Server::new(config, memory).map_err(|bad| bad.to_string())?;
     let rules = Rules { write: true, ..Rules::default() };
     let session = Session::new(Arc::clone(tree), rules, "laboratory", None);
     Ok(Standing::new(stage.element, Box::new(server), Box::new(session), stage.port_bytes))

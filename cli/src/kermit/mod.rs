@@ -17,12 +17,13 @@ use std::io::{BufRead, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use wetstring_drive::Signals;
+use wetstring_drive::{Signals, in_words};
 use wetstring_script::{End, Interp, Limits, Lines, World};
 
 use crate::args::Common;
 use crate::config::{Everything, File};
 use crate::exit::Exit;
+use crate::opening::signals;
 use crate::transfer::{Ending, usage};
 use crate::voice::Voice;
 use lab::Bench;
@@ -45,8 +46,7 @@ pub(crate) fn run(
     let mut settings = Everything::default();
     file.apply(&mut settings, common.profile.as_deref()).map_err(usage)?;
     settings.set_all(sets, "command line").map_err(usage)?;
-    let signals = Signals::install()
-        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals()?;
     if let Some(path) = &verb.lab {
         return in_the_laboratory(common, verb, settings, path, &signals);
     }
@@ -92,7 +92,10 @@ fn in_the_laboratory(
     if let Some(path) = &common.trace {
         let lines = bench.trace().iter().map(String::as_str);
         crate::lab::write_trace(path, lines).map_err(|e| {
-            Ending::early(Exit::Store, format!("could not write the trace {}: {e}", path.display()))
+            Ending::early(
+                Exit::Store,
+                format!("could not write the trace {}: {}", path.display(), in_words(&e)),
+            )
         })?;
     }
     Ok(code)
@@ -139,7 +142,7 @@ fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8
 fn from_stdin(interp: &mut Interp<'_>) -> Result<u8, String> {
     let mut lines = Lines::new();
     for line in std::io::stdin().lock().split(b'\n') {
-        let line = line.map_err(|e| format!("could not read stdin: {e}"))?;
+        let line = line.map_err(|e| format!("could not read stdin: {}", in_words(&e)))?;
         if let Some(logical) = lines.feed(&line)
             && let end @ (End::Exited { .. } | End::Stopped { .. }) = interp.line(&logical)
         {

@@ -9,7 +9,7 @@ use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileRecord, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
-use wetstring_drive::{LineSpec, RunOptions, SinkStore, run};
+use wetstring_drive::{LineSpec, RunOptions, SinkStore, in_words, run};
 use wetstring_proto::kermit::Client;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
@@ -91,7 +91,7 @@ pub(super) fn client(
 ) -> Result<Box<dyn Engine>, String> {
     let config = settings.kermit.clone();
     let memory = vec![0; config.client_memory()];
-    Ok(Box::new(Client::new(config, command, memory).map_err(|e| e.to_string())?))
+    Ok(Box::new(Client::new(config, command, memory).map_err(|bad| bad.to_string())?))
 }
 
 /// What a server said, short and long.
@@ -357,8 +357,8 @@ impl Live<'_> {
         seen.finish();
         say_lost(self.voice, store.lost());
         let (_, error) = recorder.finish();
-        if let Some(error) = error {
-            self.voice.say(Level::Error, &format!("could not write the trace: {error}"));
+        if let Some(why) = error {
+            self.voice.say(Level::Error, &format!("could not write the trace: {why}"));
         }
         self.ahead.extend(&ended.leftover);
         let report = seen.told.report(ended.outcome, &ended.stats, ended.elapsed);
@@ -393,7 +393,7 @@ fn with_files(mut report: Report, files: &[FileRecord], error: Option<&str>) -> 
         report.name.clone_from(&last.wire_name);
     }
     if let (false, Some(error)) = (report.done, error) {
-        report.message = format!("{}: {error}", report.message);
+        report.message = format!("{}: {}", report.message, in_words(&error));
     }
     report
 }

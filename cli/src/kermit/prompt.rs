@@ -1,6 +1,7 @@
 //! The person at the prompt: history, completion by Tab, and `?` for what may follow.
 
 use std::path::PathBuf;
+use wetstring_drive::in_words;
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -79,7 +80,7 @@ pub(super) struct Prompt {
 
 impl Prompt {
     pub(super) fn new() -> Result<Self, String> {
-        let say = |e: ReadlineError| format!("could not use the terminal: {e}");
+        let say = |e: ReadlineError| format!("could not use the terminal: {}", in_words(&e));
         let config = Config::builder()
             .completion_type(CompletionType::List)
             .completion_show_all_if_ambiguous(true)
@@ -110,7 +111,7 @@ impl Prompt {
             }
             Err(ReadlineError::Interrupted) => Ok(Typed::Forgotten),
             Err(ReadlineError::Eof) => Ok(Typed::End),
-            Err(e) => Err(format!("could not read from the terminal: {e}")),
+            Err(e) => Err(format!("could not read from the terminal: {}", in_words(&e))),
         }
     }
 

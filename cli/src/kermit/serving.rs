@@ -133,7 +133,7 @@ impl Live<'_> {
             &|all| {
                 let config = all.kermit.clone();
                 let memory = vec![0; config.server_memory()];
-                let server = Server::new(config, memory).map_err(|e| e.to_string())?;
+                let server = Server::new(config, memory).map_err(|bad| bad.to_string())?;
                 Ok(Box::new(server) as Box<dyn Engine>)
             },
             &mut store,

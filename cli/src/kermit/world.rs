@@ -13,7 +13,7 @@ use wetstring_drive::charset::SharedSets;
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::serve::Action;
 use wetstring_drive::terminal::Restore;
-use wetstring_drive::{LineSpec, Port, Signals, open};
+use wetstring_drive::{LineSpec, Port, Signals, in_words, open};
 use wetstring_proto::settings::BadSetting;
 use wetstring_script::world::{
     Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Signal,
@@ -25,6 +25,7 @@ use super::line::Serial;
 use super::moving::Mover;
 use super::serving::disabled_at_first;
 use crate::config::Everything;
+use crate::opening::why_not;
 use crate::voice::{Level, Voice};
 
 /// What a shut port and a wait for its child may take.
@@ -69,8 +70,8 @@ impl<'a> Live<'a> {
         signals: &'a Signals,
         trace: Option<PathBuf>,
     ) -> Result<Self, String> {
-        let directory =
-            std::env::current_dir().map_err(|e| format!("could not find this directory: {e}"))?;
+        let directory = std::env::current_dir()
+            .map_err(|e| format!("could not find this directory: {}", in_words(&e)))?;
         Ok(Self {
             local: Local::new(directory, wetstring_drive::zone::offset_at),
             voice,
@@ -98,7 +99,7 @@ impl<'a> Live<'a> {
         let voice = self.voice;
         let mut notes = |text: &str| voice.say(Level::Note, text);
         let port = open(spec, Some(self.signals), &mut notes);
-        self.port = Some(port.map_err(|error| Fault::new(error.to_string()))?);
+        self.port = Some(port.map_err(|bad| Fault::new(why_not(spec, &bad)))?);
         self.spec = Some(spec.clone());
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use wetstring_drive::in_words;
 use wetstring_lab::sweep::Format;
 
 use super::run::read_text;
@@ -70,11 +71,12 @@ fn content(text: &str) -> Result<Content, String> {
     }
     let objects = if first.starts_with('{') {
         let object = |(index, line): (usize, &str)| {
-            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", index + 1))
+            serde_json::from_str(line)
+                .map_err(|error| format!("line {}: {}", index + 1, in_words(&error)))
         };
         text.lines().enumerate().filter(|(_, line)| !line.is_empty()).map(object).collect()
     } else if first.starts_with('[') {
-        serde_json::from_str(text).map_err(|error| error.to_string())
+        serde_json::from_str(text).map_err(|error| in_words(&error))
     } else if first.split(',').any(|name| name == "point") {
         csv(text)
     } else {

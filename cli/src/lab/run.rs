@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use wetstring_drive::in_words;
 use wetstring_lab::Recorder;
 use wetstring_lab::explain::{Account, header};
 use wetstring_lab::scenario::{BadScenario, Ending as RunEnding, Outcome, Scenario};
@@ -125,13 +126,13 @@ pub(super) fn beside(path: &Path) -> impl Fn(&str) -> Result<Vec<u8>, String> + 
     let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| {
         let whole = directory.join(name);
-        std::fs::read(&whole).map_err(|error| format!("{}: {error}", whole.display()))
+        std::fs::read(&whole).map_err(|error| format!("{}: {}", whole.display(), in_words(&error)))
     }
 }
 
 /// An end because of a file.
 pub(super) fn store(path: &Path, what: &str, error: &std::io::Error) -> Ending {
-    Ending::early(Exit::Store, format!("{what} {}: {error}", path.display()))
+    Ending::early(Exit::Store, format!("{what} {}: {}", path.display(), in_words(&error)))
 }
 
 /// Writes all lines of a trace.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
-use wetstring_drive::Signals;
 use wetstring_lab::Recorder;
 use wetstring_lab::swarm::{self, Failed, Fault, Kind, Tally};
 
@@ -15,6 +14,7 @@ use super::pool::{Crew, News};
 use super::run::{store, write_trace};
 use crate::args::Common;
 use crate::exit::Exit;
+use crate::opening::signals;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
 
@@ -71,8 +71,7 @@ fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
 
 /// Runs seeds of all protocols on all cores.
 fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), Ending> {
-    let signals = Signals::install()
-        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals()?;
     let protocols: Vec<Kind> = sums.iter().map(|sum| sum.protocol).collect();
     let jobs = sums.len() * usize::try_from(seeds).unwrap_or(usize::MAX / 8);
     let mut count = Count::new(voice, "runs", jobs);

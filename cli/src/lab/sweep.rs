@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use wetstring_drive::Signals;
 use wetstring_lab::Recorder;
 use wetstring_lab::scenario::BadScenario;
 use wetstring_lab::sweep::{Column, Format, Row, Sweep, merge};
@@ -22,6 +21,7 @@ use super::count::Count;
 use super::pool::{Crew, News};
 use super::run::{beside, read_text, store};
 use crate::exit::Exit;
+use crate::opening::signals;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
 
@@ -122,8 +122,7 @@ fn make(
     load: Load,
     outputs: &mut Outputs<'_>,
 ) -> Result<Ending, Ending> {
-    let signals = Signals::install()
-        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals()?;
     let jobs: Vec<usize> =
         points.iter().copied().filter(|point| !outputs.rows.contains_key(point)).collect();
     let kept = points.len() - jobs.len();

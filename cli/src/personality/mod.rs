@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use wetstring_drive::Signals;
+use wetstring_drive::{Signals, in_words};
 use wetstring_proto::xymodem::Variant;
 
 use crate::args::Common;
@@ -111,8 +111,10 @@ impl Personality {
             for path in &ending.tally.sent {
                 if let Err(e) = std::fs::remove_file(path) {
                     let name = crate::words::escaped(path.as_os_str().as_bytes());
-                    voice
-                        .say(Level::Error, &format!("{}: could not remove {name}: {e}", self.name));
+                    voice.say(
+                        Level::Error,
+                        &format!("{}: could not remove {name}: {}", self.name, in_words(&e)),
+                    );
                 }
             }
         }

@@ -6,11 +6,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use wetstring_drive::LineSpec;
 use wetstring_drive::disk::{
     Collision, DiskStore, Numbering, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
 use wetstring_drive::line::HostPort;
+use wetstring_drive::{LineSpec, in_words};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::zmodem::escape::Escaping;
@@ -405,7 +405,7 @@ impl Plan {
     /// Stdin as a file: the line's input becomes the terminal, since the protocol needs one.
     fn stdin_aside(&mut self) -> Result<Source, Ending> {
         let failed = |what: &str, e: &dyn std::fmt::Display| {
-            Ending::early(Exit::Line, format!("could not {what}: {e}"))
+            Ending::early(Exit::Line, format!("could not {what}: {}", in_words(&e)))
         };
         let file = rustix::stdio::stdin()
             .try_clone_to_owned()
@@ -459,7 +459,7 @@ impl Plan {
         }
         let disk = DiskStore::receiving(&directory, self.receive.clone()).map_err(|e| {
             let name = escaped(directory.as_os_str().as_bytes());
-            Ending::early(Exit::Store, format!("could not receive into {name}: {e}"))
+            Ending::early(Exit::Store, format!("could not receive into {name}: {}", in_words(&e)))
         })?;
         Ok(Keeper::Disk(Box::new(disk)))
     }

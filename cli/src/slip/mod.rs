@@ -13,11 +13,12 @@ use wetstring_drive::slip::{
     self, Failure, Inside, News, Outcome, Ping, Plan, Stop, Tun, TunConfig,
 };
 use wetstring_drive::stack::{Stack, StackConfig, StackCounts};
-use wetstring_drive::{LineSpec, Port, Signals};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_proto::slip::{Compression, Config, Rate, mtu};
 
 use crate::args::Common;
 use crate::exit::Exit;
+use crate::opening::{not_opened, signals};
 use crate::transfer::{Ending, usage};
 use crate::voice::{Level, Voice};
 
@@ -49,10 +50,9 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Slip) -> Result<Ending,
     if spec == LineSpec::Stdio {
         voice.line_is_stdio();
     }
-    let signals = Signals::install()
-        .map_err(|e| Ending::early(Exit::Line, format!("could not take over Ctrl-C: {e}")))?;
+    let signals = signals()?;
     // What the port knows of its rate decides the MTU, and so it is opened first.
-    let first = open_line(voice, &spec, &signals).map_err(|error| line(&error))?;
+    let first = open_line(voice, &spec, &signals).map_err(|bad| not_opened(&spec, &bad))?;
     let rate = verb.rate.or_else(|| first.facts().rate_bps.map(u64::from));
     let link = config(voice, verb, rate, first.facts().reliable == Some(true));
     let mut inside = inside(voice, verb, rate, &link)?;
@@ -83,14 +83,16 @@ fn line(error: &OpenError) -> Ending {
         OpenError::Interrupted(_) => Exit::Interrupted,
         _ => Exit::Line,
     };
-    Ending::early(exit, error.to_string())
+    Ending::early(exit, in_words(&error))
 }
 
 fn failed(failure: &Failure) -> Ending {
     match failure {
         Failure::Config(bad) => usage(bad.to_string()),
         Failure::Line(error) => line(error),
-        Failure::Io(error) => Ending::early(Exit::Line, format!("the interface broke: {error}")),
+        Failure::Io(error) => {
+            Ending::early(Exit::Line, format!("the interface broke: {}", in_words(&error)))
+        }
     }
 }
 
@@ -165,7 +167,7 @@ fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Resul
                 }
                 _ => "",
             };
-            Ending::early(Exit::Line, format!("{error}{hint}"))
+            Ending::early(Exit::Line, format!("{}{hint}", in_words(&error)))
         })?;
         voice.say(Level::Note, &format!("{}: {local} to {remote}", tun.name()));
         voice.event("tun", json!({ "name": tun.name(), "local": local, "remote": remote }));
@@ -190,7 +192,7 @@ fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Resul
         voice.say(Level::Note, text);
         voice.event("stack", json!({"text": text}));
     };
-    let mut stack = Stack::open(&config, &mut notes).map_err(|error| line(&error))?;
+    let mut stack = Stack::open(&config, &mut notes).map_err(|bad| line(&bad))?;
     if let Some(to) = verb.ping {
         stack.ping(to);
     }
@@ -212,7 +214,7 @@ fn tell(voice: &Voice, news: &News<'_>) {
             );
             voice.event("lost", json!({ "message": why }));
         }
-        News::NotYet(error) => voice.say(Level::Detail, &format!("not yet: {error}")),
+        News::NotYet(error) => voice.say(Level::Detail, &format!("not yet: {}", in_words(&error))),
         News::Compressing => {
             voice.say(Level::Note, "the other end compresses headers, and so do we");
             voice.event("compressing", json!({}));

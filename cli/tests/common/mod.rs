@@ -192,6 +192,8 @@ impl Running {
         let Some(status) = status else {
             panic!("did not end within {LIMIT:?}\nstdout:\n{stdout}\nstderr:\n{stderr}")
         };
+        // What a person is told has words, wherever it comes from.
+        assert!(!stderr.contains("(os error"), "the system's number is said:\n{stderr}");
         Ran { status, stdout, stderr, elapsed }
     }
 }

@@ -14,6 +14,7 @@
 //!
 //! [fingerprint]: PublicKey::fingerprint
 
+use crate::in_words;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
@@ -124,15 +125,16 @@ impl Secret {
     /// A new one, as text: 64 hexadecimal digits.
     pub fn make() -> Result<String, String> {
         let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| format!("no random bytes: {}", in_words(&error)))?;
         Ok(hex(&bytes))
     }
 
     /// From a file that nobody else may read.
     pub fn read(path: &Path) -> Result<Self, String> {
         let at = |say: String| format!("{}: {say}", path.display());
-        let file = File::open(path).map_err(|e| at(e.to_string()))?;
-        let found = file.metadata().map_err(|e| at(e.to_string()))?;
+        let file = File::open(path).map_err(|e| at(in_words(&e)))?;
+        let found = file.metadata().map_err(|e| at(in_words(&e)))?;
         let mode = found.permissions().mode() & 0o777;
         if found.is_file() && mode & 0o077 != 0 {
             return Err(at(format!(
@@ -140,7 +142,7 @@ impl Secret {
             )));
         }
         let mut bytes = Vec::new();
-        file.take(SECRET_MAX).read_to_end(&mut bytes).map_err(|e| at(e.to_string()))?;
+        file.take(SECRET_MAX).read_to_end(&mut bytes).map_err(|e| at(in_words(&e)))?;
         Self::new(&bytes).map_err(at)
     }
 }
@@ -189,7 +191,7 @@ impl KeyFolder {
     }
 
     fn say(&self, name: &str, error: impl fmt::Display) -> String {
-        format!("{}: {error}", self.at(name).display())
+        format!("{}: {}", self.at(name).display(), in_words(&error))
     }
 
     /// This host's pair. It is made when it is first asked for.

@@ -1,5 +1,6 @@
 //! What the system says, as the engines and as people hear it.
 
+use crate::in_words;
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
@@ -34,7 +35,7 @@ pub(super) struct Failed {
 impl Failed {
     pub(super) fn new(path: &Path, error: impl Into<io::Error>) -> Self {
         let error = error.into();
-        Self { kind: store_error(&error), text: format!("{}: {error}", show(path)) }
+        Self { kind: store_error(&error), text: format!("{}: {}", show(path), in_words(&error)) }
     }
 }
 

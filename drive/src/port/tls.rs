@@ -4,6 +4,7 @@
 //! one of the system's or of a file, or one certificate by its fingerprint.
 
 use super::{OpenError, PATIENCE, Port, PortFacts};
+use crate::in_words;
 use crate::line::{HostPort, TlsSpec};
 use crate::signals::Signals;
 use rustix::event::PollFlags;
@@ -62,7 +63,7 @@ impl Identity {
         let key = PrivateKeyDer::from_pem_file(key).map_err(|error| bad_file(key, &error))?;
         let failed = |error: Error| {
             let what = format!("use the certificate {}", certificate.display());
-            OpenError::io(what, io::Error::other(error.to_string()))
+            OpenError::io(what, io::Error::other(in_words(&error)))
         };
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -76,7 +77,7 @@ impl Identity {
 
 fn bad_file(path: &Path, error: &dyn std::fmt::Display) -> OpenError {
     let what = format!("read {} (expected PEM)", path.display());
-    OpenError::io(what, io::Error::other(error.to_string()))
+    OpenError::io(what, io::Error::other(in_words(&error)))
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, OpenError> {
@@ -121,7 +122,7 @@ impl Judge {
                 WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build()
             })
             .transpose()
-            .map_err(|e| OpenError::io("use the authorities", io::Error::other(e.to_string())))?;
+            .map_err(|e| OpenError::io("use the authorities", io::Error::other(in_words(&e))))?;
         let seen = Mutex::default();
         Ok(Self { pinned: spec.fingerprint.clone(), named, authorities, provider, seen })
     }
@@ -196,7 +197,7 @@ impl TlsLine {
     pub(super) fn call(inner: Box<dyn Port>, spec: &TlsSpec) -> Result<Self, OpenError> {
         let failed = |error: &dyn std::fmt::Display| {
             let what = format!("begin TLS with {}", spec.to);
-            OpenError::io(what, io::Error::other(error.to_string()))
+            OpenError::io(what, io::Error::other(in_words(&error)))
         };
         let judge = Arc::new(Judge::new(spec)?);
         let config = ClientConfig::builder_with_provider(judge.provider.clone())
@@ -255,13 +256,14 @@ impl TlsLine {
                         "expected a certificate with the fingerprint {pinned}, got one with {print}"
                     ),
                     None => format!(
-                        "no authority that is trusted here has signed its certificate ({error}); if its \
-                         owner tells you the same fingerprint, add ?fingerprint={print}"
+                        "no authority that is trusted here has signed its certificate ({}); if its \
+                         owner tells you the same fingerprint, add ?fingerprint={print}",
+                        in_words(&error)
                     ),
                 };
                 OpenError::io(what, io::Error::other(say))
             }
-            _ => OpenError::io(what, io::Error::new(error.kind(), error.to_string())),
+            _ => OpenError::io(what, io::Error::new(error.kind(), in_words(&error))),
         }
     }
 }

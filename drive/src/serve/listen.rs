@@ -3,6 +3,7 @@
 use super::session::{Audit, Rules, Session};
 use super::tree::Tree;
 use crate::charset::{Sets, Translated};
+use crate::in_words;
 use crate::port::{PATIENCE, Port};
 use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
@@ -151,8 +152,8 @@ impl Service {
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "too many sessions"));
         };
         if let Err(error) = port.settle(Some(signals), &mut |_| {}) {
-            self.note(&format!("{client} connect: failed, {error}"));
-            return Err(io::Error::other(error.to_string()));
+            self.note(&format!("{client} connect: failed, {}", in_words(&error)));
+            return Err(io::Error::other(in_words(&error)));
         }
         self.note(&format!("{client} connect: done"));
         let config = Config {
@@ -210,7 +211,7 @@ impl Service {
                 Ok(stop) => stop,
                 // Too many open files: nobody else shall lose by it.
                 Err(error) => {
-                    self.note(&format!("{client} connect: refused, {error}"));
+                    self.note(&format!("{client} connect: refused, {}", in_words(&error)));
                     turn_away(&mut *port);
                     continue;
                 }
@@ -226,7 +227,7 @@ impl Service {
             });
             match spawned {
                 Ok(thread) => threads.push(thread),
-                Err(error) => self.note(&format!("{client} connect: failed, {error}")),
+                Err(error) => self.note(&format!("{client} connect: failed, {}", in_words(&error))),
             }
         }
         let signal = signals.last().unwrap_or(rustix::process::Signal::INT.as_raw());

@@ -4,6 +4,7 @@ use super::tree::{Content, Entry, Place, Tree, shown};
 use super::users::Users;
 use crate::charset::{Sets, SharedSets};
 use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running};
+use crate::in_words;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -430,7 +431,9 @@ impl Session {
                     return self.begin(place, name, &entry, content, (resume, kind));
                 }
                 // It has gone since it was listed, or may not be read.
-                Err(error) => self.note("get", &shown(&place), &format!("failed, {error}")),
+                Err(error) => {
+                    self.note("get", &shown(&place), &format!("failed, {}", in_words(&error)))
+                }
             }
         }
     }
@@ -493,7 +496,8 @@ impl Session {
         self.note("get", &place, &format!("done, {} bytes", current.size));
         if delete {
             let gone = self.tree.remove(&current.place);
-            let result = gone.map_or_else(|e| format!("failed, {e}"), |()| "done".into());
+            let result =
+                gone.map_or_else(|e| format!("failed, {}", in_words(&e)), |()| "done".into());
             self.note("delete", &place, &result);
         }
     }
@@ -534,8 +538,8 @@ impl Session {
         };
         let result = match (&reply, close) {
             (Reply::Refuse(why), _) => format!("refused, {}", why.as_str()),
-            (Reply::Failed(error), Some(_)) => format!("failed, {error}"),
-            (Reply::Failed(error), None) if offer => format!("failed, {error}"),
+            (Reply::Failed(error), Some(_)) => format!("failed, {}", in_words(&error)),
+            (Reply::Failed(error), None) if offer => format!("failed, {}", in_words(&error)),
             (Reply::Done, Some(true)) => {
                 self.counts.files_in += 1;
                 self.counts.bytes_in += self.took;

@@ -3,6 +3,7 @@
 //! The file has a line for each user: `name:$argon2id$...`, the password's hash in the usual form
 //! (PHC string). Empty lines and those that begin with `#` are passed over.
 
+use crate::in_words;
 use argon2::password_hash::SaltString;
 use argon2::{Argon2, PasswordHash, PasswordHasher, PasswordVerifier};
 use std::collections::BTreeMap;
@@ -128,8 +129,8 @@ impl Users {
 /// The hash of a password, for a line of the file.
 pub fn hash(password: &[u8]) -> io::Result<String> {
     let mut salt = [0; 16];
-    getrandom::fill(&mut salt).map_err(|error| io::Error::other(error.to_string()))?;
-    let bad = |error: argon2::password_hash::Error| io::Error::other(error.to_string());
+    getrandom::fill(&mut salt).map_err(|error| io::Error::other(in_words(&error)))?;
+    let bad = |error: argon2::password_hash::Error| io::Error::other(in_words(&error));
     let salt = SaltString::encode_b64(&salt).map_err(bad)?;
     Ok(Argon2::default().hash_password(password, &salt).map_err(bad)?.to_string())
 }

@@ -13,6 +13,7 @@ mod marks;
 mod tun;
 
 use crate::clock::Clock;
+use crate::in_words;
 use crate::port::{OpenError, PATIENCE, Port};
 use crate::signals::Signals;
 use crate::stack::{Answer, Stack};
@@ -313,7 +314,7 @@ impl Run<'_> {
             }
             Ok(Some(len)) => len,
             Err(error) => {
-                self.lost(&error.to_string(), news);
+                self.lost(&in_words(&error), news);
                 return true;
             }
         };
@@ -396,7 +397,7 @@ impl Run<'_> {
             && port.held()
             && let Err(error) = port.flush()
         {
-            self.lost(&error.to_string(), news);
+            self.lost(&in_words(&error), news);
             return true;
         }
         while self.writable {
@@ -408,7 +409,7 @@ impl Run<'_> {
                 Ok(Some(len)) => self.link.transmitted(now, len),
                 Ok(None) => self.writable = false,
                 Err(error) => {
-                    self.lost(&error.to_string(), news);
+                    self.lost(&in_words(&error), news);
                     return true;
                 }
             }

@@ -3,6 +3,7 @@
 use super::session::Session;
 use super::wire::{COOKIE_LEN, Frame};
 use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
+use crate::in_words;
 use snow::HandshakeState;
 use std::collections::VecDeque;
 use wetstring_proto::time::{Duration, Instant};
@@ -122,7 +123,9 @@ impl<'a> Initiator<'a> {
         let Some(size) = self.round.pop_front() else { return Ok(None) };
         let at = match self.attempts.iter().position(|attempt| attempt.size == size) {
             Some(at) => at,
-            None => self.begin(size).map_err(|error| format!("the handshake failed: {error}"))?,
+            None => self
+                .begin(size)
+                .map_err(|error| format!("the handshake failed: {}", in_words(&error)))?,
         };
         Ok(Some(self.datagram(&self.attempts[at])))
     }

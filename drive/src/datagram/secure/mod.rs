@@ -40,6 +40,7 @@ pub(in crate::datagram) use wire::DATA_HEADER;
 pub use wire::{Frame, Why};
 
 use super::keys::{Identity, KEY_LEN, PublicKey, Secret};
+use crate::in_words;
 use snow::Builder;
 use snow::params::CipherChoice;
 use snow::resolvers::{CryptoResolver, RingResolver};
@@ -159,7 +160,8 @@ pub(super) fn generate() -> Result<Identity, String> {
         let name = "Noise_XX_25519_ChaChaPoly_SHA256";
         Builder::new(name.parse()?).generate_keypair()
     };
-    let pair = make().map_err(|error: snow::Error| format!("could not make a key: {error}"))?;
+    let pair = make()
+        .map_err(|error: snow::Error| format!("could not make a key: {}", in_words(&error)))?;
     let half = |bytes: &[u8]| -> Result<[u8; KEY_LEN], String> {
         bytes.try_into().map_err(|_| "expected a key of 32 bytes".to_owned())
     };
@@ -169,7 +171,8 @@ pub(super) fn generate() -> Result<Identity, String> {
 /// Random bytes.
 fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| format!("no random bytes: {}", in_words(&error)))?;
     Ok(bytes)
 }
 

@@ -10,6 +10,7 @@ use super::super::tree::{
 use super::super::users::NotLoggedIn;
 use super::{Action, Done, Outgoing, Said, Session};
 use crate::disk::{Collision, Incomplete, PathRule, distinct};
+use crate::in_words;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -584,7 +585,7 @@ fn screen(title: &str, text: String) -> Done {
 
 /// The answer to a command that is run.
 fn ran(line: &[u8], command: Command) -> Done {
-    let output = run(command).map_err(|e| format!("The command did not run: {e}"))?;
+    let output = run(command).map_err(|e| format!("The command did not run: {}", in_words(&e)))?;
     Ok(Said::Screen { title: line.to_vec(), text: output })
 }
 

@@ -1,0 +1,43 @@
+//! The system's errors in words for a person.
+
+use std::fmt::Display;
+
+/// What an error says, without the number that the standard library adds to the system's words:
+/// `No such file or directory`, not `No such file or directory (os error 2)`. Everything that tells
+/// of an [`std::io::Error`] goes through here, also where it is part of another error.
+pub fn in_words(error: impl Display) -> String {
+    const NUMBER: &str = " (os error ";
+    let text = error.to_string();
+    let mut parts = text.split(NUMBER);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        if let Some(rest) = rest.strip_prefix(')').filter(|_| rest.len() < part.len()) {
+            out.push_str(rest);
+        } else {
+            out.push_str(NUMBER);
+            out.push_str(part);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+    use std::io;
+
+    #[test]
+    fn the_systems_number_is_left_out() {
+        let missing = io::Error::from_raw_os_error(2);
+        assert!(missing.to_string().contains("os error"), "{missing}");
+        assert_eq!(in_words(&missing), "No such file or directory");
+        let inside = io::Error::other(format!("read a.txt: {missing}; twice: {missing}"));
+        assert_eq!(
+            in_words(inside),
+            "read a.txt: No such file or directory; twice: No such file or directory"
+        );
+        assert_eq!(in_words("a (os error in words)"), "a (os error in words)");
+        assert_eq!(in_words("own words"), "own words");
+    }
+}
