@@ -17,6 +17,7 @@ use crate::explain::Explain;
 use crate::kermit::Kermit;
 use crate::keys;
 use crate::lab::Lab;
+use crate::opening;
 use crate::protocol::{self, Protocol};
 use crate::slip::Slip;
 
@@ -189,8 +190,8 @@ pub(crate) struct Access {
 #[derive(Args, Debug)]
 pub(crate) struct How {
     /// Go on where an earlier transfer of the same file stopped
-    #[arg(long)]
-    pub(crate) recover: bool,
+    #[arg(long, alias = "recover")]
+    pub(crate) resume: bool,
     /// Delete each file where it came from when it is whole at the other end
     #[arg(long)]
     pub(crate) delete: bool,
@@ -214,12 +215,11 @@ impl How {
 
 /// `wst get`.
 #[derive(Args, Debug)]
+#[command(override_usage = "wst get [OPTIONS] NAME... LINE")]
 pub(crate) struct Get {
-    /// The line to the server
-    pub(crate) line: OsString,
-    /// Files there; wildcards are the server's
-    #[arg(required = true, value_name = "NAME")]
-    pub(crate) names: Vec<OsString>,
+    /// Files there (wildcards are the server's), and last the line to the server
+    #[arg(required = true, num_args = 2.., value_name = "NAME... LINE")]
+    things: Vec<OsString>,
     /// Directory to put them into
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
@@ -233,12 +233,11 @@ pub(crate) struct Get {
 
 /// `wst put`.
 #[derive(Args, Debug)]
+#[command(override_usage = "wst put [OPTIONS] FILE... LINE")]
 pub(crate) struct Put {
-    /// The line to the server
-    pub(crate) line: OsString,
-    /// Files here
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    /// Files here, and last the line to the server
+    #[arg(required = true, num_args = 2.., value_name = "FILE... LINE")]
+    things: Vec<OsString>,
     /// How the files move.
     #[command(flatten)]
     pub(crate) how: How,
@@ -337,6 +336,31 @@ impl Transfer {
     /// The protocol that was asked for.
     pub(crate) fn protocol(&self) -> Option<Protocol> {
         self.protocol.as_deref().and_then(Protocol::of)
+    }
+}
+
+impl Get {
+    /// The names, and the line.
+    pub(crate) fn names_and_line(&self) -> (&[OsString], &OsStr) {
+        of_a_server(&self.things)
+    }
+}
+
+impl Put {
+    /// The files, and the line.
+    pub(crate) fn files_and_line(&self) -> (&[OsString], &OsStr) {
+        of_a_server(&self.things)
+    }
+}
+
+/// The line comes last, as for `wst send`; first, as it once was, if only the first is one.
+fn of_a_server(things: &[OsString]) -> (&[OsString], &OsStr) {
+    match things {
+        [line, .., last] if opening::is_line(line) && !opening::is_line(last) => {
+            (&things[1..], line)
+        }
+        [names @ .., line] => (names, line),
+        [] => (&[], OsStr::new("")),
     }
 }
 

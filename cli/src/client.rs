@@ -16,7 +16,7 @@ use crate::args::{Access, Common, Get, Put, Remote};
 use crate::config::Everything;
 use crate::exit::{Exit, Medium};
 use crate::facts;
-use crate::opening::{not_opened, signals};
+use crate::opening::{There, not_opened, signals};
 use crate::record::Recorder;
 use crate::remote;
 use crate::screen::{Screen, name_list};
@@ -149,11 +149,12 @@ pub(crate) fn get(
     verb: &Get,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
-    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let (names, line) = verb.names_and_line();
+    let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let options = ReceiveOptions {
         collision: all.collision,
         incomplete: all.incomplete,
-        resume: if verb.how.recover { Resume::Existing } else { Resume::Never },
+        resume: if verb.how.resume { Resume::Existing } else { Resume::Never },
         paths: if verb.how.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };
@@ -162,12 +163,12 @@ pub(crate) fn get(
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;
     talk.enter(&verb.access)?;
-    let names = name_list(verb.names.iter().map(|name| name.as_bytes()));
+    let names = name_list(names.iter().map(|name| name.as_bytes()));
     let command = ServerCommand::Get(GetFiles {
         names: &names,
         delete: verb.how.delete,
         recursive: verb.how.recursive,
-        recover: verb.how.recover,
+        recover: verb.how.resume,
         is_command: false,
         kind: verb.how.kind(),
     });
@@ -187,16 +188,17 @@ pub(crate) fn put(
     verb: &Put,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
-    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let (things, line) = verb.files_and_line();
+    let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let mut files = Vec::new();
-    for path in &verb.files {
-        gather(path, verb.how.recursive, &mut files)?;
+    for path in things {
+        gather(Path::new(path), verb.how.recursive, &mut files)?;
     }
     let sources = files.into_iter().map(Source::path).collect();
     let options = SendOptions {
         paths: verb.how.recursive,
         kind: verb.how.kind().unwrap_or(FileKind::Binary),
-        resume: verb.how.recover,
+        resume: verb.how.resume,
         common_names: all.kermit.convert_names,
         ..SendOptions::default()
     };
@@ -262,7 +264,7 @@ pub(crate) fn remote(
     let words = remote::on_the_wire(&words);
     let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
     let command = remote::command(&words).map_err(usage)?;
-    let (all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let (all, spec) = prepare(common, settings, &verb.line, There::Serves).map_err(usage)?;
     let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;

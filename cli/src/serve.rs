@@ -16,7 +16,7 @@ use wetstring_proto::{Failure, FailureKind, Outcome};
 use crate::args::{Common, Serve};
 use crate::exit::Exit;
 use crate::facts;
-use crate::opening::{not_opened, signals};
+use crate::opening::{There, not_opened, signals};
 use crate::transfer::{Ending, prepare, usage};
 use crate::voice::{Level, Voice};
 use crate::words::escaped;
@@ -28,7 +28,7 @@ pub(crate) fn run(
     verb: &Serve,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
-    let (mut all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let (mut all, spec) = prepare(common, settings, &verb.line, There::Asks).map_err(usage)?;
     if spec.has_datagrams() {
         return Err(usage(format!("expected a line of bytes, got {spec}")));
     }

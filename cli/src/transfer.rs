@@ -35,7 +35,7 @@ use crate::inbox;
 use crate::limits::Limits;
 use crate::ncp;
 use crate::netblt::{self, Ours};
-use crate::opening::{not_opened, signals};
+use crate::opening::{self, There, not_opened, signals};
 use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::verdict::Verdict;
@@ -157,6 +157,7 @@ pub(crate) fn prepare(
     common: &Common,
     settings: &[(String, String)],
     line: &OsStr,
+    there: There<'_>,
 ) -> Result<(Everything, LineSpec), String> {
     let file = File::load()?;
     let line = line.to_str().ok_or("expected a line in UTF-8, got other bytes")?;
@@ -167,7 +168,7 @@ pub(crate) fn prepare(
     let mut all = Everything::default();
     file.apply(&mut all, common.profile.as_deref().or(by_line))?;
     all.set_all(settings, "command line")?;
-    let spec = text.parse::<LineSpec>().map_err(|bad| bad.to_string())?;
+    let spec = opening::line(&text, there)?;
     Ok((all, spec))
 }
 
@@ -179,7 +180,9 @@ pub(crate) fn send(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (files, line) = verb.files_and_line().unwrap_or_default();
-    let (mut all, spec) = prepare(common, settings, line).map_err(usage)?;
+    let there = There::Receives(verb.transfer.protocol().map(Protocol::name));
+    let (mut all, spec) = prepare(common, settings, line, there)
+        .map_err(|say| usage(opening::swapped("send", &files, line).unwrap_or(say)))?;
     let sources = sources(verb, &files, &spec).map_err(|(exit, say)| Ending::early(exit, say))?;
     let is_ncp = matches!(spec, LineSpec::Ncp(_));
     let stream = !spec.has_datagrams() && !is_ncp;
@@ -311,7 +314,13 @@ pub(crate) fn receive(
     verb: &Receive,
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
-    let (mut all, spec) = prepare(common, settings, &verb.line).map_err(usage)?;
+    let (mut all, spec) = prepare(
+        common,
+        settings,
+        &verb.line,
+        There::Sends(verb.transfer.protocol().map(Protocol::name)),
+    )
+    .map_err(usage)?;
     let protocol = verb.transfer.protocol();
     if protocol.is_some_and(Protocol::is_nameless) {
         if verb.name.is_none() && verb.output != Path::new("-") {

@@ -3,7 +3,8 @@
 //! | form | meaning |
 //! |---|---|
 //! | `/dev/ttyUSB0`, `COM3`, `serial:/dev/ttyUSB0?baud=9600&parity=even` | serial port |
-//! | `tcp://HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
+//! | any path that leads to a terminal | serial port: links that `socat` or `wst line` make |
+//! | `tcp://HOST:PORT`, `HOST:PORT`, `tcp-listen://HOST:PORT` | raw TCP, to and from |
 //! | `telnet://HOST[:PORT]`, `telnet-listen://HOST:PORT` | Telnet, to and from; port 23 unless given |
 //! | `rfc2217://HOST:PORT?baud=9600&parity=even` | a serial port behind a Telnet server, set from here |
 //! | `tls://HOST:PORT?ca=FILE`, `tls://HOST:PORT?fingerprint=SHA256` | TLS; without either, the system's authorities |
@@ -13,15 +14,20 @@
 //! | `ncp://HOST/PATH?imp=HOST:PORT` | a host of the ARPANET, by an IMP that takes UDP datagrams |
 //! | `tun:`, `tun:NAME` | a TUN device, as an end of an emulated network |
 //! | `exec:COMMAND`, `exec-pty:COMMAND` | a program's stdin/stdout, by pipes or in a PTY |
+//! | `ssh://[USER@]HOST[:PORT]` | `exec:ssh ...`: the shell there; `wst send` and others run `wst` there |
 //! | `pty:`, `pty:NAME` | make a PTY; its name is reported, or NAME becomes a symlink to it |
 //! | `-`, `stdio:` | this process's stdin/stdout |
 //!
 //! [`LineSpec`] parses (`FromStr`) and prints (`Display`); what it prints parses to the same.
 
 mod ncp;
+mod serial;
+mod ssh;
 mod tls;
 
 pub use ncp::NcpSpec;
+pub use serial::{Flow, Parity, Pin, Rs485, SerialSpec};
+pub use ssh::SshSpec;
 pub use tls::TlsSpec;
 
 use std::ffi::OsString;
@@ -80,69 +86,6 @@ pub struct HostPort {
     pub port: u16,
 }
 
-/// A serial port and its settings.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SerialSpec {
-    /// The device.
-    pub path: PathBuf,
-    /// Line rate in bit/s; any that the device can make.
-    pub baud: u32,
-    /// Parity that the hardware adds and checks.
-    pub parity: Parity,
-    /// How the two ends of the cable stop each other.
-    pub flow: Flow,
-    /// Data bits, 5 to 8.
-    pub data_bits: u8,
-    /// Stop bits, 1 or 2.
-    pub stop_bits: u8,
-    /// Data Terminal Ready.
-    pub dtr: Pin,
-    /// Request To Send. Not with `flow=rtscts`, which owns the pin.
-    pub rts: Pin,
-}
-
-/// Hardware parity.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Parity {
-    /// No parity bit.
-    #[default]
-    None,
-    /// Even parity.
-    Even,
-    /// Odd parity.
-    Odd,
-}
-
-/// Flow control of a serial port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Flow {
-    /// None.
-    #[default]
-    None,
-    /// Hardware: RTS and CTS.
-    RtsCts,
-    /// Software: XON (17) and XOFF (19).
-    XonXoff,
-}
-
-/// What to do with an output pin when a serial port is opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Pin {
-    /// Leave it as it is.
-    #[default]
-    Keep,
-    /// Raise it.
-    On,
-    /// Drop it.
-    Off,
-}
-
-/// The forms that [`LineSpec`] takes, in one line, for messages and help.
-pub const FORMS: &str = "/dev/tty..., COM3, serial:DEVICE[?baud=...], tcp://HOST:PORT, \
-     tcp-listen://HOST:PORT, telnet://HOST[:PORT], telnet-listen://HOST:PORT, rfc2217://HOST:PORT[?baud=...], tls://HOST:PORT, \
-     tls-listen://HOST:PORT?cert=FILE&key=FILE, udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, \
-     ip-listen://ADDRESS, ncp://HOST/PATH?imp=HOST:PORT, tun:[NAME], exec:COMMAND, exec-pty:COMMAND, pty:[NAME], - or stdio:";
-
 /// Prefixes that CLI and documentation know, but that no port exists for yet.
 const NOT_BUILT: [&str; 1] = ["lab:"];
 
@@ -157,6 +100,15 @@ pub enum BadLine {
     NotBuilt(String),
     /// No known form.
     Unknown(String),
+    /// No known form, and what it looks like.
+    Meant {
+        /// What came.
+        got: String,
+        /// What it may have been meant to be.
+        meant: String,
+    },
+    /// A path at which nothing is.
+    Missing(String),
     /// A known form with a part that is wrong.
     Part {
         /// Which part.
@@ -172,7 +124,17 @@ impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotBuilt(text) => write!(f, "not built yet: {text}"),
-            Self::Unknown(text) => write!(f, "expected a line ({FORMS}), got {text:?}"),
+            Self::Meant { got, meant } => {
+                write!(f, "expected a line, got {got:?}: did you mean {meant}?")
+            }
+            Self::Missing(text) => {
+                write!(f, "there is no {text}; wst ports lists the serial ports of this machine")
+            }
+            Self::Unknown(text) => write!(
+                f,
+                "expected a line such as /dev/ttyUSB0, tcp://HOST:PORT or exec:COMMAND, got {text:?}; \
+                 wst --help lists every form"
+            ),
             Self::Part { part, expected, got } => {
                 write!(f, "{part}: expected {expected}, got {got:?}")
             }
@@ -181,112 +143,6 @@ impl fmt::Display for BadLine {
 }
 
 impl std::error::Error for BadLine {}
-
-impl SerialSpec {
-    /// The device at 115200 8N1, no flow control, pins kept.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            baud: 115_200,
-            parity: Parity::None,
-            flow: Flow::None,
-            data_bits: 8,
-            stop_bits: 1,
-            dtr: Pin::Keep,
-            rts: Pin::Keep,
-        }
-    }
-
-    /// Reads `DEVICE[?key=value&key=value...]`.
-    fn parse(text: &str) -> Result<Self, BadLine> {
-        let (path, query) = text.split_once('?').unwrap_or((text, ""));
-        if path.is_empty() {
-            return Err(part("serial", "a device such as /dev/ttyUSB0", text));
-        }
-        let mut spec = Self::new(path);
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            spec.set(key, value)?;
-        }
-        if spec.flow == Flow::RtsCts && spec.rts != Pin::Keep {
-            return Err(part("rts", "keep with flow=rtscts, which owns the pin", text));
-        }
-        Ok(spec)
-    }
-
-    fn set(&mut self, key: &str, value: &str) -> Result<(), BadLine> {
-        match key {
-            "baud" => {
-                self.baud = value
-                    .parse()
-                    .ok()
-                    .filter(|&baud| baud > 0)
-                    .ok_or_else(|| part("baud", "a whole number of bit/s above 0", value))?;
-            }
-            "parity" => {
-                self.parity = match value {
-                    "none" => Parity::None,
-                    "even" => Parity::Even,
-                    "odd" => Parity::Odd,
-                    _ => return Err(part("parity", "none|even|odd", value)),
-                }
-            }
-            "flow" => {
-                self.flow = match value {
-                    "none" => Flow::None,
-                    "rtscts" => Flow::RtsCts,
-                    "xonxoff" => Flow::XonXoff,
-                    _ => return Err(part("flow", "none|rtscts|xonxoff", value)),
-                }
-            }
-            "databits" => {
-                self.data_bits = match value {
-                    "5" => 5,
-                    "6" => 6,
-                    "7" => 7,
-                    "8" => 8,
-                    _ => return Err(part("databits", "5|6|7|8", value)),
-                }
-            }
-            "stopbits" => {
-                self.stop_bits = match value {
-                    "1" => 1,
-                    "2" => 2,
-                    _ => return Err(part("stopbits", "1|2", value)),
-                }
-            }
-            "dtr" => self.dtr = Pin::parse("dtr", value)?,
-            "rts" => self.rts = Pin::parse("rts", value)?,
-            _ => {
-                return Err(part(
-                    "serial setting",
-                    "baud|parity|flow|databits|stopbits|dtr|rts",
-                    key,
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Pin {
-    fn parse(name: &'static str, value: &str) -> Result<Self, BadLine> {
-        match value {
-            "keep" => Ok(Self::Keep),
-            "on" => Ok(Self::On),
-            "off" => Ok(Self::Off),
-            _ => Err(part(name, "on|off|keep", value)),
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::On => "on",
-            Self::Off => "off",
-        }
-    }
-}
 
 fn part(part: &'static str, expected: &'static str, got: &str) -> BadLine {
     BadLine::Part { part, expected, got: got.to_owned() }
@@ -337,6 +193,59 @@ fn is_com(text: &str) -> bool {
         && text[3..].parse::<u16>().is_ok_and(|number| (1..=256).contains(&number))
 }
 
+/// Whether a path leads to a terminal, such as a link that `socat` or `wst line` makes to a PTY. It is
+/// not opened for that: opening a port raises DTR.
+fn is_terminal(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let named = |path: PathBuf| {
+        let text = path.to_string_lossy();
+        ["/dev/pts/", "/dev/tty", "/dev/tnt"].iter().any(|head| text.starts_with(head))
+    };
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device())
+        && path.canonicalize().is_ok_and(named)
+}
+
+/// The schemes that have a `//`.
+const SCHEMES: [&str; 12] = [
+    "tcp",
+    "tcp-listen",
+    "telnet",
+    "telnet-listen",
+    "rfc2217",
+    "tls",
+    "tls-listen",
+    "udp",
+    "udp-listen",
+    "ip",
+    "ncp",
+    "ssh",
+];
+
+/// A text without a scheme: `HOST:PORT`, or none of the forms.
+fn bare(text: &str) -> Result<LineSpec, BadLine> {
+    let unknown = || Err(BadLine::Unknown(text.to_owned()));
+    let meant = |meant: String| Err(BadLine::Meant { got: text.to_owned(), meant });
+    if let Some((scheme, rest)) = text.split_once(':')
+        && SCHEMES.contains(&scheme)
+        && !rest.is_empty()
+    {
+        return meant(format!("{scheme}://{}", rest.trim_start_matches('/')));
+    }
+    if text.contains("://") {
+        return unknown();
+    }
+    if let Ok(to) = HostPort::called(text, None) {
+        return Ok(LineSpec::Tcp(to));
+    }
+    if text.starts_with("tty") && text.len() > 3 && !text.contains('/') {
+        return meant(format!("/dev/{text}"));
+    }
+    if text.contains('/') && !Path::new(text).exists() {
+        return Err(BadLine::Missing(text.to_owned()));
+    }
+    unknown()
+}
+
 impl FromStr for LineSpec {
     type Err = BadLine;
 
@@ -364,6 +273,9 @@ impl FromStr for LineSpec {
         }
         if let Some(rest) = text.strip_prefix("rfc2217://") {
             let spec = SerialSpec::parse(rest)?;
+            if spec.break_ms != 0 || spec.rs485.is_some() {
+                return Err(part("rfc2217", "no break and no rs485", text));
+            }
             let to = HostPort::called(&spec.path.to_string_lossy(), None)?;
             return Ok(Self::Rfc2217(to, spec));
         }
@@ -388,10 +300,13 @@ impl FromStr for LineSpec {
         if let Some(rest) = text.strip_prefix("pty:") {
             return Ok(Self::Pty((!rest.is_empty()).then(|| PathBuf::from(rest))));
         }
-        if text.starts_with("/dev/") || is_com(text) {
+        if let Some(rest) = text.strip_prefix("ssh://") {
+            return SshSpec::parse(rest).map(|ssh| Self::Exec(ssh.to_string()));
+        }
+        if text.starts_with("/dev/") || is_com(text) || is_terminal(Path::new(text)) {
             return Ok(Self::Serial(SerialSpec::new(text)));
         }
-        Err(BadLine::Unknown(text.to_owned()))
+        bare(text)
     }
 }
 
@@ -440,7 +355,10 @@ impl LineSpec {
     /// Whether a text has the form of a line, built or not. A command line uses it to tell lines
     /// from file names.
     pub fn looks_like(text: &str) -> bool {
-        !matches!(text.parse::<Self>(), Err(BadLine::Unknown(_)))
+        !matches!(
+            text.parse::<Self>(),
+            Err(BadLine::Unknown(_) | BadLine::Meant { .. } | BadLine::Missing(_))
+        )
     }
 
     /// Whether the line carries datagrams to and from partners, for NETBLT.
@@ -481,47 +399,4 @@ impl fmt::Display for LineSpec {
             Self::Stdio => f.write_str("stdio:"),
         }
     }
-}
-
-impl fmt::Display for SerialSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.show("serial:", f)
-    }
-}
-
-impl SerialSpec {
-    /// Only what differs from the default is written.
-    fn show(&self, prefix: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = Self::new(&self.path);
-        write!(f, "{prefix}{}", show_path(&self.path))?;
-        let mut separator = '?';
-        let mut put = |key: &str, value: &dyn fmt::Display, differs: bool| {
-            if differs {
-                write!(f, "{separator}{key}={value}")?;
-                separator = '&';
-            }
-            Ok(())
-        };
-        let parity = match self.parity {
-            Parity::None => "none",
-            Parity::Even => "even",
-            Parity::Odd => "odd",
-        };
-        let flow = match self.flow {
-            Flow::None => "none",
-            Flow::RtsCts => "rtscts",
-            Flow::XonXoff => "xonxoff",
-        };
-        put("baud", &self.baud, self.baud != plain.baud)?;
-        put("parity", &parity, self.parity != plain.parity)?;
-        put("flow", &flow, self.flow != plain.flow)?;
-        put("databits", &self.data_bits, self.data_bits != plain.data_bits)?;
-        put("stopbits", &self.stop_bits, self.stop_bits != plain.stop_bits)?;
-        put("dtr", &self.dtr.as_str(), self.dtr != plain.dtr)?;
-        put("rts", &self.rts.as_str(), self.rts != plain.rts)
-    }
-}
-
-fn show_path(path: &Path) -> impl fmt::Display + '_ {
-    path.display()
 }

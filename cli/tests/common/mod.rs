@@ -344,3 +344,14 @@ pub(crate) fn send_as(stream: &mut (impl Read + Write), name: &[u8], data: &[u8]
     }
     true
 }
+
+/// Compares with a file in `tests/snapshots`. `WETSTRING_UPDATE_SNAPSHOTS=1` writes it.
+#[track_caller]
+pub(crate) fn snapshot(name: &str, text: &str) {
+    let path = format!("{}/tests/snapshots/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, text).expect("the snapshot can be written");
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(wanted == text, "{name} differs from its snapshot; it is now:\n{text}");
+}

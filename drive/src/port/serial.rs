@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use super::{OpenError, PATIENCE, Port, PortFacts};
-use crate::line::{Flow, Parity, Pin, SerialSpec};
+use crate::line::{Flow, Parity, Pin, Rs485, SerialSpec};
 use crate::terminal::Restore;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -113,7 +113,13 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
         settings.special_codes[SpecialCodeIndex::VMIN] = 1;
         settings.special_codes[SpecialCodeIndex::VTIME] = 0;
         settings.control_modes.insert(ControlModes::CLOCAL);
+        let sticks = matches!(spec.parity, Parity::Mark | Parity::Space);
+        settings.control_modes.set(ControlModes::CMSPAR, sticks);
         tcsetattr(&*port, OptionalActions::Now, &settings)?;
+        if sticks {
+            stuck(port)?;
+        }
+        switch_rts(port, spec.rs485)?;
         // What came before we listened at this rate is noise.
         tcflush(&*port, QueueSelector::IFlush)?;
         match spec.dtr {
@@ -124,9 +130,45 @@ fn set_up(port: &mut SerialPort, spec: &SerialSpec) -> Result<(), OpenError> {
             Pin::Keep => {}
             pin => port.set_rts(pin == Pin::On)?,
         }
+        if spec.break_ms > 0 {
+            port.set_break(true)?;
+            std::thread::sleep(Duration::from_millis(spec.break_ms.into()));
+            port.set_break(false)?;
+        }
         Ok(())
     };
     configure(port).map_err(failed)
+}
+
+/// Whether the driver took a parity bit that is always the same: one that cannot clears the flag, and
+/// would send odd or even parity. A PTY, which has no parity at all, clears both.
+fn stuck(port: &SerialPort) -> io::Result<()> {
+    let modes = tcgetattr(port)?.control_modes;
+    if modes.contains(ControlModes::PARENB) && !modes.contains(ControlModes::CMSPAR) {
+        let say = "its driver has no mark and space parity";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, say));
+    }
+    Ok(())
+}
+
+/// Has the driver switch RTS around what is sent.
+#[cfg(target_os = "linux")]
+fn switch_rts(port: &SerialPort, how: Option<Rs485>) -> io::Result<()> {
+    use serial2::rs4xx::Rs485Config;
+    let Some(how) = how else { return Ok(()) };
+    let mut config = Rs485Config::new();
+    config.set_invert_rts(how.inverted);
+    config.set_full_duplex(how.hears_itself);
+    config.set_delay_before_send(Duration::from_millis(how.before_ms.into()));
+    config.set_delay_after_send(Duration::from_millis(how.after_ms.into()));
+    port.set_rs4xx_mode(config)
+}
+
+/// Other systems have no such thing.
+#[cfg(not(target_os = "linux"))]
+fn switch_rts(_: &SerialPort, how: Option<Rs485>) -> io::Result<()> {
+    let say = "RS-485 is switched on Linux only";
+    how.map_or(Ok(()), |_| Err(io::Error::new(io::ErrorKind::Unsupported, say)))
 }
 
 fn set_format(settings: &mut Settings, spec: &SerialSpec) {
@@ -141,6 +183,9 @@ fn set_format(settings: &mut Settings, spec: &SerialSpec) {
         Parity::None => serial2::Parity::None,
         Parity::Even => serial2::Parity::Even,
         Parity::Odd => serial2::Parity::Odd,
+        // CMSPAR makes a bit of it that is always the same.
+        Parity::Mark => serial2::Parity::Odd,
+        Parity::Space => serial2::Parity::Even,
     });
     settings.set_flow_control(match spec.flow {
         Flow::None => FlowControl::None,

@@ -86,6 +86,8 @@ impl TelnetLine {
             Parity::None => com_port::Parity::None,
             Parity::Even => com_port::Parity::Even,
             Parity::Odd => com_port::Parity::Odd,
+            Parity::Mark => com_port::Parity::Mark,
+            Parity::Space => com_port::Parity::Space,
         };
         let flow = match spec.flow {
             Flow::None => com_port::Flow::None,

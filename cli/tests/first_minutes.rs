@@ -1,0 +1,134 @@
+//! What a person sees in the first five minutes: what the README says, and what is said of mistakes. The
+//! texts are snapshots (`tests/snapshots/first-*.txt`): who changes one sees what a newcomer will read.
+
+mod common;
+
+use common::{Desk, Running, WST, run, snapshot, wst};
+
+/// Runs each of these words by words in a directory with the file `notes.txt`, and gives a transcript.
+fn transcript(desk: &Desk, commands: &[&[&str]]) -> String {
+    let mut text = String::new();
+    for words in commands {
+        let mut command = wst(*words);
+        command.current_dir(desk.dir.path());
+        let ran = run(command);
+        let quoted = words.iter().map(|word| {
+            let plain = !word.contains(|c: char| " ?&*".contains(c));
+            if plain { (*word).to_owned() } else { format!("'{word}'") }
+        });
+        let words: Vec<String> = quoted.collect();
+        text += &format!("$ wst {}\n{}{}", words.join(" "), ran.stdout, ran.stderr);
+        text += &format!("[exit {}]\n\n", ran.code());
+    }
+    text
+}
+
+fn desk() -> Desk {
+    let desk = Desk::new(2000);
+    std::fs::write(desk.path("notes.txt"), "some notes\n").expect("a file");
+    std::fs::create_dir(desk.path("photos")).expect("a directory");
+    desk
+}
+
+#[test]
+fn a_line_that_is_none_is_one_line_that_helps() {
+    let desk = desk();
+    let text = transcript(
+        &desk,
+        &[
+            &["send", "notes.txt", "/dev/ttyUSB97"],
+            &["send", "notes.txt", "ttyUSB0"],
+            &["send", "notes.txt", "./modem"],
+            &["send", "/dev/ttyUSB0", "notes.txt"],
+            &["send", "notes.txt", "data.bin"],
+            &["send", "notes.txt", "tcp:box:1649"],
+            &["send", "notes.txt", "http://box/"],
+            &["send", "notes.txt", "127.0.0.1:1"],
+            &["send", "notes.txt", "serial:/dev/ttyUSB0?parity=sticky"],
+            &["send", "notes.txt", "ssh://-oProxyCommand=x"],
+            &["receive", "ssh://box"],
+            &["receive", "nonsense"],
+            &["get", "notes.txt", "nonsense"],
+            &["send", "notes.txt", "photos"],
+        ],
+    );
+    // One line each, beside the command and the code.
+    for part in text.split("\n\n").filter(|part| !part.is_empty()) {
+        assert_eq!(part.lines().count(), 3, "{part}");
+    }
+    snapshot("first-lines", &text);
+}
+
+#[test]
+fn files_and_directories_that_are_not_there_are_said_in_words() {
+    let desk = desk();
+    let text = transcript(
+        &desk,
+        &[
+            &["send", "note.txt", "tcp://127.0.0.1:1"],
+            &["receive", "tcp://127.0.0.1:1", "-o", "none/inbox"],
+            &["receive", "tcp://127.0.0.1:1", "-o", "notes.txt"],
+            &["explain", "none.trace"],
+        ],
+    );
+    snapshot("first-files", &text);
+}
+
+/// An `ssh` that is a shell here.
+fn with_ssh(desk: &Desk, words: &[&str]) -> std::process::Command {
+    use std::os::unix::fs::PermissionsExt;
+    let bin = desk.path("bin");
+    let _ = std::fs::create_dir(&bin);
+    let script = format!("{bin}/ssh");
+    std::fs::write(&script, "#!/bin/sh\n[ \"$1\" = box ] || exit 9\nshift\nexec sh -c \"$*\"\n")
+        .expect("a script");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let _ = std::os::unix::fs::symlink(WST, format!("{bin}/wst"));
+    let mut command = wst(words);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{bin}:{path}")).current_dir(desk.dir.path());
+    command
+}
+
+#[test]
+fn a_host_by_ssh_is_a_line_for_every_verb() {
+    let desk = desk();
+    std::fs::create_dir(desk.path("there")).expect("a directory");
+    std::fs::write(desk.path("there/a b.txt"), "far").expect("a file");
+    let notes = |path: &str| std::fs::read(desk.path(path)).expect("the file");
+    run(with_ssh(&desk, &["send", "notes.txt", "ssh://box/there"])).expect(0);
+    assert_eq!(notes("there/notes.txt"), b"some notes\n");
+    run(with_ssh(&desk, &["receive", "ssh://box/there/a b.txt", "-o", "in"])).expect(0);
+    assert_eq!(notes("in/a b.txt"), b"far");
+    run(with_ssh(&desk, &["get", "notes.txt", "ssh://box/there", "-o", "in"])).expect(0);
+    assert_eq!(notes("in/notes.txt"), b"some notes\n");
+    run(with_ssh(&desk, &["put", "data.bin", "ssh://box/there"])).expect(0);
+    assert_eq!(notes("there/data.bin"), desk.bytes);
+    run(with_ssh(&desk, &["send", "-P", "zmodem", "data.bin", "ssh://box/in"])).expect(0);
+    assert_eq!(notes("in/data.bin"), desk.bytes);
+}
+
+/// As `send` has it; the line before the names, as it once was, does too.
+#[test]
+fn get_and_put_take_the_line_last_or_first() {
+    let desk = desk();
+    std::fs::create_dir(desk.path("pub")).expect("a directory");
+    let mut serve = wst(["serve", "tcp-listen://127.0.0.1:0", "--root", "pub", "--allow", "write"]);
+    serve.current_dir(desk.dir.path());
+    let server = Running::start(serve);
+    let line = format!("tcp://{}", server.says("listening on "));
+    let ran = |words: &[&str]| {
+        let mut command = wst(words);
+        command.current_dir(desk.dir.path());
+        run(command)
+    };
+    ran(&["put", "notes.txt", "data.bin", &line]).expect(0);
+    ran(&["get", "notes.txt", &line, "-o", "in"]).expect(0);
+    ran(&["get", &line, "data.bin", "-o", "in", "--resume"]).expect(0);
+    assert_eq!(desk.names(), ["data.bin", "notes.txt"]);
+    // Without a scheme it is TCP.
+    let bare = line.trim_start_matches("tcp://");
+    ran(&["put", bare, "notes.txt"]).expect(0);
+    server.signal(rustix::process::Signal::INT);
+    server.end();
+}
