@@ -700,7 +700,7 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
     };
     if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
         let say = format!(
-            "wst {word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
+            "{word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
         );
         return (say.clone(), format!("wst: {say}\n"));
     }
@@ -790,7 +790,7 @@ mod tests {
             let args = ["wst", verb].map(OsString::from);
             let Err(error) = parse(&args) else { panic!("{verb} exists") };
             let (say, _) = explain(&error);
-            assert!(say.starts_with(&format!("wst {verb} is not there yet")), "{say}");
+            assert!(say.starts_with(&format!("{verb} is not there yet")), "{say}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::words::did_you_mean;
 use toml::{Table, Value};
 use wetstring_drive::disk::{Collision, Incomplete, Resume};
 use wetstring_drive::in_words;
@@ -184,9 +185,7 @@ impl Everything {
     ) -> Result<(), String> {
         for (name, value) in settings {
             self.set(name, value).map_err(|bad| match bad {
-                BadSetting::Unknown => {
-                    format!("{at}: there is no setting called {name}; wst show lists them")
-                }
+                BadSetting::Unknown => format!("{at}: {}", no_setting(name)),
                 BadSetting::Value(row) => {
                     format!("{at}: expected {} for {name}, got {value}", row.range)
                 }
@@ -194,6 +193,13 @@ impl Everything {
         }
         Ok(())
     }
+}
+
+/// What is said of a name that no setting has.
+pub(crate) fn no_setting(name: &str) -> String {
+    let meant = did_you_mean(name, Everything::rows().map(|row| row.name));
+    let meant = if meant.is_empty() { "; wst show lists them".to_owned() } else { meant };
+    format!("there is no setting called {name}{meant}")
 }
 
 /// The configuration file.
@@ -223,6 +229,17 @@ impl File {
         if let Some(key) = table.keys().find(|key| *key != "set" && *key != "profile") {
             let say = format!("expected [set] or [profile.NAME], got {key}");
             return Err(format!("{}: {say}", path.display()));
+        }
+        let profiles = match table.get("profile") {
+            None => Table::new(),
+            Some(Value::Table(profiles)) => profiles.clone(),
+            Some(other) => {
+                let say = format!("expected [profile.NAME], got profile = {other}");
+                return Err(format!("{}: {say}", path.display()));
+            }
+        };
+        for (name, profile) in &profiles {
+            check_profile(name, profile).map_err(|say| format!("{}: {say}", path.display()))?;
         }
         Ok(Self { path, table })
     }
@@ -258,6 +275,39 @@ impl File {
             format!("the profile {profile} in {} has no line = \"...\"", self.path.display())
         })
     }
+}
+
+/// What may stand in a profile.
+const IN_PROFILE: [&str; 2] = ["line", "set"];
+
+/// Whether a profile has only what counts: what does not would be a setting that is silently not set.
+fn check_profile(name: &str, profile: &Value) -> Result<(), String> {
+    let Value::Table(profile) = profile else {
+        return Err(format!("expected [profile.{name}], got profile.{name} = {profile}"));
+    };
+    let expected = format!("expected line = \"...\" or [profile.{name}.set] in [profile.{name}]");
+    for (key, value) in profile {
+        let fits = match key.as_str() {
+            "line" => value.is_str(),
+            "set" => value.is_table(),
+            _ => false,
+        };
+        if fits {
+            continue;
+        }
+        let is_setting = Everything::rows()
+            .any(|row| row.name == key || row.name.split('.').next() == Some(key.as_str()));
+        if IN_PROFILE.contains(&key.as_str()) {
+            return Err(format!("{expected}, got {key} = {value}"));
+        }
+        let meant = if is_setting {
+            format!("; settings stand under [profile.{name}.set]")
+        } else {
+            did_you_mean(key, IN_PROFILE.into_iter())
+        };
+        return Err(format!("{expected}, got {key}{meant}"));
+    }
+    Ok(())
 }
 
 /// The folder of the configuration and of the keys.
@@ -342,7 +392,27 @@ mod tests {
         let unknown = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.widow = 9").unwrap();
         let say = unknown.apply(&mut Everything::default(), None).unwrap_err();
         assert!(say.contains("no setting called kermit.widow"), "{say}");
+        assert_eq!(
+            say,
+            "c.toml: there is no setting called kermit.widow; did you mean kermit.window?"
+        );
         assert!(File::parse(PathBuf::from("c.toml"), "widow = 1").is_err());
+    }
+
+    #[test]
+    fn what_a_profile_does_not_know_is_an_error() {
+        let said = |text: &str| File::parse(PathBuf::from("c.toml"), text).map(|_| ()).unwrap_err();
+        let head = "c.toml: expected line = \"...\" or [profile.b.set] in [profile.b], got ";
+        for (text, rest) in [
+            ("[profile.b]\nlien = '/dev/x'", "lien; did you mean line?"),
+            ("[profile.b]\nprotocol = 'zmodem'", "protocol"),
+            ("[profile.b]\nkermit.window = 3", "kermit; settings stand under [profile.b.set]"),
+            ("[profile.b]\nline = 3", "line = 3"),
+        ] {
+            assert_eq!(said(text), format!("{head}{rest}"));
+        }
+        assert_eq!(said("profile = 3"), "c.toml: expected [profile.NAME], got profile = 3");
+        assert_eq!(said("[profile]\nb = 3"), "c.toml: expected [profile.b], got profile.b = 3");
     }
 
     #[test]

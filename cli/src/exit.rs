@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use wetstring_drive::LineSpec;
-use wetstring_proto::{Blame, Failure, FailureKind};
+use wetstring_proto::{Blame, Failure, FailureKind, StoreError};
 
 /// How the program ends. The numbers are part of the interface and never change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,7 +144,7 @@ pub(crate) const fn advice(failure: Failure, medium: Medium, heard: bool) -> &'s
         FailureKind::Unsupported => "try again without resuming",
         FailureKind::NotAServer => "start a receiver or a sender at the other end, not a client",
         FailureKind::DigestDiffers => "do not use the file; send it again",
-        FailureKind::Store(_) => "make room or choose another directory with -o",
+        FailureKind::Store(StoreError::NoSpace) => "make room or choose another directory with -o",
         FailureKind::Closed => "the other end may have been interrupted; try again",
         _ => "",
     }
@@ -153,7 +153,6 @@ pub(crate) const fn advice(failure: Failure, medium: Medium, heard: bool) -> &'s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wetstring_proto::StoreError;
 
     #[test]
     fn advice_fits_the_line() {
@@ -172,6 +171,18 @@ mod tests {
                 let text = advice(failure, medium, false);
                 assert!(medium != Medium::Datagrams || !text.contains("parity"), "{line}: {text}");
             }
+        }
+    }
+
+    #[test]
+    fn room_is_advised_only_where_it_is_missing() {
+        let told = |error| {
+            let failure = Failure { blame: Blame::Store, kind: FailureKind::Store(error) };
+            advice(failure, Medium::Serial, true)
+        };
+        assert!(told(StoreError::NoSpace).contains("make room"));
+        for error in [StoreError::Permission, StoreError::NotFound, StoreError::Io] {
+            assert_eq!(told(error), "", "{error}");
         }
     }
 

@@ -22,11 +22,19 @@ pub(crate) fn install(voice: &Voice, verb: &InstallLinks) -> Ending {
         Ok(target) => target,
         Err(e) => return store(format!("could not find this program: {}", in_words(&e))),
     };
-    let mut kept = 0;
-    for name in NAMES.into_iter().chain([kermit::called::NAME]) {
+    if !verb.directory.is_dir() {
+        let name = verb.directory.display();
+        return store(format!(
+            "expected a directory for the links, {name} is none; mkdir -p makes it"
+        ));
+    }
+    let names: Vec<&str> = NAMES.into_iter().chain([kermit::called::NAME]).collect();
+    let (mut made, mut kept, mut failed) = (0, 0, Vec::new());
+    for name in &names {
         let path = verb.directory.join(name);
         match link(&target, &path, verb.force) {
             Ok(Made::New) => {
+                made += 1;
                 voice.say(Level::Note, &format!("{} -> {}", path.display(), target.display()));
             }
             Ok(Made::Already) => {
@@ -37,14 +45,31 @@ pub(crate) fn install(voice: &Voice, verb: &InstallLinks) -> Ending {
                 let say = format!("{} is not ours; --force replaces it", path.display());
                 voice.say(Level::Error, &say);
             }
-            Err(e) => return store(format!("could not make {}: {}", path.display(), in_words(&e))),
+            // One that cannot be made does not keep the others from it.
+            Err(e) => {
+                failed.push(format!("could not make {}: {}", path.display(), in_words(&e)));
+                continue;
+            }
         }
         voice.event("link", json!({"name": name, "path": path.display().to_string()}));
     }
-    if kept > 0 {
-        return Ending::early(Exit::Skipped, format!("{kept} of {} names are taken", NAMES.len()));
+    let all = names.len();
+    if let Some(first) = failed.first() {
+        let more = match failed.len() {
+            1 => String::new(),
+            many => format!(", and {} more", many - 1),
+        };
+        return store(format!("{first}{more}; {made} of {all} links are made"));
     }
-    Ending::early(Exit::Done, "")
+    if kept > 0 {
+        let say = format!("{kept} of {all} names are taken, {made} links are made");
+        return Ending::early(Exit::Skipped, say);
+    }
+    let say = match made {
+        0 => format!("all {all} links are there already"),
+        made => format!("{made} of {all} links are made"),
+    };
+    Ending::early(Exit::Done, say)
 }
 
 /// What became of a link.

@@ -5,6 +5,7 @@
 //! a file of its own. Called `sz`, `rz` and so on, it is a [`personality`] instead.
 
 mod args;
+mod audit;
 mod choice;
 mod client;
 mod commands;
@@ -123,8 +124,11 @@ fn go(parsed: &Parsed) -> ExitCode {
         Verb::Man => plain(paper::man()),
     };
     if !ending.message.is_empty() {
-        let level = if ending.exit == Exit::Done { Level::Note } else { Level::Error };
-        voice.say(level, &format!("wst: {}", ending.message));
+        // Only what went wrong is said in the name of the program.
+        match ending.exit {
+            Exit::Done => voice.say(Level::Note, &ending.message),
+            _ => voice.say(Level::Error, &format!("wst: {}", ending.message)),
+        }
     }
     voice.end(ending.exit, &ending.message, ending.fields);
     ending.exit.into()

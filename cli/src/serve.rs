@@ -1,10 +1,8 @@
 //! `wst serve`: the server.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,6 +12,7 @@ use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_proto::{Failure, FailureKind, Outcome};
 
 use crate::args::{Common, Serve};
+use crate::audit::{Aloud, Told};
 use crate::exit::Exit;
 use crate::facts;
 use crate::opening::{There, not_opened, signals};
@@ -42,13 +41,17 @@ pub(crate) fn run(
     };
     let signals = signals()?;
     let read_only = if rules.write { "" } else { ", read-only" };
-    let say = format!("serving {}{read_only}", root.shown);
+    let say = format!("serving {}{read_only}; Ctrl-C ends it", root.shown);
     voice.event("serving", json!({"root": say.trim_start_matches("serving ")}));
-    let audit = verb.audit.as_deref().map(Log::open).transpose()?;
-    let audit: Arc<dyn Audit> = match audit {
-        Some(log) => Arc::new(log),
-        None => Arc::new(Quiet),
+    if spec == LineSpec::Stdio {
+        voice.line_is_stdio();
+    }
+    let aloud = match (voice.shows_progress(), common.verbose) {
+        (false, _) => Aloud::Nothing,
+        (true, 0) => Aloud::Clients,
+        (true, _) => Aloud::Actions,
     };
+    let audit: Arc<dyn Audit> = Arc::new(Told::new(verb.audit.as_deref(), aloud)?);
     let shared = |all: &crate::config::Everything| {
         let mut service = Service::new(root.tree, rules.clone(), all.kermit.clone(), limits);
         service.audit = Some(audit.clone());
@@ -83,9 +86,6 @@ fn one(
     signals: &Signals,
     service: impl FnOnce(&dyn Port) -> Arc<Service>,
 ) -> Result<Ending, Ending> {
-    if *spec == LineSpec::Stdio {
-        voice.line_is_stdio();
-    }
     let mut notes = |text: &str| note(voice, text);
     let mut port = open_for(spec, Purpose::Server, Some(signals), &mut notes)
         .map_err(|bad| not_opened(spec, &bad))?;
@@ -96,9 +96,7 @@ fn one(
     Ok(match ended.outcome {
         Outcome::Done => Ending::early(Exit::Done, ""),
         // The client has hung up: that is how most say good-bye.
-        Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
-            Ending::early(Exit::Done, "the line closed")
-        }
+        Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => Ending::early(Exit::Done, ""),
         Outcome::Failed(failure) => Ending::early(Exit::of(failure), failure.to_string()),
     })
 }
@@ -208,33 +206,4 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<R
         rules.users = Some(Arc::new(users));
     }
     Ok(rules)
-}
-
-/// A line for each action, with date and time, at the end of a file.
-struct Log(Mutex<File>);
-
-impl Log {
-    fn open(path: &Path) -> Result<Self, Ending> {
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(|e| {
-            let name = escaped(path.as_os_str().as_bytes());
-            Ending::early(Exit::Store, format!("could not write the log {name}: {}", in_words(&e)))
-        })?;
-        Ok(Self(Mutex::new(file)))
-    }
-}
-
-impl Audit for Log {
-    fn note(&self, line: &str) {
-        let now = wetstring_drive::zone::stamp();
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // One write, so that lines stay whole whoever else appends.
-        let _ = file.write_all(format!("{now} {line}\n").as_bytes());
-    }
-}
-
-/// Where no log is kept.
-struct Quiet;
-
-impl Audit for Quiet {
-    fn note(&self, _: &str) {}
 }

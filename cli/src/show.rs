@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::config::{Everything, File};
+use crate::config::{Everything, File, no_setting};
 use crate::exit::Exit;
 use crate::voice::{Level, Voice};
 
@@ -16,7 +16,7 @@ pub(crate) fn run(voice: &Voice, names: &[String], profile: Option<&str>) -> Res
     let chosen = |row: &str| names.is_empty() || names.iter().any(|name| matches(row, name));
     for name in names {
         if !Everything::rows().any(|row| matches(row.name, name)) {
-            return Err(format!("there is no setting called {name}; wst show lists them"));
+            return Err(no_setting(name));
         }
     }
     let mut page = String::new();

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::{Value, json};
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
-use wetstring_proto::{FailureKind, Outcome};
+use wetstring_proto::{FailureKind, Outcome, Refusal};
 
 use crate::exit::{self, Exit, Medium};
 use crate::transfer::{Ending, Keeper, Tally};
@@ -61,6 +61,7 @@ impl Verdict<'_> {
 
     pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
         let (exit, message) = self.verdict(ended, observer);
+        observer.told_by(&message);
         let files: Vec<Value> = self.keeper.files().iter().map(record_json).collect();
         let fields = json!({
             "files": files,
@@ -99,6 +100,9 @@ impl Verdict<'_> {
         };
         let exit = Exit::of(failure);
         let mut message = failure.to_string();
+        if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.partner_said) {
+            return (exit, format!("the peer says: {said}{}", self.not_sent()));
+        }
         let said_why = failure.kind == FailureKind::Closed && observer.partner_said.is_some();
         let detail = match exit {
             Exit::Store => self.keeper.last_error().map(str::to_owned),
@@ -110,23 +114,31 @@ impl Verdict<'_> {
         let told = said_why || failure.kind == FailureKind::PeerError && detail.is_some();
         let heard = ended.stats.packets_in > 0;
         let advice = if told { "" } else { exit::advice(failure, self.medium, heard) };
+        // What the store says has the path, and the system's own words.
+        if let (Exit::Store, Some(detail)) = (exit, &detail) {
+            message.clone_from(detail);
+        }
+        let detail = detail.filter(|detail| *detail != message);
         for more in [detail.as_deref().unwrap_or(""), advice] {
             if !more.is_empty() {
                 message = format!("{message}; {more}");
             }
         }
-        let unasked = self.keeper.unasked();
-        if self.keeper.files().is_empty()
-            && let Some(first) = unasked.first()
-        {
-            // Nothing was begun, so nothing else names what did not go.
-            let more = match unasked.len() - 1 {
-                0 => String::new(),
-                more => format!(" and {}", words::count(more as u64, "other file")),
-            };
-            message = format!("{message}; not sent: {}{more}", escaped(first));
-        }
+        message += &self.not_sent();
         (exit, message)
+    }
+
+    /// Names what did not go, if nothing was begun, so that nothing else names it.
+    fn not_sent(&self) -> String {
+        let unasked = self.keeper.unasked();
+        let Some(first) = unasked.first().filter(|_| self.keeper.files().is_empty()) else {
+            return String::new();
+        };
+        let more = match unasked.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {}", words::count(more as u64, "other file")),
+        };
+        format!("; not sent: {}{more}", escaped(first))
     }
 
     /// The end of a transaction in good order, in which single files may be missing.
@@ -145,6 +157,11 @@ impl Verdict<'_> {
             return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
         }
         let missed = words::count(missed.max(observer.missed), "file");
+        let full = |r: &FileRecord| r.outcome == FileOutcome::Refused(Refusal::NoSpace);
+        if records.iter().any(full) {
+            let say = "not enough space here; make room or choose another directory with -o";
+            return (Exit::Store, format!("{missed} refused: {say}"));
+        }
         let message = format!("{missed} skipped, refused or cancelled");
         // A name that was refused before the store saw it has no record.
         let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));

@@ -1,6 +1,8 @@
 //! Sees a transfer: progress and events for the person and for a program.
 
+use std::cell::Cell;
 use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wetstring_drive::Watch;
@@ -31,6 +33,9 @@ impl Way {
     }
 }
 
+/// Whose words nothing follows for so long goes on, and they are told.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// The watch of `wst send` and `wst receive`.
 pub(crate) struct Observer<'a> {
     voice: &'a Voice,
@@ -46,6 +51,8 @@ pub(crate) struct Observer<'a> {
     pub(crate) verified: u64,
     /// The last words of the partner, safe to show.
     pub(crate) partner_said: Option<String>,
+    /// When they came, while they are not told: if they are its last, the end of the program says them.
+    untold: Cell<Option<Instant>>,
     /// What a server has said of what it was asked for.
     pub(crate) replies: Vec<Vec<u8>>,
     /// Commands of the peer that were not followed, each with whether its job stays in its queue.
@@ -77,6 +84,7 @@ impl<'a> Observer<'a> {
             unverified: 0,
             verified: 0,
             partner_said: None,
+            untold: Cell::new(None),
             replies: Vec::new(),
             declined: Vec::new(),
             screen: false,
@@ -112,6 +120,21 @@ impl<'a> Observer<'a> {
     /// The name for a person.
     fn title(&self, name: &[u8]) -> String {
         if name.is_empty() { self.unnamed.clone() } else { escaped(name) }
+    }
+
+    /// Says what the peer has said, unless that is told.
+    fn tell(&self) {
+        if let (Some(_), Some(text)) = (self.untold.take(), &self.partner_said) {
+            self.voice.say(Level::Note, &format!("the peer says: {text}"));
+        }
+    }
+
+    /// The last words of the peer, if `text` does not have them already, are told.
+    pub(crate) fn told_by(&self, text: &str) {
+        if self.partner_said.as_ref().is_some_and(|said| text.contains(said.as_str())) {
+            self.untold.set(None);
+        }
+        self.tell();
     }
 
     /// Takes the bar away, and gives the keyboard back.
@@ -225,6 +248,7 @@ impl<'a> Observer<'a> {
 
 impl Watch for Observer<'_> {
     fn event(&mut self, event: &Event<'_>, stats: &Stats) {
+        self.tell();
         match event {
             Event::Negotiated(text) => {
                 self.voice.say(Level::Detail, &format!("agreed: {text}"));
@@ -251,9 +275,9 @@ impl Watch for Observer<'_> {
             Event::Declined { what, kept } => self.declined(*what, *kept),
             Event::Message(text) => {
                 let text = escaped(text);
-                self.voice.say(Level::Note, &format!("the peer says: {text}"));
                 self.voice.event("message", json!({"text": text}));
                 self.partner_said = Some(text);
+                self.untold.set(Some(Instant::now()));
             }
             _ => {}
         }
@@ -271,6 +295,9 @@ impl Watch for Observer<'_> {
     }
 
     fn progress(&mut self, stats: &Stats) {
+        if self.untold.get().is_some_and(|came| came.elapsed() > LAST_WORDS) {
+            self.tell();
+        }
         if self.broken_limit.is_none() {
             self.broken_limit = self.guard.verdict(stats.file_bytes);
         }
@@ -328,4 +355,10 @@ pub(crate) fn stats_json(stats: &Stats) -> Value {
         "noise_bytes": stats.noise_bytes,
         "longest_packet_bytes": stats.longest_packet_bytes,
     })
+}
+
+impl Drop for Observer<'_> {
+    fn drop(&mut self) {
+        self.tell();
+    }
 }

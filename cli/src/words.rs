@@ -62,6 +62,33 @@ pub(crate) fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// `; did you mean X?`, where one of these is like a word that is none of them; else nothing.
+pub(crate) fn did_you_mean<'w>(word: &str, known: impl Iterator<Item = &'w str>) -> String {
+    // Of what is typed in a hurry about one letter in three is wrong.
+    let most = word.chars().count() / 3 + 1;
+    let near = known.map(|known| (distance(word, known), known)).min();
+    match near {
+        Some((far, known)) if far <= most => format!("; did you mean {known}?"),
+        _ => String::new(),
+    }
+}
+
+/// Letters to add, take away or change between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = change.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +101,17 @@ mod tests {
         assert_eq!(escaped(b"a\xffb"), "a\\xffb");
         assert_eq!(escaped("\u{9b}x\u{202e}y".as_bytes()), "\\u{9b}x\\u{202e}y");
         assert_eq!(escaped(b"\\n"), "\\\\n");
+    }
+
+    #[test]
+    fn a_word_that_is_nearly_one_is_guessed() {
+        let known = ["line", "set"];
+        let meant = |word: &str| did_you_mean(word, known.into_iter());
+        assert_eq!(meant("lien"), "; did you mean line?");
+        assert_eq!(meant("sets"), "; did you mean set?");
+        assert_eq!(meant("protocol"), "");
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!((distance("", "ab"), distance("ab", "")), (2, 2));
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn a_wrong_command_line_ends_with_2() {
 fn a_verb_of_the_future_is_told_apart_from_a_wrong_one() {
     let ran = run(wst(["connect", "-"]));
     ran.expect(2);
-    assert!(ran.stderr.starts_with("wst: wst connect is not there yet"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("wst: connect is not there yet"), "{}", ran.stderr);
     let wrong = run(wst(["sned"]));
     assert!(wrong.stderr.contains("send"), "{}", wrong.stderr);
 }

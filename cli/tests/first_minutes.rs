@@ -130,5 +130,9 @@ fn get_and_put_take_the_line_last_or_first() {
     let bare = line.trim_start_matches("tcp://");
     ran(&["put", bare, "notes.txt"]).expect(0);
     server.signal(rustix::process::Signal::INT);
-    server.end();
+    // Who came and went is told, and that a client hangs up is no error.
+    let said = server.end().stderr;
+    assert_eq!(said.matches(" connect: done\n").count(), 4, "{said}");
+    assert_eq!(said.matches(" disconnect: done").count(), 4, "{said}");
+    assert!(!said.contains("line closed") && !said.contains("get "), "{said}");
 }

@@ -168,6 +168,8 @@ fn links_are_made_and_foreign_files_stay() {
     let ran = run(wst(["install-links", &into]));
     ran.expect(1);
     assert!(ran.stderr.contains("rz is not ours"), "{}", ran.stderr);
+    let counted = "wst: 2 of 13 names are taken, 11 links are made\n";
+    assert!(ran.stderr.ends_with(counted), "{}", ran.stderr);
     assert_eq!(std::fs::read(desk.path("in/rz")).expect("the file"), b"lrzsz");
     assert_eq!(desk.names().len(), 13, "{:?}", desk.names());
     let mut sz = Command::new(desk.path("in/sz"));
@@ -179,9 +181,19 @@ fn links_are_made_and_foreign_files_stay() {
     // A second time there is nothing to do.
     let again = run(wst(["install-links", &into]));
     again.expect(0);
-    assert_eq!(again.stderr, "");
+    assert_eq!(again.stderr, "all 13 links are there already\n");
     assert_eq!(desk.names().len(), 13, "{:?}", desk.names());
     run(wst(["install-links", &desk.path("nowhere")])).expect(5);
+    // One that cannot be made keeps no other from it, and is counted.
+    std::fs::create_dir_all(desk.path("more/sz/inside")).expect("a directory");
+    let some = run(wst(["install-links", "--force", &desk.path("more")]));
+    some.expect(5);
+    assert!(
+        some.stderr.contains("more/sz") && some.stderr.contains("; 12 of 13 links are made"),
+        "{}",
+        some.stderr
+    );
+    assert_eq!(common::names(desk.path("more").as_ref()).len(), 13);
 }
 
 /// The settings of a terminal that a raw mode changes.

@@ -259,9 +259,9 @@ impl fmt::Display for FailureKind {
             Self::Silence => "expected a packet, nothing usable came",
             Self::TooManyRetries => "the same packet failed too often",
             Self::NotReliable => "transmission error on reliable link",
-            Self::PeerError => "the partner ended with an error message",
-            Self::Violation => "the partner sent what its protocol does not allow here",
-            Self::Unsupported => "the partner cannot do what was required",
+            Self::PeerError => "the peer ended with an error message",
+            Self::Violation => "the peer sent what its protocol does not allow here",
+            Self::Unsupported => "the peer cannot do what was required",
             Self::NoProtocol => "expected the peer to know the protocol g, it offers others",
             Self::NotAServer => "the partner asks for a server",
             Self::DigestDiffers => "the digests of the whole file differ",
@@ -276,7 +276,7 @@ impl fmt::Display for FailureKind {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let blame = match self.blame {
-            Blame::Peer => "partner",
+            Blame::Peer => "peer",
             Blame::Line => "line",
             Blame::Store => "store",
             Blame::Local => "local",

@@ -38,7 +38,7 @@ const BOTH: &[Spec] = &[
     flag(0, "tcp-server", "listen on a TCP port instead of using stdin and stdout"),
     value(0, "tcp-client", "connect to ADDRESS:PORT instead of using stdin and stdout"),
     flag(b'U', "unrestrict", "take back -R; names stay confined"),
-    flag(b'v', "verbose", "say more; twice: every packet"),
+    flag(b'v', "verbose", "say more; three times: every packet"),
     flag(0, "version", "the version"),
     value(b'w', "windowsize", "bytes under way without acknowledgement (ZMODEM)"),
     flag(b'X', "xmodem", "use XMODEM"),

@@ -91,7 +91,12 @@ impl Personality {
             }
         };
         let common = Common {
-            verbose: plan.verbose + u8::from(self.verbose),
+            // Terminal programs call it with -vv, which lrzsz answers with a few lines.
+            verbose: match plan.verbose.saturating_add(u8::from(self.verbose)) {
+                0 => 0,
+                1 | 2 => 1,
+                _ => 2,
+            },
             quiet: plan.quiet,
             ..Common::default()
         };

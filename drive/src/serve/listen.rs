@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wetstring_proto::engine::{Command, Event};
+use wetstring_proto::engine::{Command, Event, Failure, FailureKind};
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
 use wetstring_proto::kermit::{Config, Server};
@@ -189,6 +189,10 @@ impl Service {
         let _ = port.finish(PATIENCE);
         let outcome = match ended.outcome {
             wetstring_proto::Outcome::Done => "done".to_owned(),
+            // That is how most say goodbye; what was cut short by it is noted with its file.
+            wetstring_proto::Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
+                "done, the client hung up".to_owned()
+            }
             wetstring_proto::Outcome::Failed(failure) => failure.to_string(),
         };
         self.note(&format!("{client} disconnect: {outcome}"));
