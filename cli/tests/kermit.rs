@@ -391,3 +391,54 @@ fn translation_can_be_turned_off() {
         assert_eq!(std::fs::read(scene.path("root/t.txt")).expect("the file"), wanted, "{off}");
     }
 }
+
+/// Whom we have called gets nothing unasked, unless ENABLE says so; who has called us does.
+#[test]
+fn a_server_on_a_connection_of_ours_gives_only_what_is_enabled_for_it() {
+    for (enable, commands) in [
+        ("echo as it is", "get motd\nif success exit 1\nremote mkdir d\nif success exit 2"),
+        ("enable get local", "get motd\nif fail exit 1\nremote directory\nif success exit 2"),
+        ("enable get remote", "get motd\nif success exit 1"),
+        ("set compatibility 10", "get motd\nif fail exit 1\nremote directory\nif fail exit 2"),
+        ("disable send", "send part\nif success exit 1"),
+        ("enable all", "remote cd tree\nif fail exit 1\nget a/inner.dat\nif fail exit 2"),
+    ] {
+        let (scene, port) = (Scene::new(), free_port());
+        stock(&scene);
+        let script =
+            format!("set host * {port} /raw\nif fail exit 9\n{commands}\nfinish\nexit 0\n");
+        let mut client = kermit(&scene, "client", &script, &[]);
+        let mut client = scene.start("client", client.stdin(Stdio::null())).expect("wst runs");
+        client.line_after("listening").expect("it listens");
+        let script = format!("{enable}\nset host 127.0.0.1 {port} /raw\nif fail exit 9\nserver\n");
+        let mut server = kermit(&scene, "server", &script, &[]);
+        let server = ran(&scene, {
+            server.current_dir(scene.path("root"));
+            server
+        });
+        let client = client.wait(LIMIT).expect("it ends");
+        assert_eq!(client.code, 0, "{enable}: {} {}", client.said, server.said);
+    }
+}
+
+#[test]
+fn what_is_shown_is_laid_out_as_scripts_expect_it() {
+    let scene = Scene::new();
+    let script = "set compatibility 9\nshow file\nshow server\nset compatibility 11\nshow file\n\
+                  enable delete remote\nshow server\nset compatibility 8\nif success exit 1\n";
+    let out = kermit(&scene, "t", script, &[]).output().expect("wst runs");
+    let text = String::from_utf8_lossy(&out.stdout);
+    for line in [
+        " File collision:          backup",
+        " Transfer mode:           automatic",
+        " File collision:          discard",
+        " Transfer mode:           manual",
+        "Governing ENABLE bit: REMOTE",
+        " GET                Enabled",
+        " GET                Remote only",
+        " REMOTE DELETE      Disabled",
+        " REMOTE DELETE      Remote only",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "{line}:\n{text}");
+    }
+}

@@ -366,6 +366,20 @@ impl LineSpec {
         matches!(self, Self::Udp(_) | Self::UdpListen(_) | Self::Ip(_) | Self::IpListen(_))
     }
 
+    /// Whether the other end comes to us on it, rather than we to it.
+    pub fn listens(&self) -> bool {
+        matches!(
+            self,
+            Self::TcpListen(_)
+                | Self::TelnetListen(_)
+                | Self::TlsListen(_)
+                | Self::UdpListen(_)
+                | Self::IpListen(_)
+                | Self::Pty(_)
+                | Self::Stdio
+        )
+    }
+
     /// Reads an argument of the command line.
     pub fn from_os(text: &OsString) -> Result<Self, BadLine> {
         match text.to_str() {

@@ -319,11 +319,29 @@ pub enum Task {
     },
     /// ENABLE or DISABLE a command of our server.
     Allow {
-        /// The command.
+        /// The command; `all`.
         what: String,
-        /// Whether it is allowed.
-        allowed: bool,
+        /// Whose.
+        scope: Scope,
     },
+    /// SET COMPATIBILITY: what is enabled is as it is at first in that version of C-Kermit.
+    AllowAsIn {
+        /// 9, 10 or 11.
+        version: u8,
+    },
+}
+
+/// Which clients of our server a command is enabled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// None.
+    Nobody,
+    /// Those at the other end of a connection that we made.
+    Local,
+    /// Those that have called us.
+    Remote,
+    /// All.
+    Both,
 }
 
 /// What became of files.
@@ -467,7 +485,7 @@ pub trait World {
             Task::Terminal => "CONNECT",
             Task::Transmit { .. } => "TRANSMIT",
             Task::Log { .. } => "LOG",
-            Task::Allow { .. } => "ENABLE",
+            Task::Allow { .. } | Task::AllowAsIn { .. } => "ENABLE",
         }))
     }
     /// Sets a row of the program's table of settings, in the notation of the table.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use wetstring_script::world::{Connection, Getting, Remote, Sending, Signal, Speaks, Task};
+use wetstring_script::world::{Connection, Getting, Remote, Scope, Sending, Signal, Speaks, Task};
 use wetstring_script::{Call, End, Interp, Limits, Memory};
 
 /// Runs a script in a world; with the bounds of a test.
@@ -290,7 +290,15 @@ fn others_become_tasks_too() {
         ("finish\n", remote("finish", &[])),
         ("server\n", Call::Perform(Task::Serve)),
         ("connect\n", Call::Perform(Task::Terminal)),
-        ("disable delete\n", Call::Perform(Task::Allow { what: "delete".into(), allowed: false })),
+        (
+            "disable delete\n",
+            Call::Perform(Task::Allow { what: "delete".into(), scope: Scope::Nobody }),
+        ),
+        (
+            "enable cd local\n",
+            Call::Perform(Task::Allow { what: "cd".into(), scope: Scope::Local }),
+        ),
+        ("enable cd\n", Call::Perform(Task::Allow { what: "cd".into(), scope: Scope::Both })),
         (
             "transmit /bin a.txt\n",
             Call::Perform(Task::Transmit { file: b"a.txt".to_vec(), binary: true }),

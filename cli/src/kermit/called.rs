@@ -47,8 +47,21 @@ mod code {
 
 /// Whether the program was called so. Login shells put `-` before a name.
 pub(crate) fn is_called(argv0: &OsStr) -> bool {
+    matches!(own_name(argv0), b"kermit" | b"kermit9" | b"kermit10")
+}
+
+fn own_name(argv0: &OsStr) -> &[u8] {
     let name = Path::new(argv0).file_name().map(OsStr::as_bytes).unwrap_or_default();
-    name.strip_prefix(b"-").unwrap_or(name) == NAME.as_bytes()
+    name.strip_prefix(b"-").unwrap_or(name)
+}
+
+/// The version of C-Kermit whose settings the name asks for.
+fn version_asked(argv0: Option<&OsString>) -> Option<&'static str> {
+    match own_name(argv0?) {
+        b"kermit9" => Some("set compatibility 9"),
+        b"kermit10" => Some("set compatibility 10"),
+        _ => None,
+    }
 }
 
 /// Does what the command line says.
@@ -73,7 +86,8 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
     for note in &options.notes {
         voice.say(Level::Note, &format!("{NAME}: {note}"));
     }
-    let code = called(&voice, &options).unwrap_or_else(|(code, say)| {
+    let version = version_asked(args.first());
+    let code = called(&voice, &options, version).unwrap_or_else(|(code, say)| {
         voice.say(Level::Error, &format!("{NAME}: {say}"));
         code
     });
@@ -83,7 +97,7 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
 /// A failure with its code.
 type Failed = (u8, String);
 
-fn called(voice: &Voice, options: &Options) -> Result<u8, Failed> {
+fn called(voice: &Voice, options: &Options, version: Option<&'static str>) -> Result<u8, Failed> {
     let early = |say: String| (code::SEND, say);
     let mut settings = Everything::default();
     File::load().and_then(|file| file.apply(&mut settings, None)).map_err(early)?;
@@ -92,7 +106,7 @@ fn called(voice: &Voice, options: &Options) -> Result<u8, Failed> {
     // Commands that come through a pipe would be eaten by a protocol that has stdin for its line.
     let has_commands = options.file.is_some() || options.commands.is_some();
     world.may_use_stdio = options.action.is_some() || has_commands || isatty(stdin());
-    let code = commanded(&mut world, options, &signals);
+    let code = commanded(&mut world, options, &signals, version);
     let closed = world.hang_up();
     if let Err(fault) = closed {
         voice.say(Level::Detail, &format!("the line did not close well: {fault}"));
@@ -101,10 +115,18 @@ fn called(voice: &Voice, options: &Options) -> Result<u8, Failed> {
 }
 
 /// Commands and actions, in C-Kermit's order.
-fn commanded(world: &mut Live<'_>, options: &Options, signals: &Signals) -> Result<u8, Failed> {
+fn commanded(
+    world: &mut Live<'_>,
+    options: &Options,
+    signals: &Signals,
+    version: Option<&'static str>,
+) -> Result<u8, Failed> {
     let mut argv: Vec<Vec<u8>> = vec![NAME.as_bytes().to_vec()];
     argv.extend(options.arguments.iter().cloned());
     let mut interp = Interp::new(world, Limits::default(), argv);
+    if let Some(version) = version {
+        interp.list(version.as_bytes());
+    }
     if let Some(file) = options.init_file()
         && let End::Exited { code } = interp.file(&file, &[])
     {

@@ -1,6 +1,7 @@
 //! SERVER: this Kermit as a server on the connection of a script, within its directory.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,17 +11,58 @@ use wetstring_proto::kermit::Server;
 use wetstring_proto::kermit::command::ServerCommand;
 use wetstring_proto::{Engine, Outcome, Reply, Request, Store};
 use wetstring_script::World;
-use wetstring_script::world::{Done, Fault, Kept};
+use wetstring_script::world::{Done, Fault, Kept, Scope};
 
 use super::moving::{Mover, is_text};
 use super::world::Live;
 use crate::watch::Way;
 
-/// What is disabled until ENABLE says otherwise: C-Kermit's choice for a client that came over a
-/// connection of ours, but for BYE, which costs nothing but the connection.
-pub(super) fn disabled_at_first() -> BTreeSet<Action> {
-    [Action::Delete, Action::Exit, Action::Host, Action::Rmdir].into()
+/// Who may do what until ENABLE says otherwise, in this version of C-Kermit. Deleting, EXIT and commands of the host
+/// are for nobody: that is stricter than any C-Kermit is with those who have called us (docs/kermit.md).
+pub(super) fn allowed_at_first(version: u8) -> BTreeMap<Action, Scope> {
+    use Action as A;
+    let scope = |action| match action {
+        A::Delete | A::Exit | A::Host | A::Rmdir => Scope::Nobody,
+        // Whom we have called gets nothing of ours unasked, and changes nothing: version 11. To end the server, or the
+        // connection, and to give us files is what a server is for.
+        A::Assign | A::Cd | A::Copy | A::Directory | A::Get | A::Kermit | A::Mkdir | A::Query => {
+            newer(version)
+        }
+        A::Rename | A::Set | A::Space | A::Type | A::Who => newer(version),
+        _ => Scope::Both,
+    };
+    Action::NAMES.iter().map(|(_, action)| (*action, scope(*action))).collect()
 }
+
+fn newer(version: u8) -> Scope {
+    if version < 11 { Scope::Both } else { Scope::Remote }
+}
+
+/// What SHOW SERVER lists: C-Kermit's words, in its order, and what no server of ours does.
+const FUNCTIONS: [(&str, Option<Action>); 22] = [
+    ("GET", Some(Action::Get)),
+    ("SEND", Some(Action::Send)),
+    ("MAIL", None),
+    ("PRINT", None),
+    ("REMOTE ASSIGN", Some(Action::Assign)),
+    ("REMOTE CD/CWD", Some(Action::Cd)),
+    ("REMOTE COPY", Some(Action::Copy)),
+    ("REMOTE DELETE", Some(Action::Delete)),
+    ("REMOTE DIRECTORY", Some(Action::Directory)),
+    ("REMOTE HOST", Some(Action::Host)),
+    ("REMOTE QUERY", Some(Action::Query)),
+    ("REMOTE MKDIR", Some(Action::Mkdir)),
+    ("REMOTE RMDIR", Some(Action::Rmdir)),
+    ("REMOTE RENAME", Some(Action::Rename)),
+    ("REMOTE SET", Some(Action::Set)),
+    ("REMOTE SPACE", Some(Action::Space)),
+    ("REMOTE TYPE", Some(Action::Type)),
+    ("REMOTE WHO", Some(Action::Who)),
+    ("BYE", Some(Action::Bye)),
+    ("FINISH", Some(Action::Finish)),
+    ("EXIT", Some(Action::Exit)),
+    ("ENABLE", None),
+];
 
 /// What ENABLE and DISABLE name; `None` for what no server of ours does.
 fn actions(what: &str) -> Option<Vec<Action>> {
@@ -78,23 +120,54 @@ impl Audit for Shown {
 
 impl Live<'_> {
     /// ENABLE and DISABLE.
-    pub(super) fn allow(&mut self, what: &str, allowed: bool) -> Result<Done, Fault> {
-        let known = match (actions(what), allowed) {
+    pub(super) fn allow(&mut self, what: &str, scope: Scope) -> Result<Done, Fault> {
+        let known = match (actions(what), scope) {
             (Some(known), _) => known,
             // What is never done is disabled already.
-            (None, false) => Vec::new(),
-            (None, true) => {
+            (None, Scope::Nobody) => Vec::new(),
+            (None, _) => {
                 return Err(Fault::absent(&format!("{} by a server", what.to_uppercase())));
             }
         };
-        for action in known {
-            if allowed {
-                self.disabled.remove(&action);
-            } else {
-                self.disabled.insert(action);
-            }
-        }
+        self.allowed.extend(known.into_iter().map(|action| (action, scope)));
         Ok(Done::default())
+    }
+
+    /// Whether the client is one that we have called.
+    fn has_called(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| self.port.is_some() && !spec.listens())
+    }
+
+    /// What the client may not do.
+    fn disabled(&self) -> Vec<Action> {
+        let bit = if self.has_called() { Scope::Local } else { Scope::Remote };
+        let may = |scope: &Scope| *scope == Scope::Both || *scope == bit;
+        self.allowed.iter().filter(|(_, scope)| !may(scope)).map(|(action, _)| *action).collect()
+    }
+
+    /// SHOW SERVER, as C-Kermit writes it: scripts read it.
+    pub(super) fn served(&self) -> String {
+        let yes = |is: bool| if is { "Yes" } else { "No" };
+        let local = self.spec.is_some() && self.port.is_some();
+        let listens = local && !self.has_called();
+        let mut text = format!(
+            "Connection mode:      {}\nIncoming TCP accept:  {}\nGoverning ENABLE bit: {}\n\
+             Internet server:      No\nFunction:          Status:\n",
+            if local { "Local" } else { "Remote" },
+            yes(listens),
+            if self.has_called() { "LOCAL" } else { "REMOTE" },
+        );
+        for (name, action) in FUNCTIONS {
+            let scope = action.and_then(|action| self.allowed.get(&action)).copied();
+            let status = match scope.unwrap_or(Scope::Nobody) {
+                Scope::Nobody => "Disabled",
+                Scope::Local => "Local only",
+                Scope::Remote => "Remote only",
+                Scope::Both => "Enabled",
+            };
+            let _ = writeln!(text, " {name:<18} {status}");
+        }
+        text
     }
 
     /// Serves the other end until it says FINISH, BYE or EXIT.
@@ -104,7 +177,8 @@ impl Live<'_> {
         let kept_text =
             |name: &str| kept.get(name).map(|v| String::from_utf8_lossy(v).into_owned());
         // A script can run commands of the host, so ENABLE HOST is the word for both.
-        let host = !self.disabled.contains(&Action::Host);
+        let disabled = self.disabled();
+        let host = !disabled.contains(&Action::Host);
         let rules = Rules {
             write: true,
             host: host.then(|| tree.path().to_owned()),
@@ -113,7 +187,7 @@ impl Live<'_> {
             } else {
                 None
             },
-            disabled: self.disabled.iter().copied().collect(),
+            disabled: disabled.into_iter().collect(),
             users: kept_text("server login").map(|words| login(&words)).transpose()?.flatten(),
             collision: self.settings.collision,
             incomplete: self.settings.incomplete,

@@ -1,6 +1,6 @@
 //! The world of scripts in the program: this machine, the ports of `drive`, and the Kermit engines.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use wetstring_drive::terminal::Restore;
 use wetstring_drive::{LineSpec, Port, Signals, in_words, open};
 use wetstring_proto::settings::BadSetting;
 use wetstring_script::world::{
-    Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Signal,
-    Task,
+    Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Scope, Screen,
+    Signal, Task,
 };
 use wetstring_script::{Local, World};
 
 use super::line::Serial;
 use super::moving::Mover;
-use super::serving::disabled_at_first;
+use super::serving::allowed_at_first;
 use crate::config::Everything;
 use crate::opening::why_not;
 use crate::voice::{Level, Voice};
@@ -47,8 +47,8 @@ pub(super) struct Live<'a> {
     pub(super) may_use_stdio: bool,
     /// What clients of ours see; the current directory if nothing.
     pub(super) root: Option<PathBuf>,
-    /// What clients of ours may not do.
-    pub(super) disabled: BTreeSet<Action>,
+    /// What clients of ours may do, and which of them.
+    pub(super) allowed: BTreeMap<Action, Scope>,
     /// SET SPEED and its like, for serial lines.
     pub(super) serial: Serial,
     /// SET FILE DISPLAY NONE.
@@ -83,7 +83,7 @@ impl<'a> Live<'a> {
             trace,
             may_use_stdio: true,
             root: None,
-            disabled: disabled_at_first(),
+            allowed: allowed_at_first(11),
             serial: Serial::default(),
             display_none: false,
             as_is: false,
@@ -358,7 +358,11 @@ impl World for Live<'_> {
             Task::Log { what, to, append } => self.log(what, to.as_ref(), *append),
             Task::Serve => self.serve(kept),
             Task::Terminal => self.talk(kept),
-            Task::Allow { what, allowed } => self.allow(what, *allowed),
+            Task::Allow { what, scope } => self.allow(what, *scope),
+            Task::AllowAsIn { version } => {
+                self.allowed = allowed_at_first(*version);
+                Ok(Done::default())
+            }
         }
     }
 
@@ -411,6 +415,9 @@ impl World for Live<'_> {
     }
 
     fn shown(&mut self, name: &str) -> Option<String> {
+        if name == "server functions" {
+            return Some(self.served());
+        }
         let mut out = String::new();
         self.settings.show(name, &mut out).ok()?;
         Some(out)

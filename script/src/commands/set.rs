@@ -13,6 +13,7 @@ pub(super) const OWN: &[&str] = &[
     "alarm",
     "case",
     "command",
+    "compatibility",
     "control-character",
     "count",
     "exit",
@@ -113,6 +114,7 @@ impl Interp<'_> {
             "line" | "port" => return self.set_line(words),
             "control-character" => return self.set_control(words),
             "alarm" => return self.alarm(words),
+            "compatibility" => return self.compatible(words),
             "case" => self.manners.case = self.on_off(words)?,
             "quiet" => self.manners.quiet = self.on_off(words)?,
             "variable-evaluation" => {
@@ -132,6 +134,36 @@ impl Interp<'_> {
             _ => return self.set_entry(found, words),
         }
         Ok(Flow::Next)
+    }
+
+    /// What other versions of C-Kermit begin with.
+    fn compatible(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let version = self.choice(words, &["10", "11", "9", "default"])?;
+        let older = matches!(version, "9" | "10");
+        let settings: [&[u8]; 4] = if older {
+            [
+                b"file collision backup",
+                b"transfer mode automatic",
+                b"receive pathnames absolute",
+                b"receive confirm off",
+            ]
+        } else {
+            [
+                b"file collision discard",
+                b"transfer mode manual",
+                b"receive pathnames auto",
+                b"receive confirm off",
+            ]
+        };
+        for setting in settings {
+            self.set(&mut Words::new(setting))?;
+        }
+        let version = match version {
+            "9" => 9,
+            "10" => 10,
+            _ => 11,
+        };
+        self.perform(&Task::AllowAsIn { version })
     }
 
     fn set_manner(&mut self, first: &str, words: &mut Words<'_>) -> Result<Flow, Trouble> {

@@ -1,6 +1,6 @@
 //! SHOW and STATISTICS.
 
-use super::settings::ENTRIES;
+use super::settings::{ENTRIES, Takes};
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::lines::split_list;
@@ -54,6 +54,24 @@ const OF_PROTOCOL: &[&str] = &[
     "window-size",
 ];
 
+/// What SHOW FILE shows: C-Kermit's words for it, and the setting.
+const OF_FILE: [(&str, &str); 14] = [
+    ("Transfer mode", "transfer mode"),
+    ("File type", "file type"),
+    ("File names", "file names"),
+    ("Send pathnames", "send pathnames"),
+    ("Receive pathnames", "receive pathnames"),
+    ("Receive confirm", "receive confirm"),
+    ("File collision", "file collision"),
+    ("File destination", "file destination"),
+    ("File incomplete", "file incomplete"),
+    ("File bytesize", "file bytesize"),
+    ("File character-set", "file character-set"),
+    ("File end-of-line", "file end-of-line"),
+    ("File eof", "file eof"),
+    ("File download-directory", "file download-directory"),
+];
+
 impl Interp<'_> {
     pub(crate) fn show(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let topic = words.word().map_or(&b"status"[..], |word| word.text);
@@ -82,6 +100,11 @@ impl Interp<'_> {
             "control-prefixing" => self.show_settings(&["control", "prefixing"]),
             "scripts" => self.show_manners(),
             "logs" => self.show_logs(),
+            "file" => self.show_file(),
+            "server" => {
+                let functions = self.world.shown("server functions").unwrap_or_default();
+                functions + &self.show_settings(&["server"])
+            }
             other => self.show_settings(&[other]),
         };
         self.world.say(Screen::Output, text.as_bytes());
@@ -213,6 +236,29 @@ impl Interp<'_> {
         });
         let rows: String = rows.collect();
         if rows.is_empty() { " no logs\n".to_owned() } else { rows }
+    }
+
+    /// SHOW FILE as C-Kermit writes it: scripts read it.
+    fn show_file(&mut self) -> String {
+        let mut text = String::new();
+        for (label, name) in OF_FILE {
+            let entry = ENTRIES.iter().find(|entry| entry.words.join(" ") == name);
+            let row = entry.and_then(|entry| entry.rows.first());
+            let row = row.and_then(|row| self.world.shown(row));
+            // The table has words of its own.
+            let word = |value: String| match entry.map(|entry| entry.takes) {
+                Some(Takes::Word(list)) => {
+                    let is = |(_, own): &&(&str, &str)| *own == value;
+                    list.iter().find(is).map_or(value.clone(), |(word, _)| (*word).to_owned())
+                }
+                _ => value,
+            };
+            let kept = self.kept.get(name).map(|value| lossy(value));
+            let usual = entry.and_then(|entry| entry.anyway.first()).map(|word| (*word).to_owned());
+            let value = row.map(word).or(kept).or(usual);
+            text += &format!(" {:<24} {}\n", format!("{label}:"), value.unwrap_or_default());
+        }
+        text
     }
 
     fn show_manners(&mut self) -> String {

@@ -6,7 +6,7 @@ use crate::text::{lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::{
-    Connection, Done, Fault, Getting, Mode, Pathnames, Question, Remote, Sending, Task,
+    Connection, Done, Fault, Getting, Mode, Pathnames, Question, Remote, Scope, Sending, Task,
 };
 
 /// What EXIT says without a number: the sum of what failed, as C-Kermit has it.
@@ -531,6 +531,17 @@ impl Interp<'_> {
 
     pub(crate) fn allow(&mut self, words: &mut Words<'_>, allowed: bool) -> Result<Flow, Trouble> {
         let what = self.choice(words, SERVED)?.to_owned();
-        self.perform(&Task::Allow { what, allowed })
+        let scope = if !allowed {
+            Scope::Nobody
+        } else if words.is_over() {
+            Scope::Both
+        } else {
+            match self.choice(words, &["both", "local", "remote"])? {
+                "local" => Scope::Local,
+                "remote" => Scope::Remote,
+                _ => Scope::Both,
+            }
+        };
+        self.perform(&Task::Allow { what, scope })
     }
 }

@@ -15,8 +15,8 @@ use crate::time::{Duration, Instant};
 /// The control timer before a round trip is known. RFC 998 has it arbitrary; the first GO follows the
 /// RESPONSE at its heels, and a card with one buffer hears one of the two (RFC 1030 section 7).
 const FIRST_TIMER: Duration = Duration::from_millis(250);
-/// The same between our own ends: nothing else is under way.
-const FIRST_TIMER_PACED: Duration = Duration::from_millis(40);
+/// The same between our own ends, where nothing else is under way; it is doubled until a round trip is known.
+const FIRST_TIMER_PACED: Duration = Duration::from_millis(10);
 /// Control timers are at least so patient, whatever the death timer is.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
@@ -138,6 +138,9 @@ impl Core {
         match self.path.round_trip().filter(|_| is_automatic) {
             Some(rtt) if (1..=HURRIED).contains(&self.backoff) => {
                 (rtt / 8).min(PACE).max(self.several()).max(HURRY)
+            }
+            _ if self.paced && self.path.round_trip().is_none() => {
+                (timer * (1 << self.backoff.min(5))).min(self.patience())
             }
             _ => {
                 let late = self.backoff.saturating_sub(HURRIED);
