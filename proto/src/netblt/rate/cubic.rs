@@ -40,11 +40,16 @@ fn root(cube: u128) -> u64 {
     low
 }
 
+/// What this rate holds in a round trip.
+fn held(rate: u64, rtt: u64) -> u64 {
+    let packets = u128::from(rate) * u128::from(rtt) / 1_000_000_000;
+    u64::try_from(packets).unwrap_or(MOST).clamp(LEAST, MOST)
+}
+
 impl Cubic {
     /// A window that has just been cut to what this rate holds in a round trip.
     pub(super) fn new(now: u64, rate: u64, rtt: u64) -> Self {
-        let packets = u128::from(rate) * u128::from(rtt) / 1_000_000_000;
-        let window = u64::try_from(packets).unwrap_or(MOST).clamp(LEAST, MOST);
+        let window = held(rate, rtt);
         Self { window, from: window, since: 0, top: 0, back_ms: 0 }.begin(now, window * 10 / LEFT)
     }
 
@@ -63,6 +68,15 @@ impl Cubic {
         let top = if self.window < self.top { self.window * (10 + LEFT) / 20 } else { self.window };
         self.window = (self.window * LEFT / 10).max(LEAST);
         *self = self.begin(now, top);
+    }
+
+    /// No more than this rate was sent: a window that was not used up does not grow beyond that (RFC 9438, 5.8).
+    pub(super) fn used(&mut self, now: u64, rate: u64, rtt: u64) {
+        let window = held(rate, rtt);
+        if window < self.window {
+            self.window = window;
+            *self = self.begin(now, window);
+        }
     }
 
     /// The time in which it grows to what it was, in nanoseconds.
@@ -116,6 +130,18 @@ mod tests {
         cubic.grow(17 * RTT, RTT);
         assert!((18_900..=19_100).contains(&cubic.window), "{cubic:?}");
         assert!(cubic.rate(RTT).abs_diff(mpps(19, RTT)) < 1000, "{cubic:?}");
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_up_does_not_grow() {
+        let mut cubic = Cubic::new(0, mpps(10, RTT), RTT);
+        for trip in 1..1000 {
+            cubic.grow(trip * RTT, RTT);
+            cubic.used(trip * RTT, mpps(20, RTT), RTT);
+        }
+        assert_eq!(cubic.window, 20 * PACKET);
+        cubic.lost(1000 * RTT);
+        assert_eq!(cubic.window, 14 * PACKET);
     }
 
     #[test]

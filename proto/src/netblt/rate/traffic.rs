@@ -19,7 +19,9 @@ const ALONE_TRIPS: u64 = 16;
 /// Others that filled the queue may need so long to come back, and twice the time that a window needs.
 const BACK: u64 = 10_000_000_000;
 /// Meanwhile no more than this is sent, in sixteenths of the capacity: they come back the sooner.
-const MOST: u64 = 12;
+const MOST: u64 = 11;
+/// While a queue stands, no more is sent than came and this part of it: as the acknowledgements of TCP would have it.
+const CLOCKED: u64 = 32;
 
 /// What is sent beside others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,7 +140,12 @@ impl Traffic {
             (true, _) => look.sent + look.sent / 64,
         };
         let most = if look.now < shared.filled { look.full / 16 * MOST } else { look.full };
-        Some((shared.rest.max(least).min(most), look.missing))
+        shared.cubic.used(look.now, most, look.rtt);
+        let clocked = match look.stands && !look.missing {
+            true => look.came + look.came / CLOCKED,
+            false => most,
+        };
+        Some((shared.rest.max(least).min(most).min(clocked), look.missing))
     }
 }
 
@@ -159,6 +166,36 @@ mod tests {
         for queue in [50, 30, 15, 8, 4, 2] {
             assert_eq!(traffic.stands(queue, 1000), Some(1));
         }
+    }
+
+    /// The window grew while only a part of the bottleneck was taken, and three losses in a row changed nothing.
+    #[test]
+    fn after_a_quiet_time_a_loss_cuts_what_is_sent() {
+        let (full, rtt, mut traffic) = (10_000_000, 20_000_000, Traffic::new());
+        let at = |trip: u64, sent: u64| Look {
+            now: trip * rtt,
+            rtt,
+            came: full / 2,
+            ..look(full, sent)
+        };
+        let mut sent = traffic.begin(&at(1, full), true);
+        sent = traffic.rate(&Look { missing: true, ..at(2, sent) }).expect("others").0;
+        for trip in 3..500 {
+            sent = traffic.rate(&at(trip, sent)).expect("others").0;
+        }
+        assert_eq!(sent, full / 16 * MOST, "no more than this while they come back");
+        let lost = Look { missing: true, ..at(500, sent) };
+        let after = traffic.rate(&lost).expect("others").0;
+        assert!(after <= sent * 71 / 100, "{sent} {after}");
+    }
+
+    #[test]
+    fn while_a_queue_stands_no_more_is_sent_than_comes() {
+        let (full, mut traffic) = (10_000_000, Traffic::new());
+        let sent = traffic.begin(&look(full, full), false);
+        let found = Look { stands: true, came: full / 4, ..look(full, sent) };
+        let next = traffic.rate(&found).expect("others").0;
+        assert_eq!(next, full / 4 + full / 4 / CLOCKED);
     }
 
     fn look(full: u64, sent: u64) -> Look {
