@@ -172,7 +172,7 @@ pub(crate) fn get(
         is_command: false,
         kind: verb.how.kind(),
     });
-    let mut observer = Observer::new(voice, Way::Receive, talk.port.facts().rate_bps);
+    let mut observer = Observer::new(voice, Way::Receive, talk.port.carries_bps());
     let mut screen = Screen::new(Some(keeper.store()));
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     talk.close();
@@ -208,8 +208,8 @@ pub(crate) fn put(
     talk.enter(&verb.access)?;
     let config = talk.all.kermit.clone();
     let memory = vec![0; config.sender_memory()];
-    let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
-    let mut observer = Observer::new(voice, Way::Send, talk.port.facts().rate_bps);
+    let mut sender = Sender::new(config, memory).map_err(|e| usage(e.to_string()))?;
+    let mut observer = Observer::new(voice, Way::Send, talk.port.carries_bps());
     let ended = talk.turn(&mut sender, keeper.store(), &mut observer);
     talk.close();
     let verdict = Verdict { voice, way: Way::Send, keeper: &keeper, unnamed: &[], medium };
@@ -269,7 +269,7 @@ pub(crate) fn remote(
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;
     talk.enter(&verb.access)?;
-    let mut observer = Observer::new(voice, Way::Receive, talk.port.facts().rate_bps);
+    let mut observer = Observer::new(voice, Way::Receive, talk.port.carries_bps());
     let mut screen = Screen::new(None);
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     let stdio = spec == LineSpec::Stdio;

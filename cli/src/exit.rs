@@ -141,7 +141,7 @@ pub(crate) const fn advice(failure: Failure, medium: Medium, heard: bool) -> &'s
         FailureKind::NotReliable => "say --reliable off, so that damaged packets are repeated",
         FailureKind::PeerError => "the other end has given up; its message says why",
         FailureKind::Violation => "-v and --trace FILE show what it sent",
-        FailureKind::Unsupported => "try again without resuming",
+        FailureKind::CannotResume => "try again without --resume",
         FailureKind::NotAServer => "start a receiver or a sender at the other end, not a client",
         FailureKind::DigestDiffers => "do not use the file; send it again",
         FailureKind::Store(StoreError::NoSpace) => "make room or choose another directory with -o",

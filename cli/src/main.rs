@@ -42,6 +42,7 @@ mod transfer;
 mod users;
 mod verdict;
 mod voice;
+mod waiting;
 mod watch;
 mod words;
 

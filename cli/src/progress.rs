@@ -59,9 +59,29 @@ impl Meter {
         Self { name, size, offset, began, before: *stats, recent, rate_bps }
     }
 
-    /// Reads it now.
-    pub(crate) fn read(&mut self, stats: &Stats) -> Reading {
-        self.read_at(Instant::now(), stats.current_file_bytes, stats)
+    /// Reads it now. Where this end sends, so many bytes of the line are `unsent`.
+    pub(crate) fn read(&mut self, stats: &Stats, unsent: Option<u64>) -> Reading {
+        let now = Instant::now();
+        let bytes = match (unsent, stats.current_acked_bytes) {
+            (Some(_), Some(acked)) => acked,
+            (Some(unsent), None) => self.left_by(now, stats, unsent),
+            (None, _) => stats.current_file_bytes,
+        };
+        self.read_at(now, bytes, stats)
+    }
+
+    /// Bytes of the file that can have arrived where nothing is acknowledged on the way: the same share
+    /// as of the bytes of the wire since the file began.
+    fn left_by(&self, now: Instant, stats: &Stats, unsent: u64) -> u64 {
+        let written = stats.wire_out_bytes.saturating_sub(self.before.wire_out_bytes);
+        let mut left = written.saturating_sub(unsent);
+        if let Some(rate) = self.rate_bps {
+            let carried = now.duration_since(self.began).as_secs_f64() * f64::from(rate) / 10.0;
+            left = left.min(carried as u64);
+        }
+        let fresh = stats.current_file_bytes.saturating_sub(self.offset);
+        let share = u128::from(fresh) * u128::from(left) / u128::from(written.max(1));
+        self.offset + u64::try_from(share).unwrap_or(fresh)
     }
 
     /// Reads it when the file is over: it has `bytes`.
@@ -232,6 +252,23 @@ mod tests {
             meter.words(&reading),
             " 55 %  1.2 kB of 2.2 kB  500 B/s  52 % of the line  2.0 s left  3 again"
         );
+    }
+
+    #[test]
+    fn what_was_written_has_not_arrived() {
+        // The kernel has taken all of a file of 10,200 bytes, of which 200 were there before.
+        let mut meter = meter(Some(10_200), None);
+        let mut stats = Stats::default();
+        (stats.current_file_bytes, stats.wire_out_bytes) = (10_200, 20_000);
+        assert_eq!(meter.read(&stats, Some(0)).bytes, 10_200);
+        assert_eq!(meter.read(&stats, Some(15_000)).bytes, 2_700, "still in the queue");
+        assert_eq!(meter.read(&stats, None).bytes, 10_200, "this end receives");
+        stats.current_acked_bytes = Some(1_200);
+        assert_eq!(meter.read(&stats, Some(0)).bytes, 1_200, "acknowledged");
+        // No line carries more than its rate.
+        let meter = self::meter(Some(10_200), Some(9_600));
+        stats.current_acked_bytes = None;
+        assert_eq!(meter.left_by(meter.began + Duration::from_secs(2), &stats, 0), 200 + 960);
     }
 
     #[test]

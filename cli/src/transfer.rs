@@ -15,7 +15,7 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::port::PATIENCE;
 use wetstring_drive::{
-    LineSpec, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, open, run,
+    LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, open, run,
 };
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
@@ -40,6 +40,7 @@ use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
+use crate::waiting::{self, Waiting};
 use crate::watch::{Observer, Way};
 use crate::words::escaped;
 
@@ -235,7 +236,21 @@ pub(crate) fn send(
     };
     let limits = Limits::default();
     let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
-    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed, explain }.run()
+    Job {
+        voice,
+        common,
+        way,
+        speaks,
+        all,
+        spec,
+        keeper,
+        filter,
+        limits,
+        unnamed,
+        explain,
+        looks_out: true,
+    }
+    .run()
 }
 
 /// A store that sends these files. Those that had to get another name are said.
@@ -351,7 +366,21 @@ pub(crate) fn receive(
     let limits = Limits::default();
     let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
     let (way, explain) = (Way::Receive, verb.transfer.explain);
-    Job { voice, common, way, speaks, all, spec, keeper, filter, limits, unnamed, explain }.run()
+    Job {
+        voice,
+        common,
+        way,
+        speaks,
+        all,
+        spec,
+        keeper,
+        filter,
+        limits,
+        unnamed,
+        explain,
+        looks_out: true,
+    }
+    .run()
 }
 
 /// What is received is put there.
@@ -421,6 +450,12 @@ impl Speaks {
 /// lrzsz.
 const OFFERS: u32 = 5;
 
+/// A number that another process, or the next one, does not have.
+fn salt() -> u64 {
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::from(time.map_or(0, |time| time.subsec_nanos())) ^ u64::from(std::process::id())
+}
+
 /// Everything a transfer needs.
 pub(crate) struct Job<'a> {
     pub(crate) voice: &'a Voice,
@@ -436,6 +471,8 @@ pub(crate) struct Job<'a> {
     pub(crate) unnamed: Vec<u8>,
     /// Whether to say at the end where the time went.
     pub(crate) explain: bool,
+    /// Whether to say what is awaited, and to look out for a peer that cannot be the right one.
+    pub(crate) looks_out: bool,
 }
 
 impl Job<'_> {
@@ -457,14 +494,23 @@ impl Job<'_> {
             voice.say(Level::Note, &note);
         }
         facts::apply(port.facts(), &mut self.all);
+        if port.carries_bps().is_none() {
+            // It goes by what is acknowledged where no rate is known.
+            self.all.zmodem.line.rate_bps = 0;
+        }
         let mut engine = self.engine().map_err(usage)?;
-        let rate_bps = port.facts().rate_bps;
+        let rate_bps = port.carries_bps();
         self.introduce(port.facts(), &mut recorder);
         let free = self.spec != LineSpec::Stdio && !self.keeper.takes_stdin();
         let mut observer = Observer::new(voice, self.way, rate_bps)
             .limit(self.limits.clone())
             .call(&self.unnamed)
             .listen(free);
+        if self.looks_out {
+            let (lookout, waiting) = self.look_out(engine, port.facts());
+            engine = lookout;
+            observer = observer.awaits(waiting);
+        }
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(&signals);
         options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
@@ -561,6 +607,18 @@ impl Job<'_> {
         );
         voice.say(Level::Detail, &format!("line: {}", facts.name));
         Ok(port)
+    }
+
+    /// The engine with one around it that recognises the wrong peer, and what is said meanwhile.
+    fn look_out(&self, engine: Box<dyn Engine>, facts: &PortFacts) -> (Box<dyn Engine>, Waiting) {
+        let waiting = |finding| Waiting::new(self.way, self.speaks, &self.spec, facts, finding);
+        match waiting::expected(self.way, self.speaks, &self.spec) {
+            None => (engine, waiting(None)),
+            Some(expected) => {
+                let (lookout, finding) = Lookout::new(engine, expected, salt());
+                (Box::new(lookout), waiting(Some(finding)))
+            }
+        }
     }
 
     /// An engine for a host of the ARPANET.

@@ -10,6 +10,7 @@ use wetstring_proto::{FailureKind, Outcome, Refusal};
 use crate::exit::{self, Exit, Medium};
 use crate::transfer::{Ending, Keeper, Tally};
 use crate::voice::{Level, Voice};
+use crate::waiting::Waiting;
 use crate::watch::{Observer, Way, stats_json};
 use crate::words::{self, escaped};
 
@@ -98,6 +99,13 @@ impl Verdict<'_> {
             Outcome::Failed(failure) => failure,
             Outcome::Done => return self.done(observer),
         };
+        let beginning = observer.beginning();
+        if let (FailureKind::WrongPeer, Some(who)) =
+            (failure.kind, beginning.and_then(Waiting::wrong_peer))
+        {
+            return (Exit::Peer, who);
+        }
+        let guess = beginning.and_then(|beginning| beginning.guess(failure, &ended.stats));
         let exit = Exit::of(failure);
         let mut message = failure.to_string();
         if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.partner_said) {
@@ -119,6 +127,7 @@ impl Verdict<'_> {
             message.clone_from(detail);
         }
         let detail = detail.filter(|detail| *detail != message);
+        let advice = guess.as_deref().unwrap_or(advice);
         for more in [detail.as_deref().unwrap_or(""), advice] {
             if !more.is_empty() {
                 message = format!("{message}; {more}");

@@ -12,6 +12,7 @@ use crate::keys::{self, Keys};
 use crate::limits::{Guard, Limits};
 use crate::progress::{Meter, Progress, Reading};
 use crate::voice::{Level, Voice};
+use crate::waiting::Waiting;
 use crate::words::{self, escaped};
 
 /// Which way the files go.
@@ -42,6 +43,8 @@ pub(crate) struct Observer<'a> {
     way: Way,
     rate_bps: Option<u32>,
     meter: Option<Meter>,
+    /// Bytes that have not left the port.
+    unsent: u64,
     progress: Progress<'a>,
     /// Files that were refused or cancelled, by either end.
     pub(crate) missed: u64,
@@ -69,6 +72,8 @@ pub(crate) struct Observer<'a> {
     unnamed: String,
     /// The limit that was broken, once one was.
     pub(crate) broken_limit: Option<&'static str>,
+    /// The wait for the peer's answer.
+    waiting: Option<Waiting>,
 }
 
 impl<'a> Observer<'a> {
@@ -79,6 +84,7 @@ impl<'a> Observer<'a> {
             way,
             rate_bps,
             meter: None,
+            unsent: 0,
             progress: Progress::new(voice),
             missed: 0,
             unverified: 0,
@@ -94,6 +100,7 @@ impl<'a> Observer<'a> {
             guard: Guard::new(Limits::default()),
             unnamed: "(no name)".to_owned(),
             broken_limit: None,
+            waiting: None,
         }
     }
 
@@ -137,8 +144,30 @@ impl<'a> Observer<'a> {
         self.tell();
     }
 
+    /// Says at once what is awaited, and counts the time until the peer answers.
+    pub(crate) fn awaits(mut self, waiting: Waiting) -> Self {
+        waiting.begin(self.voice);
+        self.waiting = Some(waiting);
+        self
+    }
+
+    /// Shows the wait, until the peer is heard.
+    fn wait(&mut self, heard: bool) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.go_on(self.voice, heard || self.meter.is_some());
+        }
+    }
+
+    /// How the transfer began, where that is known.
+    pub(crate) fn beginning(&self) -> Option<&Waiting> {
+        self.waiting.as_ref()
+    }
+
     /// Takes the bar away, and gives the keyboard back.
     pub(crate) fn finish(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.end(self.voice);
+        }
         (self.keys, self.listens) = (None, false);
         self.progress.clear();
     }
@@ -249,6 +278,7 @@ impl<'a> Observer<'a> {
 impl Watch for Observer<'_> {
     fn event(&mut self, event: &Event<'_>, stats: &Stats) {
         self.tell();
+        self.wait(stats.packets_in > 0);
         match event {
             Event::Negotiated(text) => {
                 self.voice.say(Level::Detail, &format!("agreed: {text}"));
@@ -294,6 +324,10 @@ impl Watch for Observer<'_> {
         self.keys.as_ref()?.wake()
     }
 
+    fn unsent(&mut self, bytes: u64) {
+        self.unsent = bytes;
+    }
+
     fn progress(&mut self, stats: &Stats) {
         if self.untold.get().is_some_and(|came| came.elapsed() > LAST_WORDS) {
             self.tell();
@@ -301,8 +335,10 @@ impl Watch for Observer<'_> {
         if self.broken_limit.is_none() {
             self.broken_limit = self.guard.verdict(stats.file_bytes);
         }
+        self.wait(stats.packets_in > 0);
         let Some(meter) = &mut self.meter else { return };
-        let reading = meter.read(stats);
+        let unsent = (self.way == Way::Send).then_some(self.unsent);
+        let reading = meter.read(stats, unsent);
         self.progress.show(meter, &reading);
         if self.voice.has_json() {
             self.voice.event("progress", reading_json(meter, &reading));

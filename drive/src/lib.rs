@@ -14,6 +14,7 @@
 //! * [`datagram`] is the same for protocols of datagrams: sockets, sessions, many partners;
 //! * [`imp`] is the interface of an ARPANET host, as emulated IMPs have it;
 //! * [`live`] runs the laboratory's line in real time between two ports;
+//! * [`lookout`] tells a peer of another protocol, or one that sends as we do, from the right one;
 //! * [`mod@run`] turns an engine until it ends;
 //! * [`signals`] turns Ctrl-C and its relatives into a polite end, and a second one into a hard one;
 //! * [`disk`] keeps files: names from a peer are confined, nothing is overwritten unless told;
@@ -31,6 +32,7 @@ pub mod disk;
 pub mod imp;
 pub mod line;
 pub mod live;
+pub mod lookout;
 pub mod port;
 pub mod run;
 pub mod serve;
@@ -44,6 +46,7 @@ pub mod zone;
 
 pub use disk::DiskStore;
 pub use line::LineSpec;
+pub use lookout::{Expected, Finding, Lookout, Probes};
 pub use port::{Port, PortFacts, open};
 pub use run::{Ended, RunOptions, Watch, run};
 pub use signals::Signals;

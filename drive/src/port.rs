@@ -74,6 +74,16 @@ pub trait Port: Send {
     fn write_fd(&self) -> BorrowedFd<'_>;
     /// What is known of the line.
     fn facts(&self) -> &PortFacts;
+    /// The rate in bit/s at which the line is known to carry bytes. A PTY has a rate that can be set, and
+    /// none at which it carries.
+    fn carries_bps(&self) -> Option<u32> {
+        self.facts().rate_bps
+    }
+    /// Bytes that were written and that the other side of this port has not taken yet, as far as the system
+    /// tells; 0 where it does not.
+    fn unsent(&self) -> u64 {
+        0
+    }
     /// Ends the use of the port: what was written is given time to leave (at most `patience`),
     /// line settings come back, a child process is reaped. Returns the child's exit status if
     /// there was a child and it has ended. A child that will not end is ended, which takes as long
@@ -97,7 +107,7 @@ pub struct PortFacts {
     pub clear: bool,
     /// This end made the connection. False for stdio: somebody else did.
     pub local: bool,
-    /// Line rate in bit/s, for serial ports.
+    /// Line rate in bit/s, for serial ports, as it was set.
     pub rate_bps: Option<u32>,
     /// Data bytes in a segment of the transport (TCP's MSS). A packet that is a multiple of it
     /// leaves no runt.

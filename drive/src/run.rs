@@ -37,6 +37,11 @@ pub trait Watch {
     fn progress(&mut self, stats: &Stats) {
         let _ = stats;
     }
+    /// So many bytes were written and have not left the port, as far as is known. Told before each
+    /// [`Watch::progress`].
+    fn unsent(&mut self, bytes: u64) {
+        let _ = bytes;
+    }
     /// What the person wants now. Asked at every progress and whenever [`Watch::wake`] is ready.
     fn command(&mut self) -> Option<Command> {
         None
@@ -441,6 +446,7 @@ impl Turning<'_, '_> {
         }
         if self.now >= self.next_progress {
             self.next_progress = self.now + self.options.progress_every;
+            self.watch.unsent(self.port.unsent());
             self.watch.progress(self.engine.stats());
             moved |= self.ask_person();
         }

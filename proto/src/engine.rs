@@ -235,12 +235,16 @@ pub enum FailureKind {
     PeerError,
     /// The partner sent something that its protocol does not allow here.
     Violation,
-    /// The partner cannot do something that was required, such as resuming.
+    /// The partner cannot do something that was required.
     Unsupported,
+    /// The peer cannot go on in the middle of a file, which was asked for.
+    CannotResume,
     /// The peer offers other protocols than ours (UUCP); an [`Event::Message`] names them.
     NoProtocol,
     /// The partner asks for a server, which this engine is not.
     NotAServer,
+    /// The peer speaks another protocol, or wants to do what this end does: both send, or both receive.
+    WrongPeer,
     /// The digests of the whole file differ.
     DigestDiffers,
     /// Fewer bytes came than were announced.
@@ -262,8 +266,10 @@ impl fmt::Display for FailureKind {
             Self::PeerError => "the peer ended with an error message",
             Self::Violation => "the peer sent what its protocol does not allow here",
             Self::Unsupported => "the peer cannot do what was required",
+            Self::CannotResume => "the peer cannot resume files",
             Self::NoProtocol => "expected the peer to know the protocol g, it offers others",
             Self::NotAServer => "the partner asks for a server",
+            Self::WrongPeer => "expected a peer for this, another one answered",
             Self::DigestDiffers => "the digests of the whole file differ",
             Self::LengthDiffers => "fewer bytes came than were announced",
             Self::Store(error) => return error.fmt(f),

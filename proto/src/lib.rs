@@ -13,8 +13,8 @@
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
 //! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
 //! settings; [`arpanet`], [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
-//! files, [`slip`] carries IP over the line, for whatever moves files there, and [`telnet`] is what stands
-//! between a protocol and a Telnet connection.
+//! files, [`slip`] carries IP over the line, for whatever moves files there, [`telnet`] is what stands
+//! between a protocol and a Telnet connection, and [`peer`] tells by its first words what the peer speaks.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -31,6 +31,7 @@ pub mod line;
 mod machine;
 pub mod memory;
 pub mod netblt;
+pub mod peer;
 pub mod settings;
 pub mod slip;
 pub mod stats;

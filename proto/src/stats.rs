@@ -12,6 +12,9 @@ pub struct Stats {
     pub file_bytes: u64,
     /// File bytes of the current file, the resumed part included.
     pub current_file_bytes: u64,
+    /// Bytes of the current file that the peer is known to have, the resumed part included, where this
+    /// end sends and packets are acknowledged on the way; `None` where they are not (streaming).
+    pub current_acked_bytes: Option<u64>,
     /// Bytes of data fields of data packets: file bytes after encoding, each packet counted once.
     pub encoded_bytes: u64,
     /// Bytes of the wire that were spent on repeating packets.

@@ -344,7 +344,7 @@ impl Live<'_> {
         let before: Vec<u8> = self.ahead.drain(..).collect();
         let silent = Voice::silent();
         let voice = if quiet || self.display_none { &silent } else { self.voice };
-        let mut seen = Seen::new(Observer::new(voice, way, port.facts().rate_bps));
+        let mut seen = Seen::new(Observer::new(voice, way, port.carries_bps()));
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(self.signals);
         options.before = &before;

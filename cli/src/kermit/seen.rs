@@ -105,6 +105,10 @@ impl Watch for Seen<'_> {
         self.observer.event(event, stats);
     }
 
+    fn unsent(&mut self, bytes: u64) {
+        self.observer.unsent(bytes);
+    }
+
     fn progress(&mut self, stats: &Stats) {
         self.observer.progress(stats);
     }

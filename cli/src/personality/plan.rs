@@ -351,6 +351,7 @@ impl Plan {
             limits: self.limits,
             unnamed,
             explain: false,
+            looks_out: false,
         };
         let mut ending = job.run()?;
         if self.outside > 0 {

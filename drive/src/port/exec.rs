@@ -85,6 +85,10 @@ impl Port for ExecLine {
         &self.facts
     }
 
+    fn unsent(&self) -> u64 {
+        self.to.as_ref().and_then(|to| rustix::io::ioctl_fionread(to).ok()).unwrap_or(0)
+    }
+
     /// Closes the command's stdin, reads away what it still says, waits for its end.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if self.finished {

@@ -157,6 +157,10 @@ impl Port for ExecPtyLine {
         &self.facts
     }
 
+    fn unsent(&self) -> u64 {
+        self.masters.as_ref().and_then(Masters::unread).unwrap_or(0)
+    }
+
     /// Waits until the command has read what we wrote, gives it a moment to end, hangs up.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         if self.finished {

@@ -103,6 +103,10 @@ impl Port for PtyLine {
         &self.facts
     }
 
+    fn unsent(&self) -> u64 {
+        rustix::io::ioctl_fionread(&self.slave).unwrap_or(0)
+    }
+
     /// Waits until the other side has read what we wrote: when the PTY goes, what is still in
     /// it goes too.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {

@@ -255,6 +255,10 @@ impl Port for SerialLine {
         &self.facts
     }
 
+    fn carries_bps(&self) -> Option<u32> {
+        self.facts.rate_bps.filter(|_| self.pace.is_some())
+    }
+
     /// Waits until the last bit has left, sets the line back.
     fn finish(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let Some(restore) = self.restore.take() else { return Ok(None) };

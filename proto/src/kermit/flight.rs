@@ -67,6 +67,8 @@ pub(crate) struct Flight {
 pub(crate) struct Acked {
     pub(crate) kind: u8,
     pub(crate) len: usize,
+    /// Bytes of the file it stands for.
+    pub(crate) file: usize,
     /// Round trip and the bytes that were under way, if the packet was sent only once.
     pub(crate) rtt: Option<(Duration, u64)>,
     /// Times it was sent; each copy may be answered.
@@ -182,7 +184,8 @@ impl Flight {
             Some(left) if slot.copies == 1 => Some((now - left, slot.under_way)),
             _ => None,
         };
-        let acked = Acked { kind: slot.kind, len: slot.len(), rtt, copies: slot.copies };
+        let acked =
+            Acked { kind: slot.kind, len: slot.len(), file: slot.file, rtt, copies: slot.copies };
         let leaves_at = slot.leaves_at;
         self.heard = self.heard.max(leaves_at);
         while self.low < self.next && self.slot(self.low).acked {

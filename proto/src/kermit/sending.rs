@@ -551,6 +551,9 @@ impl Core {
             self.timing.sample(rtt, bytes, self.link.agreed.window);
         }
         if acked.kind == kind::DATA {
+            if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
+                *bytes += acked.file as u64;
+            }
             self.lengths.carried(acked.len);
             for lost in self.flight.overtaken(number) {
                 self.resend(cx, lost, Again::Lost);

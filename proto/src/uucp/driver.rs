@@ -189,6 +189,11 @@ impl Driver {
         self.cursor < self.queued && (!self.probing || self.cursor == 0)
     }
 
+    /// Bytes of the file in packets that are not acknowledged.
+    pub(super) fn unacknowledged_file_bytes(&self) -> u64 {
+        (0..self.queued).map(|index| self.ring[self.place(index)].file as u64).sum()
+    }
+
     /// Nothing is under way that was not acknowledged.
     pub(super) fn all_acknowledged(&self) -> bool {
         self.queued == 0

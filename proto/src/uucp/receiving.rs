@@ -57,6 +57,7 @@ impl Core {
         }
         self.sink = Sink::default();
         self.link.stats.current_file_bytes = 0;
+        self.link.stats.current_acked_bytes = None;
         self.link.note(Note::Started);
         self.link.say(say, b"SY\0");
         self.enter(cx, State::Take);

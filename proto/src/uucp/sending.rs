@@ -44,6 +44,7 @@ impl Core {
     pub(super) fn begin_file(&mut self, cx: &mut Cx<'_>) {
         self.source = Source::new(self.file.info.size);
         self.link.stats.current_file_bytes = 0;
+        self.link.stats.current_acked_bytes = Some(0);
         self.link.note(Note::Started);
         self.enter(cx, State::Data);
     }

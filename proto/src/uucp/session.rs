@@ -257,6 +257,11 @@ impl Core {
         } else if self.link.ending != Ending::No {
             self.link.pump_commands(cx, mem);
         }
+        let sent = self.link.stats.current_file_bytes;
+        let under_way = self.link.driver.unacknowledged_file_bytes();
+        if let Some(acked) = &mut self.link.stats.current_acked_bytes {
+            *acked = sent.saturating_sub(under_way);
+        }
         self.link.driver.expecting = matches!(
             self.state,
             State::Offer

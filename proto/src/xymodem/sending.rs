@@ -614,6 +614,7 @@ impl Core {
                     let cost = cx.now - flight.began;
                     self.lengths.taken(flight.long, flight.copies, cost);
                     self.counted(flight.data);
+                    self.link.stats.current_acked_bytes = Some(self.link.stats.current_file_bytes);
                 }
                 self.file.taken = true;
                 self.number = self.number.wrapping_add(1);

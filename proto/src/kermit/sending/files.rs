@@ -36,7 +36,7 @@ impl Core {
     pub(super) fn describe(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.file.info.resume && !self.link.agreed.resend {
             let say = Some("RESEND capabilities not negotiated");
-            return self.fail(cx, mem, Blame::Peer, FailureKind::Unsupported, say);
+            return self.fail(cx, mem, Blame::Peer, FailureKind::CannotResume, say);
         }
         if !self.link.agreed.attributes || self.cancel != Cancel::No {
             return self.start_data(cx, 0);
@@ -92,6 +92,7 @@ impl Core {
         let coding = self.link.data_coding(text);
         self.source.begin(&coding, offset, self.file.info.size);
         self.link.stats.current_file_bytes = offset;
+        self.link.stats.current_acked_bytes = (!self.link.agreed.streaming).then_some(offset);
         if !self.file.refused {
             self.link.notes.push(Note::Started { offset });
         }

@@ -41,6 +41,7 @@ impl Core {
         self.settled = false;
         self.source = Source::new(self.file.info.size.filter(|_| self.is_batch()));
         self.link.stats.current_file_bytes = 0;
+        self.link.stats.current_acked_bytes = None;
         self.enter(cx, Sending::Invite);
     }
 

@@ -177,7 +177,7 @@ impl Machine for Core {
         let silent = cx.now - question.since.max(self.link.spoke) >= patience;
         if silent && !matches!(self.state, Sending::Finish | Sending::Command) {
             let other = self.state == Sending::Init && self.other_protocol >= 3;
-            let kind = if other { FailureKind::Unsupported } else { FailureKind::Silence };
+            let kind = if other { FailureKind::WrongPeer } else { FailureKind::Silence };
             return self.fail(cx, mem, Blame::Peer, kind);
         }
         self.link.timing.timed_out();

@@ -255,6 +255,7 @@ impl Core {
         self.governor.forget();
         self.answers.queries = 0;
         self.link.stats.current_file_bytes = position;
+        self.link.stats.current_acked_bytes = None;
         self.link.notes.push(Note::Started { offset: position });
     }
 
@@ -310,6 +311,7 @@ impl Core {
             self.governor.acknowledged(position, self.link.timing.shortest(), cx.now);
         }
         self.flow.acked = position;
+        self.link.stats.current_acked_bytes = Some(position);
         self.answers.any = true;
         match self.flow.waiting {
             Some(waiting) if waiting == position => {

@@ -1,0 +1,202 @@
+//! Which protocol the peer speaks, told from its first words.
+//!
+//! A pure look at bytes, for the one who has opened a line and hears what its own engine does not
+//! understand. Every engine ignores what is not of its protocol, so without this two programs
+//! that speak past each other only time out.
+//!
+//! | heard | from |
+//! |---|---|
+//! | a Send-Init, an I or a command of a client, with a good check | Kermit's sender, or client |
+//! | a NAK in a packet, with a good check | Kermit's receiver, or server |
+//! | a header with a good CRC | ZMODEM's sender or receiver |
+//! | block 0, block 1, with a good check | the sender of YMODEM, of XMODEM |
+//! | `C`, `G` or NAK alone | a receiver of XMODEM or YMODEM |
+//! | `Shere` | UUCP's called end |
+
+use crate::kermit;
+use crate::xymodem::frame::{LONG, NAK, SHORT, SOH, STX, WANT_CRC, WANT_STREAM, sum};
+use crate::zmodem::{self, Speaker};
+
+/// What is spoken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tongue {
+    /// Kermit.
+    Kermit,
+    /// XMODEM, for certain.
+    Xmodem,
+    /// YMODEM, for certain.
+    Ymodem,
+    /// XMODEM or YMODEM: their receivers ask for the first block alike.
+    Xymodem,
+    /// YMODEM-g.
+    YmodemG,
+    /// ZMODEM.
+    Zmodem,
+    /// UUCP.
+    Uucp,
+}
+
+/// What the peer wants to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// It sends.
+    Sender,
+    /// It receives, or is a server.
+    Receiver,
+    /// It asks for a server (Kermit).
+    Client,
+}
+
+/// Who was heard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Heard {
+    /// Where the words begin.
+    pub at: usize,
+    /// How many bytes they are.
+    pub len: usize,
+    /// What is spoken.
+    pub tongue: Tongue,
+    /// By whom.
+    pub part: Part,
+}
+
+/// Control-A, with which Kermit's packets begin unless another mark was chosen.
+const MARK: u8 = SOH;
+
+/// Looks for the first words of a protocol from `from` on that are whole and have a good check.
+pub fn recognise(bytes: &[u8], from: usize) -> Option<Heard> {
+    (from..bytes.len()).find_map(|at| {
+        let rest = &bytes[at..];
+        let heard = |(len, tongue, part)| Heard { at, len, tongue, part };
+        match rest[0] & 0x7F {
+            MARK | STX => kermit_packet(rest).or_else(|| block(rest)).map(heard),
+            zmodem::packet::ZPAD => header(rest).map(heard),
+            0x10 if rest[1..].starts_with(b"Shere") => {
+                Some(heard((6, Tongue::Uucp, Part::Receiver)))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether bytes that came alone, with silence before and after them, are a receiver's questions
+/// for the first block: `C`, `G` or NAK, and nothing else. In a text they are letters.
+pub fn start_characters(alone: &[u8]) -> Option<Tongue> {
+    let all = |code: u8| !alone.is_empty() && alone.iter().all(|byte| *byte == code);
+    match () {
+        () if all(WANT_CRC) || all(NAK) => Some(Tongue::Xymodem),
+        () if all(WANT_STREAM) => Some(Tongue::YmodemG),
+        () => None,
+    }
+}
+
+/// A packet as it stands before anything is agreed on: short, with a check of one character. NAKs
+/// may have another.
+fn kermit_packet(bytes: &[u8]) -> Option<(usize, Tongue, Part)> {
+    if bytes[0] & 0x7F != MARK {
+        return None;
+    }
+    let len = usize::from(kermit::check::unchar(bytes.get(1)? & 0x7F));
+    let body = bytes.get(1..2 + len).filter(|_| (3..=94).contains(&len))?;
+    // On a line with parity the check is over seven bits.
+    let mut plain = [0; 95];
+    for (to, byte) in plain.iter_mut().zip(body) {
+        *to = byte & 0x7F;
+    }
+    let packet = kermit::packet::parse(&plain[..body.len()], kermit::check::Check::Sum6, false);
+    let part = match packet.ok()?.kind {
+        kermit::packet::kind::SEND_INIT => Part::Sender,
+        kermit::packet::kind::NAK => Part::Receiver,
+        kermit::packet::kind::INFO | b'R' | b'G' | b'C' | b'K' => Part::Client,
+        _ => return None,
+    };
+    Some((2 + len, Tongue::Kermit, part))
+}
+
+fn header(bytes: &[u8]) -> Option<(usize, Tongue, Part)> {
+    let most = bytes.len().min(2 * zmodem::packet::MAX_HEADER);
+    let (0, speaker) = zmodem::recognise(&bytes[..most])? else { return None };
+    // The shortest run of bytes that is this header.
+    let len = (4..=most).find(|len| zmodem::recognise(&bytes[..*len]).is_some())?;
+    let part = match speaker {
+        Speaker::Sender => Part::Sender,
+        Speaker::Receiver => Part::Receiver,
+    };
+    Some((len, Tongue::Zmodem, part))
+}
+
+/// The first block of XMODEM or YMODEM, with a sum or a CRC.
+fn block(bytes: &[u8]) -> Option<(usize, Tongue, Part)> {
+    let data = if bytes[0] == STX { LONG } else { SHORT };
+    let tongue = match (bytes[0], bytes.get(1..3)?) {
+        (SOH | STX, [0, 0xFF]) => Tongue::Ymodem,
+        (SOH | STX, [1, 0xFE]) => Tongue::Xmodem,
+        _ => return None,
+    };
+    let (body, check) = bytes[3..].split_at_checked(data)?;
+    let crc = crate::crc::crc16(body).to_be_bytes();
+    if check.starts_with(&crc) {
+        return Some((3 + data + 2, tongue, Part::Sender));
+    }
+    (*check.first()? == sum(body)).then_some((3 + data + 1, tongue, Part::Sender))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(bytes: &[u8]) -> Option<(usize, usize, Tongue, Part)> {
+        recognise(bytes, 0).map(|heard| (heard.at, heard.len, heard.tongue, heard.part))
+    }
+
+    #[test]
+    fn first_words_of_others_are_told_apart() {
+        // As G-Kermit 2.01, C-Kermit 9.0.302, lrzsz 0.12.21 say them.
+        let send_init = b"banner\r\n\x019 S~' @-#Y3~*!J*0+++J\"U1@O\r";
+        assert_eq!(who(send_init), Some((8, 27, Tongue::Kermit, Part::Sender)));
+        assert_eq!(who(b"\x01# N3\r"), Some((0, 5, Tongue::Kermit, Part::Receiver)));
+        let zrinit = b"rz waiting to receive.**\x18B0100000023be50\r\x8a\x11";
+        let (at, _, tongue, part) = who(zrinit).expect("ZRINIT");
+        assert_eq!((at, tongue, part), (22, Tongue::Zmodem, Part::Receiver));
+        let (_, _, tongue, part) = who(b"rz\r**\x18B00000000000000\r\x8a\x11").expect("ZRQINIT");
+        assert_eq!((tongue, part), (Tongue::Zmodem, Part::Sender));
+        assert_eq!(who(b"\x10Shere=host\0"), Some((0, 6, Tongue::Uucp, Part::Receiver)));
+    }
+
+    #[test]
+    fn first_blocks_are_told_by_their_numbers() {
+        use crate::xymodem::frame::{Check, finish};
+        for (number, tongue) in [(0, Tongue::Ymodem), (1, Tongue::Xmodem)] {
+            for (len, check) in [(SHORT, Check::Sum), (SHORT, Check::Crc), (LONG, Check::Crc)] {
+                let mut bytes = [0x5A; LONG + 5];
+                let whole = finish(&mut bytes, number, len, check);
+                assert_eq!(who(&bytes[..whole]), Some((0, whole, tongue, Part::Sender)));
+                assert_eq!(who(&bytes[..whole - 1]), None);
+            }
+        }
+    }
+
+    #[test]
+    fn damage_and_text_are_nobody() {
+        assert_eq!(who(b"\x01# N4\r"), None, "check");
+        assert_eq!(who(b"\x01# Y?\r"), None, "an answer says nothing of who asks");
+        assert_eq!(who(b"**\x18B0100000023be51\r\x8a\x11"), None);
+        assert_eq!(who(b"login: "), None);
+        for cut in 0..18 {
+            assert_eq!(who(&b"**\x18B0100000023be50"[..cut]), None);
+        }
+        assert_eq!(start_characters(b"C"), Some(Tongue::Xymodem));
+        assert_eq!(start_characters(b"\x15\x15"), Some(Tongue::Xymodem));
+        assert_eq!(start_characters(b"G"), Some(Tongue::YmodemG));
+        for text in [&b""[..], b"CG", b"CANCEL", b"C\r\n"] {
+            assert_eq!(start_characters(text), None);
+        }
+    }
+
+    #[test]
+    fn parity_hides_nobody() {
+        let even = |byte: u8| if byte.count_ones() % 2 == 1 { byte | 0x80 } else { byte };
+        let nak = b"\x01# N3\r".map(even);
+        assert_eq!(who(&nak), Some((0, 5, Tongue::Kermit, Part::Receiver)));
+    }
+}
