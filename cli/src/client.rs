@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source};
-use wetstring_drive::port::{PATIENCE, Purpose, open_for};
+use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::kermit::{Client, Sender};
@@ -61,7 +61,7 @@ impl<'a> Conversation<'a> {
             voice.say(Level::Note, text);
             voice.event("line", json!({"text": text}));
         };
-        let opened = open_for(spec, Purpose::Client, Some(&signals), &mut notes);
+        let opened = open_attended(spec, Purpose::Client, Some(&signals), &mut notes);
         let port = opened.map_err(|bad| not_opened(spec, &bad))?;
         facts::apply(port.facts(), &mut all);
         voice.say(Level::Detail, &format!("line: {}", port.facts().name));

@@ -13,9 +13,9 @@ use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileRecord, Origin, PathRule, ReceiveOptions, Reserve, SendOptions, Source,
 };
-use wetstring_drive::port::PATIENCE;
+use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
-    LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, open, run,
+    LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, run,
 };
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
@@ -595,8 +595,8 @@ impl Job<'_> {
             voice.say(Level::Note, text);
             voice.event("line", json!({"text": text}));
         };
-        let port = open(&self.spec, Some(signals), &mut notes)
-            .map_err(|bad| not_opened(&self.spec, &bad))?;
+        let opened = open_attended(&self.spec, Purpose::Transfer, Some(signals), &mut notes);
+        let port = opened.map_err(|bad| not_opened(&self.spec, &bad))?;
         let facts = port.facts();
         voice.event(
             "opened",

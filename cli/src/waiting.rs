@@ -184,6 +184,17 @@ impl Waiting {
         Some(format!("{wrote}if {flag}"))
     }
 
+    /// The other side asks the person something: the screen is theirs, and the count begins when that is
+    /// answered.
+    pub(crate) fn asked(&mut self, voice: &Voice) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+            voice.beside(None);
+        }
+        self.began = Instant::now();
+        self.counted = self.began;
+    }
+
     /// Time has passed. `heard`: something of the awaited protocol has come.
     pub(crate) fn go_on(&mut self, voice: &Voice, heard: bool) {
         if self.over {
@@ -210,7 +221,8 @@ impl Waiting {
                 voice.say(Level::Note, &format!("{came}; {}", self.check));
             }
         }
-        if voice.shows_progress() && can_redraw() {
+        // A count that is drawn at once would be drawn over the first question.
+        if voice.shows_progress() && can_redraw() && elapsed >= Duration::from_secs(1) {
             let awaited = self.awaited();
             let bar = self.bar.get_or_insert_with(|| {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());

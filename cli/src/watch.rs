@@ -324,8 +324,11 @@ impl Watch for Observer<'_> {
         self.keys.as_ref()?.wake()
     }
 
-    fn unsent(&mut self, bytes: u64) {
-        self.unsent = bytes;
+    fn port(&mut self, unsent_bytes: u64, asks: bool) {
+        self.unsent = unsent_bytes;
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| asks) {
+            waiting.asked(self.voice);
+        }
     }
 
     fn progress(&mut self, stats: &Stats) {

@@ -18,6 +18,7 @@ mod exec;
 mod exec_pty;
 mod list;
 mod pace;
+mod prelude;
 mod pty;
 mod serial;
 mod stdio;
@@ -74,6 +75,10 @@ pub trait Port: Send {
     fn write_fd(&self) -> BorrowedFd<'_>;
     /// What is known of the line.
     fn facts(&self) -> &PortFacts;
+    /// Whether what is at the other side asks the person something, such as a password.
+    fn asks(&self) -> bool {
+        false
+    }
     /// The rate in bit/s at which the line is known to carry bytes. A PTY has a rate that can be set, and
     /// none at which it carries.
     fn carries_bps(&self) -> Option<u32> {
@@ -201,7 +206,28 @@ pub fn open_for(
     signals: Option<&Signals>,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Box<dyn Port>, OpenError> {
-    let mut port = unsettled(spec, purpose, signals, notes)?;
+    opened(spec, purpose, false, signals, notes)
+}
+
+/// The same where a person may sit at this process's terminal: a command in a PTY may ask them something
+/// before the protocol begins, such as `ssh` for a password.
+pub fn open_attended(
+    spec: &LineSpec,
+    purpose: Purpose,
+    signals: Option<&Signals>,
+    notes: &mut dyn FnMut(&str),
+) -> Result<Box<dyn Port>, OpenError> {
+    opened(spec, purpose, true, signals, notes)
+}
+
+fn opened(
+    spec: &LineSpec,
+    purpose: Purpose,
+    attended: bool,
+    signals: Option<&Signals>,
+    notes: &mut dyn FnMut(&str),
+) -> Result<Box<dyn Port>, OpenError> {
+    let mut port = unsettled(spec, purpose, attended, signals, notes)?;
     port.settle(signals, notes)?;
     Ok(port)
 }
@@ -209,6 +235,7 @@ pub fn open_for(
 fn unsettled(
     spec: &LineSpec,
     purpose: Purpose,
+    attended: bool,
     signals: Option<&Signals>,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Box<dyn Port>, OpenError> {
@@ -238,7 +265,7 @@ fn unsettled(
             Box::new(tls::TlsLine::answer(Box::new(line), &identity).map_err(failed)?)
         }
         LineSpec::Exec(command) => Box::new(exec::ExecLine::spawn(command)?),
-        LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command)?),
+        LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command, attended)?),
         LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
         LineSpec::Stdio => Box::new(stdio::StdioLine::open()?),
         LineSpec::Ncp(spec) => Box::new(crate::imp::ImpPort::open(spec)?),

@@ -37,10 +37,10 @@ pub trait Watch {
     fn progress(&mut self, stats: &Stats) {
         let _ = stats;
     }
-    /// So many bytes were written and have not left the port, as far as is known. Told before each
-    /// [`Watch::progress`].
-    fn unsent(&mut self, bytes: u64) {
-        let _ = bytes;
+    /// So many bytes were written and have not left the port, as far as is known, and whether its other
+    /// side asks the person something. Told before each [`Watch::progress`].
+    fn port(&mut self, unsent_bytes: u64, asks: bool) {
+        let _ = (unsent_bytes, asks);
     }
     /// What the person wants now. Asked at every progress and whenever [`Watch::wake`] is ready.
     fn command(&mut self) -> Option<Command> {
@@ -446,7 +446,7 @@ impl Turning<'_, '_> {
         }
         if self.now >= self.next_progress {
             self.next_progress = self.now + self.options.progress_every;
-            self.watch.unsent(self.port.unsent());
+            self.watch.port(self.port.unsent(), self.port.asks());
             self.watch.progress(self.engine.stats());
             moved |= self.ask_person();
         }

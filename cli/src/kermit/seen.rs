@@ -105,8 +105,8 @@ impl Watch for Seen<'_> {
         self.observer.event(event, stats);
     }
 
-    fn unsent(&mut self, bytes: u64) {
-        self.observer.unsent(bytes);
+    fn port(&mut self, unsent_bytes: u64, asks: bool) {
+        self.observer.port(unsent_bytes, asks);
     }
 
     fn progress(&mut self, stats: &Stats) {

@@ -12,9 +12,11 @@
 //! not reach a terminal that is only stdout. What a program writes to `/dev/tty` or to its stdin is
 //! read too; only the order between the two is not kept.
 
+use super::prelude::{self, Prelude};
 use super::{OpenError, PATIENCE, Port, PortFacts, child};
 use rustix::event::epoll;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
+use rustix::termios::{LocalModes, tcgetattr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, ExitStatus, Stdio};
@@ -30,6 +32,8 @@ pub(super) struct ExecPtyLine {
     /// Our sides of the PTYs; gone once we have hung up.
     masters: Option<Masters>,
     facts: PortFacts,
+    /// The person to whom the command may speak first.
+    prelude: Option<Prelude>,
     status: Option<ExitStatus>,
     finished: bool,
 }
@@ -82,6 +86,16 @@ impl Masters {
         while matches!(self.read(&mut rest), Ok(Some(1..))) {}
     }
 
+    /// From here on bytes pass as they are. What the command has set itself stays as it is.
+    fn make_raw(&self) {
+        let cooked = tcgetattr(&self.terminal)
+            .is_ok_and(|settings| settings.local_modes.contains(LocalModes::ICANON));
+        if cooked {
+            // A command that has gone needs none.
+            let _ = crate::terminal::make_raw(&self.terminal);
+        }
+    }
+
     /// Bytes that we wrote and the command has not read.
     fn unread(&self) -> Option<u64> {
         // Held only while we look: as long as it is open, the command's end would not show.
@@ -92,8 +106,10 @@ impl Masters {
 }
 
 impl ExecPtyLine {
-    /// Starts the command with a raw PTY as its controlling terminal.
-    pub(super) fn spawn(command: &str) -> Result<Self, OpenError> {
+    /// Starts the command with a raw PTY as its controlling terminal. If it is `attended`, and there is a
+    /// person, the command may speak to them first.
+    pub(super) fn spawn(command: &str, attended: bool) -> Result<Self, OpenError> {
+        let attended = attended && prelude::person();
         let failed = |error: io::Error| OpenError::io(format!("run {command:?} in a pty"), error);
         let wrapped = |error| match error {
             pty_process::Error::Io(error) => failed(error),
@@ -101,8 +117,9 @@ impl ExecPtyLine {
         };
         let (terminal, stdin) = pty_process::blocking::open().map_err(wrapped)?;
         let (output, stdout) = pty_process::blocking::open().map_err(wrapped)?;
-        for slave in [&stdin, &stdout] {
-            crate::terminal::make_raw(slave).map_err(failed)?;
+        crate::terminal::make_raw(&stdout).map_err(failed)?;
+        if !attended {
+            crate::terminal::make_raw(&stdin).map_err(failed)?;
         }
         let stdout = stdout.as_fd().try_clone_to_owned().map_err(failed)?;
         let stderr = stdout.try_clone().map_err(failed)?;
@@ -125,22 +142,55 @@ impl ExecPtyLine {
             xon_xoff: false,
             telnet: false,
         };
-        Ok(Self { child, masters: Some(masters), facts, status: None, finished: false })
+        let prelude = attended.then(Prelude::new);
+        if let Some(keyboard) = prelude.as_ref().and_then(Prelude::keyboard) {
+            let (data, flags) = (epoll::EventData::new_u64(0), epoll::EventFlags::IN);
+            epoll::add(&masters.either, keyboard, data, flags).map_err(|e| failed(e.into()))?;
+        }
+        Ok(Self { child, masters: Some(masters), facts, prelude, status: None, finished: false })
     }
 }
 
 impl Port for ExecPtyLine {
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        match &mut self.masters {
-            Some(masters) => masters.read(into),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
+        let Some(masters) = &mut self.masters else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        let Some(prelude) = &mut self.prelude else { return masters.read(into) };
+        let had_keys = prelude.keyboard().is_some();
+        prelude.type_to(&masters.terminal);
+        let read = masters.read(into)?;
+        prelude.says(&into[..read.unwrap_or(0)]);
+        if had_keys && prelude.keyboard().is_none() {
+            let _ = epoll::delete(&masters.either, rustix::stdio::stdin());
         }
+        if prelude.is_over() {
+            masters.make_raw();
+            self.prelude = None;
+        }
+        Ok(read)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
-        match &self.masters {
-            Some(masters) => super::write(&masters.terminal, bytes),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
+        let Some(masters) = &self.masters else { return Err(io::ErrorKind::BrokenPipe.into()) };
+        if let Some(prelude) = &mut self.prelude {
+            if prelude.asks(&masters.terminal) {
+                return Ok(None);
+            }
+            if prelude.release() {
+                masters.make_raw();
+            }
+        }
+        super::write(&masters.terminal, bytes)
+    }
+
+    fn rest(&self) -> Duration {
+        // The descriptor would say that it takes bytes.
+        if self.asks() { Duration::from_millis(100) } else { Duration::ZERO }
+    }
+
+    fn asks(&self) -> bool {
+        match (&self.prelude, &self.masters) {
+            (Some(prelude), Some(masters)) => prelude.asks(&masters.terminal),
+            _ => false,
         }
     }
 
@@ -167,6 +217,7 @@ impl Port for ExecPtyLine {
             return Ok(self.status);
         }
         self.finished = true;
+        self.prelude = None;
         let Some(mut masters) = self.masters.take() else { return Ok(None) };
         let until = Instant::now() + patience;
         while self.status.is_none() && masters.unread().is_some_and(|len| len > 0) {

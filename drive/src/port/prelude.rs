@@ -1,0 +1,140 @@
+//! What a command in a terminal says and asks before the protocol begins, such as `ssh` for a password.
+//!
+//! ```text
+//! command --> its terminal --> shown on stderr, until the protocol begins
+//! keys ----> its terminal ---> command, whose own terminal echoes them or does not
+//! ```
+//!
+//! The command's terminal begins as a terminal does, with lines and echo. While the command asks for
+//! something nothing of the protocol is written, which would be the answer; with the first word of the
+//! protocol the terminal becomes raw.
+
+use std::io::Write as _;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
+use rustix::stdio::{stderr, stdin};
+use rustix::termios::{LocalModes, isatty, tcgetattr, tcgetpgrp};
+use std::time::{Duration, Instant};
+use wetstring_proto::peer;
+
+use crate::terminal::Restore;
+
+/// How long a command may take to its first question before the protocol begins all the same.
+const FIRST_QUESTION: Duration = Duration::from_secs(1);
+/// A line of text that is kept to see whether it is a question.
+const LINE: usize = 256;
+
+/// A person at this process's terminal, to whom a command speaks.
+#[derive(Debug)]
+pub(super) struct Prelude {
+    /// The person's terminal comes back with it.
+    keys: Option<Restore>,
+    began: Instant,
+    /// The last line, as far as it has come.
+    line: Vec<u8>,
+    /// Bytes that may be the beginning of the protocol.
+    tail: Vec<u8>,
+    /// The command's terminal is raw.
+    raw: bool,
+    over: bool,
+}
+
+/// Whether a person is there to be asked.
+pub(super) fn person() -> bool {
+    let in_front = || tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp());
+    isatty(stdin()) && isatty(stderr()) && in_front()
+}
+
+impl Prelude {
+    /// Takes the keys.
+    pub(super) fn new() -> Self {
+        let keys = Restore::keys(stdin()).ok();
+        let began = Instant::now();
+        Self { keys, began, line: Vec::new(), tail: Vec::new(), raw: false, over: false }
+    }
+
+    /// The keys, while they are the command's.
+    pub(super) fn keyboard(&self) -> Option<BorrowedFd<'static>> {
+        (!self.over && self.keys.is_some()).then(stdin)
+    }
+
+    /// Passes on what was typed.
+    pub(super) fn type_to(&mut self, terminal: impl AsFd) {
+        let Some(keyboard) = self.keyboard() else { return };
+        let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
+        if !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(1..)) {
+            return;
+        }
+        let mut typed = [0; 256];
+        let len = rustix::io::read(keyboard, &mut typed).unwrap_or(0);
+        if len == 0 {
+            self.keys = None;
+            return;
+        }
+        if typed[..len].contains(&b'\n') {
+            // The question is answered.
+            self.line.clear();
+            self.began = Instant::now();
+        }
+        let _ = rustix::io::write(terminal, &typed[..len]);
+    }
+
+    /// Shows what the command says, as far as it is not the protocol.
+    pub(super) fn says(&mut self, bytes: &[u8]) {
+        if self.over {
+            return;
+        }
+        let is_text = |byte: &u8| !matches!(*byte, 0..=6 | 14..=26 | 28..=31 | 0x7F);
+        let text = bytes.iter().position(|byte| !is_text(byte)).unwrap_or(bytes.len());
+        self.tail.extend_from_slice(bytes);
+        let surplus = self.tail.len().saturating_sub(LINE);
+        self.tail.drain(..surplus);
+        if peer::recognise(&self.tail, 0).is_some() || peer::start_characters(bytes).is_some() {
+            // The stars before a header of ZMODEM are not text either.
+            return self.end();
+        }
+        let text = &bytes[..text];
+        let _ = std::io::stderr().write_all(text);
+        for byte in text {
+            match byte {
+                b'\n' | b'\r' => self.line.clear(),
+                byte if self.line.len() < LINE => self.line.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the command waits for the person: nothing of the protocol may be written.
+    pub(super) fn asks(&self, terminal: impl AsFd) -> bool {
+        if self.over || self.keys.is_none() {
+            return false;
+        }
+        let line = self.line.trim_ascii_end();
+        let question = line.last().is_some_and(|last| matches!(last, b':' | b'?' | b'>' | b']'));
+        // A password is asked for where a line is awaited and not echoed.
+        let hidden = !self.raw
+            && tcgetattr(terminal).is_ok_and(|settings| {
+                let modes = settings.local_modes;
+                modes.contains(LocalModes::ICANON) && !modes.contains(LocalModes::ECHO)
+            });
+        question || hidden || self.began.elapsed() < FIRST_QUESTION
+    }
+
+    /// The protocol speaks from here on. True if the command's terminal has to become raw.
+    pub(super) fn release(&mut self) -> bool {
+        !std::mem::replace(&mut self.raw, true)
+    }
+
+    /// The keys are the person's again.
+    pub(super) fn end(&mut self) {
+        self.over = true;
+        self.keys = None;
+    }
+
+    /// Whether it is.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+}
