@@ -218,7 +218,7 @@ impl How {
 #[command(override_usage = "wst get [OPTIONS] NAME... LINE")]
 pub(crate) struct Get {
     /// Files there (wildcards are the server's), and last the line to the server
-    #[arg(required = true, num_args = 2.., value_name = "NAME... LINE")]
+    #[arg(required = true, value_name = "NAME... LINE")]
     things: Vec<OsString>,
     /// Directory to put them into
     #[arg(short, long, value_name = "DIR", default_value = ".")]
@@ -236,7 +236,7 @@ pub(crate) struct Get {
 #[command(override_usage = "wst put [OPTIONS] FILE... LINE")]
 pub(crate) struct Put {
     /// Files here, and last the line to the server
-    #[arg(required = true, num_args = 2.., value_name = "FILE... LINE")]
+    #[arg(required = true, value_name = "FILE... LINE")]
     things: Vec<OsString>,
     /// How the files move.
     #[command(flatten)]
@@ -662,14 +662,18 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     let settings = settings_of(&matches);
     let cli = Cli::from_arg_matches(&matches)?;
     let mut parsed = Parsed { cli, settings };
+    let things = match &parsed.cli.verb {
+        Verb::Send(Send { things, .. })
+        | Verb::Get(Get { things, .. })
+        | Verb::Put(Put { things, .. }) => Some(things),
+        _ => None,
+    };
+    if things.is_some_and(|things| things.len() < 2) {
+        let say = "expected at least one file, and last the line, got only one of them\n";
+        return Err(command(protocol).error(ErrorKind::MissingRequiredArgument, say));
+    }
     let (sets, kind) = match &parsed.cli.verb {
-        Verb::Send(send) => {
-            if send.files_and_line().is_none() {
-                let say = "expected at least one file, and last the line, got only one of them\n";
-                return Err(command(protocol).error(ErrorKind::MissingRequiredArgument, say));
-            }
-            (&send.transfer.sets, None)
-        }
+        Verb::Send(send) => (&send.transfer.sets, None),
         Verb::Receive(receive) => {
             let kind = if receive.text { Some("text") } else { receive.binary.then_some("binary") };
             (&receive.transfer.sets, kind)

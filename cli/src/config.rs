@@ -25,9 +25,9 @@ pub(crate) const STORE_TABLE: &[Setting] = &[
     Setting {
         name: "store.collision",
         range: Range::Word(&["rename", "replace", "backup", "append", "reject", "update"]),
-        default: "rename",
+        default: "backup",
         unit: "",
-        doc: "What to do when a file of the name exists: give the new one another name, replace the old one, put the old one aside, append to it, refuse the new one, or replace an older one",
+        doc: "What to do when a file of the name exists: give the new one another name (NAME.~1~), replace the old one, put the old one aside (as NAME.~1~, as C-Kermit and GNU programs do), append to it, refuse the new one, or replace an older one",
         source: "C-Kermit SET FILE COLLISION",
     },
     Setting {

@@ -14,6 +14,7 @@ use wetstring_drive::datagram::host::{
     DialError, Dialled, Doors, HostOptions, Partner, Reception, Tenant, dial, listen,
 };
 use wetstring_drive::datagram::keys::{KeyFolder, Known, PublicKey, Secret};
+use wetstring_drive::datagram::plain::ENCRYPTED;
 use wetstring_drive::datagram::{Credentials, Endpoint};
 use wetstring_drive::line::HostPort;
 use wetstring_drive::{Ended, LineSpec, in_words};
@@ -456,7 +457,11 @@ impl Tenant for Guest<'_> {
             medium: Medium::Datagrams,
         };
         verdict.tell_records(!differs);
-        let ending = verdict.conclude(ended, &self.observer);
+        let mut ending = verdict.conclude(ended, &self.observer);
+        if self.observer.partner_said.as_deref() == Some(ENCRYPTED) {
+            // It is too short on the wire to say more: a stranger shall not be answered at length.
+            ending.message += "; leave out --plain here, or start the listener with it";
+        }
         self.endings.borrow_mut().push(ending);
     }
 }

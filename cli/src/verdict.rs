@@ -37,6 +37,11 @@ impl Verdict<'_> {
                     let same = path.rsplit('/').next() == Some(name.as_str()) && rule.is_empty();
                     let level = if same { Level::Detail } else { Level::Note };
                     self.voice.say(level, &format!("{name}: stored as {path}{rule}"));
+                    if let Some(old) = &record.put_aside {
+                        let old = escaped(old.as_os_str().as_bytes());
+                        let say = format!("{name}: what was there before is {old} now");
+                        self.voice.say(Level::Note, &say);
+                    }
                 }
                 (FileOutcome::Partial, Some(path)) if self.way == Way::Receive => {
                     let size = words::size(record.size);
@@ -189,6 +194,7 @@ fn record_json(record: &FileRecord) -> Value {
     json!({
         "name": escaped(&record.wire_name),
         "path": record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        "put_aside": record.put_aside.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
         "size": record.size,
         "resumed_from": record.resumed_from,
         "outcome": outcome,

@@ -157,7 +157,7 @@ fn settings_are_shown_with_their_ranges() {
     assert!(ran.stdout.contains("1..31, default 31"), "{}", ran.stdout);
     let all = run(wst(["show"]));
     assert!(all.stdout.contains("kermit.prefixing = auto"), "{}", all.stdout);
-    assert!(all.stdout.contains("store.collision = rename"), "{}", all.stdout);
+    assert!(all.stdout.contains("store.collision = backup"), "{}", all.stdout);
 }
 
 #[test]

@@ -139,11 +139,13 @@ fn plain_needs_both_ends() {
     let (receiver, line) = listen(&theirs, &into, &[]);
     let refused = send(&ours, &file, &line, &["--plain"]);
     refused.expect(4);
-    assert!(refused.stderr.contains("expected --plain off"), "{}", refused.stderr);
+    let told = "wst: the peer says: expected --plain off; leave out --plain here, or start the listener with it\n";
+    assert!(refused.stderr.ends_with(told), "{}", refused.stderr);
     receiver.signal(Signal::INT);
     receiver.end().expect(130);
     let (receiver, line) = listen(&theirs, &into, &["--plain"]);
     let refused = send(&ours, &file, &line, &[]);
+    assert!(refused.stderr.contains("or say --plain here too"), "{}", refused.stderr);
     refused.expect(4);
     assert!(refused.stderr.contains("started with --plain"), "{}", refused.stderr);
     assert!(desk.names().is_empty());

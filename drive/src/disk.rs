@@ -37,11 +37,12 @@ use wetstring_proto::file::{
 #[non_exhaustive]
 pub enum Collision {
     /// The new file becomes `NAME.~N~`, N one above the highest there is.
-    #[default]
     Rename,
     /// The new file takes the place of the old one, once it is whole.
     Replace,
-    /// The old file becomes `NAME.~N~`, once the new one is whole.
+    /// The old file becomes `NAME.~N~`, once the new one is whole, as with C-Kermit and GNU programs.
+    /// What is neither a file nor a link stays, and the new file gets the other name.
+    #[default]
     Backup,
     /// The new data is added to the old file, once it is whole.
     Append,
@@ -229,6 +230,8 @@ pub struct FileRecord {
     /// Where it is here: the file sent, the file stored, or the `.part` that was kept. `None` if
     /// nothing is here (refused, discarded, stdin).
     pub path: Option<PathBuf>,
+    /// Where the file is that stood at its name before, and was put aside.
+    pub put_aside: Option<PathBuf>,
     /// Bytes in the local file at the end.
     pub size: u64,
     /// Bytes of them that were there before (resumed).
@@ -270,6 +273,7 @@ impl FileRecord {
         Self {
             wire_name: wire_name.to_vec(),
             path: None,
+            put_aside: None,
             size: 0,
             resumed_from: 0,
             outcome: FileOutcome::Open,
@@ -472,7 +476,17 @@ impl DiskStore {
         {
             return self.fail(failed);
         }
+        self.follow();
         Reply::Done
+    }
+
+    /// A file that was received before, and that the last one has put aside, is there now.
+    fn follow(&mut self) {
+        let Some((last, earlier)) = self.files.split_last_mut() else { return };
+        let Some(aside) = &last.put_aside else { return };
+        for record in earlier.iter_mut().filter(|record| record.path == last.path) {
+            record.path = Some(aside.clone());
+        }
     }
 
     fn fail(&mut self, failed: Failed) -> Reply<'static> {

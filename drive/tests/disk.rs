@@ -162,8 +162,9 @@ fn numbers_go_one_above_the_highest() {
         inbox.put(name, "old");
     }
     assert_eq!(inbox.receive("f", "new"), TAKEN);
-    assert_eq!(inbox.text("f.~4~"), "new");
-    assert_eq!(inbox.last().path.as_deref(), Some(inbox.path("f.~4~").as_path()));
+    assert_eq!((inbox.text("f"), inbox.text("f.~4~")), ("new".into(), "old".into()));
+    assert_eq!(inbox.last().path.as_deref(), Some(inbox.path("f").as_path()));
+    assert_eq!(inbox.last().put_aside.as_deref(), Some(inbox.path("f.~4~").as_path()));
     let long = "x".repeat(250);
     for _ in 0..12 {
         assert_eq!(inbox.receive(&long, "new"), TAKEN);
@@ -372,7 +373,7 @@ fn a_file_under_its_own_name_is_continued_only_when_told() {
     careful.put("f", "abc");
     assert_eq!(careful.offer(info), TAKEN);
     assert!(careful.write(0, b"abcdef") && careful.close(true));
-    assert_eq!((careful.text("f"), careful.text("f.~1~")), ("abc".into(), "abcdef".into()));
+    assert_eq!((careful.text("f"), careful.text("f.~1~")), ("abcdef".into(), "abc".into()));
 
     let mut told = inbox(ReceiveOptions { resume: Resume::Existing, ..ReceiveOptions::default() });
     told.put("f", "abc");
@@ -455,7 +456,35 @@ fn two_receivers_of_one_name_do_not_mix() {
     let close = Request::Close { complete: true, verified: false };
     assert_eq!(second.answer(close), Reply::Done);
     assert_eq!(first.names(), ["f", "f.~1~"]);
-    assert_eq!((first.text("f"), first.text("f.~1~")), ("first".into(), "second".into()));
+    assert_eq!((first.text("f"), first.text("f.~1~")), ("second".into(), "first".into()));
+}
+
+/// As with C-Kermit the old file gets the other name, and nothing is lost, whatever it is.
+#[test]
+fn what_is_put_aside_is_known() {
+    let mut inbox = inbox(ReceiveOptions::default());
+    for text in ["one", "two", "three"] {
+        assert_eq!(inbox.receive("f", text), TAKEN);
+    }
+    assert_eq!(inbox.names(), ["f", "f.~1~", "f.~2~"]);
+    // Each record leads to its own file, also when a later one has taken its name.
+    for (record, text) in inbox.store.files().iter().zip(["one", "two", "three"]) {
+        assert_eq!(fs::read_to_string(record.path.as_ref().unwrap()).unwrap(), text);
+    }
+    // A link is put aside, not followed; a directory stays.
+    symlink("f", inbox.path("link")).unwrap();
+    assert_eq!(inbox.receive("link", "new"), TAKEN);
+    assert_eq!((inbox.text("link"), inbox.text("f")), ("new".into(), "three".into()));
+    assert!(fs::symlink_metadata(inbox.path("link.~1~")).unwrap().is_symlink());
+    fs::create_dir(inbox.path("d")).unwrap();
+    assert_eq!(inbox.receive("d", "new"), TAKEN);
+    assert!(inbox.path("d").is_dir());
+    assert_eq!(inbox.text("d.~1~"), "new");
+    assert_eq!(inbox.last().put_aside, None);
+    // One that does not come whole puts nothing aside.
+    assert_eq!(inbox.offer(named("f")), TAKEN);
+    assert!(inbox.write(0, b"fo") && inbox.close(false));
+    assert_eq!(inbox.text("f"), "three");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_part_received_in_the_same_batch_stays() {
     for (name, content) in [("a.part", "1"), ("a", "2"), ("a.part.part", "3"), ("a.part", "4")] {
         receive(&mut store, name, content);
     }
-    is(&directory, &[("a", "2"), ("a.part", "1"), ("a.part.part", "3"), ("a.part.~1~", "4")]);
+    is(&directory, &[("a", "2"), ("a.part", "4"), ("a.part.part", "3"), ("a.part.~1~", "1")]);
     // Nothing of the mark stays on a file that is whole, so that its owner may call it what he likes.
     fs::rename(path(&directory, "a"), path(&directory, "a.part")).unwrap();
     receive(&mut store, "a", "5");

@@ -3,6 +3,9 @@
 //! Data goes to `NAME.part` ([`super::part`]), readable by nobody else until it is whole; then date and
 //! permissions are set and it is renamed into place.
 
+mod placing;
+
+use self::placing::Placed;
 use super::digest::{self, Running};
 use super::error::Failed;
 use super::names::{NameRule, SafeName, confine};
@@ -278,14 +281,19 @@ impl Receiving {
         info: &FileInfo<'_>,
     ) -> Result<Placing, No> {
         let refuse = |why| Err(No::Refused(why, None));
-        let Some(existing) = existing else { return Ok(Placing::Rename) };
+        let policy = granted(self.options.collision, info.wish);
+        let Some(existing) = existing else {
+            // Somebody else may take the name in the meantime.
+            let aside = policy == Collision::Backup;
+            return Ok(if aside { Placing::Backup } else { Placing::Rename });
+        };
         let kind = place::kind(existing);
         let plain = kind == FileType::RegularFile;
         let replaceable = plain || kind == FileType::Symlink;
-        match granted(self.options.collision, info.wish) {
+        match policy {
             Collision::Rename => Ok(Placing::Rename),
             Collision::Replace if replaceable => Ok(Placing::Replace),
-            Collision::Backup if replaceable => Ok(Placing::Backup),
+            Collision::Backup => Ok(Placing::Backup),
             Collision::Append if plain => Ok(Placing::Append),
             Collision::Update if plain => match info.modified {
                 None => Ok(Placing::Rename),
@@ -438,8 +446,9 @@ impl Receiving {
         }
         if complete && result.is_ok() {
             match self.put_in_place(&mut open) {
-                Ok(name) => {
+                Ok(Placed { name, aside }) => {
                     record.path = Some(open.path.join(place::os(&name)));
+                    record.put_aside = aside.map(|aside| open.path.join(place::os(&aside)));
                     record.size = fstat(&open.file).map_or(open.reached, |s| s.st_size as u64);
                     record.outcome = FileOutcome::Stored;
                     record.digest = open.running.whole(open.reached);
@@ -497,7 +506,7 @@ impl Receiving {
 
     /// Dates, permissions, durability, name: in this order, so that nobody sees the name before
     /// the rest.
-    fn put_in_place(&self, open: &mut Incoming) -> io::Result<Vec<u8>> {
+    fn put_in_place(&self, open: &mut Incoming) -> io::Result<Placed> {
         open.release();
         // While it may still be written: permissions may be without that.
         part::unmark(&open.file)?;
@@ -646,65 +655,6 @@ impl Incoming {
             let _ = fstat(&self.file).map(|stat| ftruncate(&self.file, stat.st_size as u64));
         }
         self.reservation = Reservation::default();
-    }
-
-    /// Gives the whole file its name, and says which it was.
-    fn place(&self) -> io::Result<Vec<u8>> {
-        let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
-        match self.placing {
-            Placing::InPlace => Ok(name.to_vec()),
-            Placing::Rename => self.other_name(),
-            Placing::Replace => match place::rename_over(directory, part, name) {
-                Ok(()) => Ok(name.to_vec()),
-                // A directory has taken the name since.
-                Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
-                    place::rename_free(directory, part, name, true)
-                }
-                Err(error) => Err(error.into()),
-            },
-            Placing::Backup => loop {
-                match place::rename_new(directory, part, name) {
-                    Ok(()) => return Ok(name.to_vec()),
-                    Err(Errno::EXIST) => {
-                        place::rename_free(directory, name, name, false)?;
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            },
-            Placing::Append => self.append(),
-        }
-    }
-
-    /// Gives the file its name, or the next in its style if that is taken.
-    fn other_name(&self) -> io::Result<Vec<u8>> {
-        match self.numbering {
-            Numbering::Tildes => place::rename_free(&self.directory, &self.part, &self.name, true),
-            Numbering::Dot => place::rename_dot(&self.directory, &self.part, &self.name),
-        }
-    }
-
-    /// Adds the whole file to the one that stands at the name. If that fails, the old one is as
-    /// it was.
-    fn append(&self) -> io::Result<Vec<u8>> {
-        let flags = OFlags::WRONLY;
-        let to = match place::open_in(&self.directory, &self.name, flags, Mode::empty()) {
-            Ok(to) => to,
-            Err(Errno::NOENT) => {
-                return place::rename_free(&self.directory, &self.part, &self.name, true);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let before = fstat(&to)?;
-        if place::kind(&before) != FileType::RegularFile {
-            return Err(io::Error::other("expected a plain file to append to"));
-        }
-        let start = before.st_size as u64;
-        if let Err(error) = copy(&self.file, &to, start) {
-            let _ = ftruncate(&to, start);
-            return Err(error);
-        }
-        place::remove(&self.directory, &self.part)?;
-        Ok(self.name.clone())
     }
 }
 

@@ -77,7 +77,8 @@ impl Why {
             }
             Self::Secret => "expected the secret of the listener, ours is another",
             Self::Plain => {
-                "expected a listener that encrypts, got one that was started with --plain"
+                "expected a listener that encrypts, got one that was started with --plain; start it \
+                 without, or say --plain here too"
             }
         }
     }

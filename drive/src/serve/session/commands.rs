@@ -255,6 +255,10 @@ impl Session {
         {
             options.collision = Collision::Rename;
         }
+        // A client that may not rename gives its own file the other name.
+        if self.rules.disabled.contains(&Action::Rename) && options.collision == Collision::Backup {
+            options.collision = Collision::Rename;
+        }
         self.current = None;
         self.outgoing = None;
         self.receiving = Some(self.tree.receive(&self.here, options).map_err(|e| said(&e))?);

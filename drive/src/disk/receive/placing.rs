@@ -1,0 +1,98 @@
+//! How a whole file gets its name, and what becomes of one that has it already.
+
+use super::{Incoming, Numbering, Placing, copy};
+use crate::disk::place;
+use rustix::fs::{FileType, Mode, OFlags, fstat, ftruncate};
+use rustix::io::Errno;
+use std::io;
+
+/// Where a whole file is.
+pub(super) struct Placed {
+    /// Its name.
+    pub(super) name: Vec<u8>,
+    /// The name of what stood there before.
+    pub(super) aside: Option<Vec<u8>>,
+}
+
+impl Incoming {
+    /// Gives the whole file its name, and says which it was.
+    pub(super) fn place(&self) -> io::Result<Placed> {
+        let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
+        let name = match self.placing {
+            Placing::InPlace => name.to_vec(),
+            Placing::Rename => self.other_name()?,
+            Placing::Replace => match place::rename_over(directory, part, name) {
+                Ok(()) => name.to_vec(),
+                // A directory has taken the name since.
+                Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
+                    place::rename_free(directory, part, name, true)?
+                }
+                Err(error) => return Err(error.into()),
+            },
+            Placing::Backup => return self.instead(),
+            Placing::Append => self.append()?,
+        };
+        Ok(Placed { name, aside: None })
+    }
+
+    /// Puts aside what stands at the name, if that is a file or a link; anything else stays, and the file
+    /// gets another name.
+    fn instead(&self) -> io::Result<Placed> {
+        let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
+        let mut aside = None;
+        loop {
+            match place::rename_new(directory, part, name) {
+                Ok(()) => return Ok(Placed { name: name.to_vec(), aside }),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let kind = place::look(directory, name)?.map(|found| place::kind(&found));
+            if !matches!(kind, None | Some(FileType::RegularFile | FileType::Symlink)) {
+                return Ok(Placed { name: self.other_name()?, aside });
+            }
+            match self.number_old() {
+                Ok(old) => aside = Some(old),
+                // It has gone since.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Gives what stands at the name the next one in its style.
+    fn number_old(&self) -> io::Result<Vec<u8>> {
+        place::rename_free(&self.directory, &self.name, &self.name, false)
+    }
+
+    /// Gives the file its name, or the next in its style if that is taken.
+    fn other_name(&self) -> io::Result<Vec<u8>> {
+        match self.numbering {
+            Numbering::Tildes => place::rename_free(&self.directory, &self.part, &self.name, true),
+            Numbering::Dot => place::rename_dot(&self.directory, &self.part, &self.name),
+        }
+    }
+
+    /// Adds the whole file to the one that stands at the name. If that fails, the old one is as
+    /// it was.
+    fn append(&self) -> io::Result<Vec<u8>> {
+        let flags = OFlags::WRONLY;
+        let to = match place::open_in(&self.directory, &self.name, flags, Mode::empty()) {
+            Ok(to) => to,
+            Err(Errno::NOENT) => {
+                return place::rename_free(&self.directory, &self.part, &self.name, true);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let before = fstat(&to)?;
+        if place::kind(&before) != FileType::RegularFile {
+            return Err(io::Error::other("expected a plain file to append to"));
+        }
+        let start = before.st_size as u64;
+        if let Err(error) = copy(&self.file, &to, start) {
+            let _ = ftruncate(&to, start);
+            return Err(error);
+        }
+        place::remove(&self.directory, &self.part)?;
+        Ok(self.name.clone())
+    }
+}
