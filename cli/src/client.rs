@@ -208,7 +208,7 @@ pub(crate) fn put(
     talk.enter(&verb.access)?;
     let config = talk.all.kermit.clone();
     let memory = vec![0; config.sender_memory()];
-    let mut sender = Sender::new(config, memory).map_err(|e| usage(e.to_string()))?;
+    let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
     let mut observer = Observer::new(voice, Way::Send, talk.port.carries_bps());
     let ended = talk.turn(&mut sender, keeper.store(), &mut observer);
     talk.close();

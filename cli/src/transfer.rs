@@ -15,7 +15,7 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
-    LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, run,
+    Ended, LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, run,
 };
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
@@ -198,19 +198,7 @@ pub(crate) fn send(
     let count = sources.len();
     let disk = outbox(voice, sources, options);
     let both_ways = stream && protocol == Protocol::Uucp;
-    let disk = match &verb.output {
-        None => disk,
-        Some(directory) if both_ways => {
-            all.uucp.takes = true;
-            inbox::make(directory)?;
-            disk.and_receiving(directory, receive_options(&all))
-                .map_err(|e| inbox::no_place(directory, &e))?
-        }
-        Some(_) => {
-            let say = "expected -P uucp-g with --output: only in UUCP does a call go both ways";
-            return Err(usage(say.to_owned()));
-        }
-    };
+    let disk = and_taking(disk, verb.output.as_deref(), both_ways, &mut all)?;
     if spec.has_datagrams() {
         let keeper = Keeper::Disk(Box::new(disk));
         let kind = verb.text.then_some("--text");
@@ -251,6 +239,23 @@ pub(crate) fn send(
         looks_out: true,
     }
     .run()
+}
+
+/// A store that also takes what the peer has for us, where that is asked for.
+fn and_taking(
+    disk: DiskStore,
+    output: Option<&Path>,
+    both_ways: bool,
+    all: &mut Everything,
+) -> Result<DiskStore, Ending> {
+    let Some(directory) = output else { return Ok(disk) };
+    if !both_ways {
+        let say = "expected -P uucp-g with --output: only in UUCP does a call go both ways";
+        return Err(usage(say.to_owned()));
+    }
+    all.uucp.takes = true;
+    inbox::make(directory)?;
+    disk.and_receiving(directory, receive_options(all)).map_err(|e| inbox::no_place(directory, &e))
 }
 
 /// A store that sends these files. Those that had to get another name are said.
@@ -531,6 +536,17 @@ impl Job<'_> {
             }
         }
         voice.line_is_over();
+        Ok(self.conclude(recorder, &ended, &observer))
+    }
+
+    /// Says how it went.
+    fn conclude(
+        mut self,
+        mut recorder: Recorder<'_>,
+        ended: &Ended,
+        observer: &Observer<'_>,
+    ) -> Ending {
+        let voice = self.voice;
         self.name_the_file(&mut recorder);
         recorder.outcome(ended.outcome, &ended.stats);
         let (lines, error) = recorder.finish();
@@ -554,7 +570,7 @@ impl Job<'_> {
         }
         let verdict =
             Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
-        Ok(verdict.conclude(&ended, &observer))
+        verdict.conclude(ended, observer)
     }
 
     /// Says at the head of the trace what this run is, so that it can be replayed.

@@ -163,3 +163,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_two_names_of_a_batch_are_the_same() {
+    use wetstring_drive::disk::distinct;
+    let same = |name: &[u8]| name.to_vec();
+    for (names, wanted) in [
+        (&["f", "g", "f", "f"][..], &["f", "g", "f.~1~", "f.~2~"][..]),
+        // What comes later keeps its own name.
+        (&["f", "f", "f.~1~", "f"], &["f", "f.~2~", "f.~1~", "f.~3~"]),
+        (&["f.~1~", "f.~1~", "f", "f"], &["f.~1~", "f.~1~.~1~", "f", "f.~2~"]),
+    ] {
+        let mut got: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let renamed = distinct(&mut got, same);
+        let text: Vec<&str> = got.iter().map(|name| std::str::from_utf8(name).unwrap()).collect();
+        assert_eq!(text, wanted);
+        for one in renamed {
+            assert_eq!((one.own, &one.wire), (names[one.index].into(), &got[one.index]));
+        }
+    }
+    let mut names = [b"a b".to_vec(), b"A_B".to_vec(), b"c".to_vec()];
+    let upper = |name: &[u8]| {
+        name.to_ascii_uppercase().iter().map(|b| if *b == b' ' { b'_' } else { *b }).collect()
+    };
+    let renamed = distinct(&mut names, upper);
+    assert_eq!(renamed.len(), 1);
+    assert_eq!(names[1], b"A_B.~1~");
+    // A hundred thousand of one name do not take long.
+    let mut many = vec![b"f".to_vec(); 100_000];
+    assert_eq!(distinct(&mut many, same).len(), 99_999);
+    assert_eq!(many[99_999], b"f.~99999~");
+}
