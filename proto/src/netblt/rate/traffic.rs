@@ -141,10 +141,8 @@ impl Traffic {
         };
         let most = if look.now < shared.filled { look.full / 16 * MOST } else { look.full };
         shared.cubic.used(look.now, most, look.rtt);
-        let clocked = match look.stands && !look.missing {
-            true => look.came + look.came / CLOCKED,
-            false => most,
-        };
+        let clocked =
+            if look.stands && !look.missing { look.came + look.came / CLOCKED } else { most };
         Some((shared.rest.max(least).min(most).min(clocked), look.missing))
     }
 }
