@@ -188,3 +188,32 @@ fn netblt_holds_what_tcp_and_quic_do_not() {
         assert!(ours >= best, "{path}: {shares:?}");
     }
 }
+
+/// The 280 paths of `wst lab sweep paths` are no worse than docs/decisions/059 says. Minutes, so only if asked for:
+/// `WETSTRING_CELLS=paths cargo test --release -p wetstring-lab --test netblt_scenario the_280 -- --nocapture`; with
+/// `WETSTRING_ONLY=10M` those of this rate.
+#[test]
+fn the_280_paths_are_not_worse() {
+    if std::env::var("WETSTRING_CELLS").as_deref() != Ok("paths") {
+        return;
+    }
+    let only = std::env::var("WETSTRING_ONLY").ok();
+    let sweep = Sweep::named("paths").expect("a sweep").unwrap_or_else(|bad| panic!("{bad}"));
+    let wanted = |point: &usize| {
+        let values = sweep.values(*point);
+        values.last() == Some(&"netblt") && only.as_deref().is_none_or(|rate| values[0] == rate)
+    };
+    let mut shares = Vec::new();
+    for point in (0..sweep.count()).filter(wanted) {
+        let scenario = sweep.scenario(point, &no_files).unwrap_or_else(|bad| panic!("{bad}"));
+        let outcome = scenario.run(&mut Recorder::off());
+        assert_eq!(outcome.ending, Ending::Measured, "{:?}", sweep.values(point));
+        let share = outcome.efficiency(scenario.limit_millicps().expect("a path has a limit"));
+        println!("{share} {:?}", sweep.values(point));
+        shares.push(share);
+    }
+    shares.sort_unstable();
+    let (least, median) = (shares[0], shares[shares.len() / 2]);
+    println!("{} paths: {least} at least, the median is {median}", shares.len());
+    assert!(least >= 97_700 && median >= 99_500, "{least}, {median}");
+}
