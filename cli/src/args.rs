@@ -175,7 +175,7 @@ const DATAGRAMS: &str = "Lines of datagrams (udp:, ip:)";
 /// How to come in at a server.
 #[derive(Args, Debug)]
 pub(crate) struct Access {
-    /// Log in as this user; the password is taken from WETSTRING_PASSWORD
+    /// Log in as this user; the password is taken from WETSTRING_PASSWORD, or asked for
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<OsString>,
     /// Change to this directory of the server first

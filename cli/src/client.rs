@@ -1,8 +1,10 @@
 //! `wst get`, `wst put` and `wst remote`: the client of a server.
 
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use rustix::stdio::{stderr, stdin};
+use rustix::termios::isatty;
 use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source};
@@ -21,6 +23,7 @@ use crate::record::Recorder;
 use crate::remote;
 use crate::screen::{Screen, name_list};
 use crate::transfer::{Ending, Keeper, outbox, prepare, readable, say_lost, usage};
+use crate::users;
 use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way};
@@ -121,10 +124,9 @@ impl<'a> Conversation<'a> {
     }
 
     /// Lets the person in, and goes to the directory that was asked for.
-    fn enter(&mut self, access: &Access) -> Result<(), Ending> {
+    fn enter(&mut self, access: &Access, password: &[u8]) -> Result<(), Ending> {
         if let Some(user) = &access.user {
-            let password = std::env::var_os(PASSWORD).unwrap_or_default();
-            let words = [user.as_bytes(), password.as_bytes(), b""];
+            let words = [user.as_bytes(), password, b""];
             self.first(&ServerCommand::Login(words))?;
         }
         if let Some(directory) = &access.directory {
@@ -140,6 +142,22 @@ impl<'a> Conversation<'a> {
             self.voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
         }
     }
+}
+
+/// The password of the user, if one is named: from the environment, or asked for at a terminal. It is asked
+/// for before the line is opened, on which a server does not wait long.
+fn password(access: &Access) -> Result<Vec<u8>, Ending> {
+    let (Some(user), None) = (&access.user, std::env::var_os(PASSWORD)) else {
+        return Ok(std::env::var_os(PASSWORD).unwrap_or_default().into_vec());
+    };
+    if !(isatty(stdin()) && isatty(stderr())) {
+        return Ok(Vec::new());
+    }
+    let question = format!("password for {}: ", escaped(user.as_bytes()));
+    users::asked(&question).map_err(|error| match error.kind() {
+        std::io::ErrorKind::Interrupted => Ending::early(Exit::Interrupted, "interrupted"),
+        _ => usage(format!("could not read the password: {error}")),
+    })
 }
 
 /// Runs `wst get`.
@@ -160,9 +178,10 @@ pub(crate) fn get(
     };
     let disk = crate::inbox::receiving(&verb.output, options)?;
     let mut keeper = Keeper::Disk(Box::new(disk));
+    let password = password(&verb.access)?;
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;
-    talk.enter(&verb.access)?;
+    talk.enter(&verb.access, &password)?;
     let names = name_list(names.iter().map(|name| name.as_bytes()));
     let command = ServerCommand::Get(GetFiles {
         names: &names,
@@ -203,9 +222,10 @@ pub(crate) fn put(
         ..SendOptions::default()
     };
     let mut keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
+    let password = password(&verb.access)?;
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;
-    talk.enter(&verb.access)?;
+    talk.enter(&verb.access, &password)?;
     let config = talk.all.kermit.clone();
     let memory = vec![0; config.sender_memory()];
     let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
@@ -266,9 +286,10 @@ pub(crate) fn remote(
     let command = remote::command(&words).map_err(usage)?;
     let (all, spec) = prepare(common, settings, &verb.line, There::Serves).map_err(usage)?;
     let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
+    let password = password(&verb.access)?;
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;
-    talk.enter(&verb.access)?;
+    talk.enter(&verb.access, &password)?;
     let mut observer = Observer::new(voice, Way::Receive, talk.port.carries_bps());
     let mut screen = Screen::new(None);
     let ended = talk.ask(&command, &mut screen, &mut observer)?;

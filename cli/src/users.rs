@@ -184,7 +184,7 @@ fn password(name: &str) -> io::Result<Vec<u8>> {
     Ok(first)
 }
 
-fn asked(question: &str) -> io::Result<Vec<u8>> {
+pub(crate) fn asked(question: &str) -> io::Result<Vec<u8>> {
     rustix::io::write(stderr(), question.as_bytes())?;
     let signals = Signals::install()?;
     let silent = Restore::silent(stdin())?;

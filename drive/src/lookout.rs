@@ -11,7 +11,7 @@
 //!   a second sender or receiver. Words that we have said ourselves count only once a probe of ours has
 //!   not come back.
 //! * **Silent peers.** Kermit's receivers wait some 10 s before their first NAK, senders of XMODEM and
-//!   YMODEM for ever. Where the inner engine speaks unasked anyhow, a damaged Send-Init (a comment to a
+//!   YMODEM until they are asked. Where the inner engine speaks unasked anyhow, a damaged Send-Init (a comment to a
 //!   shell) makes the former answer, a `C` the latter.
 //! * **Start characters** (`C`, `G`, NAK) are single bytes, which noise makes too. One is told, and only
 //!   the second one ends the transfer.

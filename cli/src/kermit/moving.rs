@@ -1,9 +1,10 @@
 //! SEND, RECEIVE, GET and REMOTE: the engines of Kermit on the connection of a script.
 
-use std::io::stdout;
+use std::io::{IsTerminal as _, stderr, stdin, stdout};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
@@ -282,6 +283,12 @@ pub(super) trait Mover: World {
     }
 }
 
+/// Said at a terminal where no line is set: the packets would come as a surprise.
+const NO_LINE: &str = "no line is set (SET LINE and SET HOST set one), so the peer is expected at this \
+     terminal: go back to your local Kermit";
+/// Between that and the first packet.
+const DELAY: Duration = Duration::from_secs(1);
+
 impl Mover for Live<'_> {
     fn local(&self) -> &Local {
         &self.local
@@ -309,11 +316,20 @@ impl Mover for Live<'_> {
             if !self.may_use_stdio {
                 return Err(no_connection());
             }
-            self.voice.line_is_stdio();
+            // From then on nothing can be said on the terminal that is the line.
             if !quiet {
+                let person = stdin().is_terminal() && stderr().is_terminal();
+                if person {
+                    self.voice.say(Level::Note, NO_LINE);
+                }
                 let kermit = Some(Protocol::Kermit);
                 hint::say(self.voice, way, kermit, &self.settings, &LineSpec::Stdio);
+                if person && way == Way::Send {
+                    // Time to read that, before packets come.
+                    std::thread::sleep(DELAY);
+                }
             }
+            self.voice.line_is_stdio();
             self.open_line(&LineSpec::Stdio)?;
         }
         let turned = self.turn_engine(make, store, way, quiet);

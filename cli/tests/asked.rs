@@ -1,0 +1,153 @@
+//! What a person is asked before a transfer: by the command of an `exec-pty:` line, such as `ssh`, by a
+//! server that wants a password, and what is said where no line is set.
+
+mod common;
+
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::desktop::Desktop;
+use common::{Desk, Running, WST, wst};
+use rustix::termios::LocalModes;
+
+/// Asks as `ssh` does: at its terminal, the password without echo; then it runs something.
+const ASK: &str = r#"printf 'are you sure (yes/no)? ' >/dev/tty
+read ANSWER </dev/tty
+printf "anna@box's password: " >/dev/tty
+stty -echo </dev/tty
+read PASSWORD </dev/tty
+stty echo </dev/tty
+echo >/dev/tty
+[ "$ANSWER" = yes ] && [ "$PASSWORD" = wonderland ] || { echo 'Permission denied.'; exit 1; }
+cd "$1"
+shift
+exec "$@"
+"#;
+
+/// Sends or receives over a line whose command asks first; what was on the screen.
+fn through(desk: &Desk, args: &[&str], command: &str) -> String {
+    let script = desk.path("ask.sh");
+    std::fs::write(&script, ASK).expect("the script");
+    let there = desk.path("there");
+    std::fs::create_dir_all(&there).expect("a directory");
+    let line = format!("exec-pty:sh {script} {there} {command}");
+    let args = [args, &[&line]].concat();
+    let into = desk.path("in");
+    let mut person = Desktop::start_with(&args, |command| {
+        command.current_dir(into);
+    });
+    person.until("the question", |person| person.screen().contains("(yes/no)? "));
+    // Long enough for words of the protocol, which would be an answer.
+    std::thread::sleep(Duration::from_millis(1500));
+    person.press(b"yes\n");
+    person.until("the password", |person| person.screen().contains("password: "));
+    std::thread::sleep(Duration::from_millis(1500));
+    person.press(b"wonderland\n");
+    let status = person.end();
+    let screen = person.screen();
+    assert!(status.success(), "{command}: {screen}");
+    assert!(screen.contains("(yes/no)? yes"), "the answer is echoed: {screen}");
+    assert!(!screen.contains("wonderland"), "the password is not: {screen}");
+    // None of the protocol's packets is shown.
+    assert!(!screen.contains(['\u{1}', '\u{18}']), "{screen:?}");
+    screen
+}
+
+#[test]
+fn what_a_command_asks_is_shown_and_answered_before_the_protocol_begins() {
+    let ours = [
+        ("kermit", format!("{WST} receive -"), format!("{WST} send ../data.bin -")),
+        (
+            "ymodem",
+            format!("{WST} receive - -P ymodem"),
+            format!("{WST} send ../data.bin - -P ymodem"),
+        ),
+        (
+            "zmodem",
+            format!("{WST} receive - -P zmodem"),
+            format!("{WST} send ../data.bin - -P zmodem"),
+        ),
+    ];
+    std::thread::scope(|scope| {
+        for (protocol, receives, sends) in &ours {
+            scope.spawn(move || {
+                let desk = Desk::new(5000);
+                let data = desk.path("data.bin");
+                through(&desk, &["send", "-P", protocol, &data], receives);
+                let there = std::fs::read(desk.path("there/data.bin")).expect("it arrived");
+                assert!(there == desk.bytes, "{protocol}");
+            });
+            scope.spawn(move || {
+                let desk = Desk::new(5000);
+                through(&desk, &["receive", "-P", protocol], sends);
+                desk.arrived();
+            });
+        }
+    });
+}
+
+#[test]
+fn a_wrong_password_ends_it_and_the_command_is_heard() {
+    let desk = Desk::new(10);
+    let script = desk.path("ask.sh");
+    std::fs::write(&script, ASK).expect("the script");
+    let line = format!("exec-pty:sh {script} . true");
+    let mut person = Desktop::start(&["receive", &line]);
+    person.until("the question", |person| person.screen().contains("(yes/no)? "));
+    person.press(b"no\n");
+    person.until("the password", |person| person.screen().contains("password: "));
+    assert!(!person.modes().contains(LocalModes::ECHO));
+    person.press(b"x\n");
+    let status = person.end();
+    assert_eq!(status.code(), Some(3), "{}", person.screen());
+    assert!(person.screen().contains("Permission denied."), "{}", person.screen());
+}
+
+#[test]
+fn a_password_for_a_server_is_asked_for_at_a_terminal() {
+    let desk = Desk::new(300);
+    let users = desk.path("users");
+    let mut add = wst(["users", "add", &users, "anna"]);
+    let mut add = add.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    add.stdin.take().expect("its stdin").write_all(b"wonderland\n").expect("it reads");
+    assert!(add.wait().expect("it ends").success());
+    let root = desk.path("in");
+    let server = Running::start(wst([
+        "serve",
+        "tcp-listen://127.0.0.1:0",
+        "--root",
+        &root,
+        "--allow",
+        "write",
+        "--users",
+        &users,
+    ]));
+    let at = server.says("listening on ");
+    let (data, line) = (desk.path("data.bin"), format!("tcp://{at}"));
+    let mut person = Desktop::start(&["put", "--user", "anna", &line, &data]);
+    person.until("the question", |person| person.screen().contains("password for anna: "));
+    person.until("no echo", |person| !person.modes().contains(LocalModes::ECHO));
+    person.press(b"wonderland\n");
+    let status = person.end();
+    server.signal(rustix::process::Signal::INT);
+    let served = server.end();
+    assert!(status.success(), "{}\n{}", person.screen(), served.stderr);
+    assert!(!person.screen().contains("wonderland"), "{}", person.screen());
+    desk.arrived();
+}
+
+#[test]
+fn without_a_line_it_is_said_where_the_peer_is_expected_before_a_packet_comes() {
+    let desk = Desk::new(10);
+    let data = desk.path("data.bin");
+    let mut person = Desktop::start(&["kermit", "-C", &format!("send {data}")]);
+    let say = "no line is set (SET LINE and SET HOST set one)";
+    person.until(say, |person| person.screen().contains(say));
+    person.until("a packet", |person| person.screen().contains('\u{1}'));
+    let screen = person.screen();
+    let (before, _) = screen.split_once('\u{1}').expect("a packet");
+    assert!(before.contains("start receiving in your terminal program"), "{screen}");
+    person.press(b"\x03\x03\x03");
+    assert!(!person.end().success());
+}
