@@ -3,23 +3,24 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use wetstring_drive::{LineSpec, in_words};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
+use wetstring_drive::in_words;
 use wetstring_proto::FileKind;
-use wetstring_proto::settings::{Range, Setting};
-use wetstring_proto::xymodem::Variant;
 
-use crate::config::{Everything, STORE_TABLE};
 use crate::exit;
 use crate::explain::Explain;
 use crate::kermit::Kermit;
-use crate::keys;
 use crate::lab::Lab;
 use crate::opening;
 use crate::protocol::{self, Protocol};
 use crate::slip::Slip;
+
+mod flags;
+
+pub(crate) use flags::{command, complete};
+
+use flags::{protocol_in, settings_of};
 
 /// The verbs that will come, so that a person who types one learns so.
 const LATER: &[&str] = &["connect"];
@@ -35,15 +36,36 @@ Examples:
   wst line 9600,delay=250ms,burst=8@2s            a bad line between any two programs
 
 LINE is one of:
-  /dev/ttyUSB0, serial:/dev/ttyUSB0?baud=9600&parity=even&flow=rtscts
-  tcp://HOST:PORT, tcp-listen://HOST:PORT
+  /dev/ttyUSB0, serial:/dev/ttyUSB0?baud=9600&parity=even&flow=rtscts    (wst ports lists them)
+  tcp://HOST:PORT, HOST:PORT, tcp-listen://HOST:PORT
   telnet://HOST[:PORT], telnet-listen://HOST:PORT, rfc2217://HOST:PORT?baud=9600    a serial port behind Telnet
   tls://HOST:PORT?fingerprint=SHA256, tls-listen://HOST:PORT?cert=FILE&key=FILE
   udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, ip-listen://ADDRESS    NETBLT
+  ssh://[USER@]HOST[/PATH]           wst at another host; PATH: the directory or file there
   exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
   pty:[NAME]                         make a PTY and print, or link, its name
   -                                  this program's own stdin and stdout
   @PROFILE                           the line of a profile in the configuration file";
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  wst send kernel.bin /dev/ttyUSB0                      to U-Boot's loadb, or C-Kermit's receive
+  wst send -P ymodem kernel.bin 'serial:/dev/ttyUSB0?baud=9600'
+  wst send photos ssh://box                             a directory, to wst at the host box
+  wst send big.iso udp://box:998                        to wst receive udp-listen://0.0.0.0:998
+
+Other lines: tcp://HOST:PORT, telnet://HOST, exec:COMMAND... (wst --help)
+All settings, by protocol: wst send --help";
+
+const RECEIVE_EXAMPLES: &str = "\
+Examples:
+  wst receive /dev/ttyUSB0 -o backups                   from a Kermit or ZMODEM sender
+  wst receive -P xmodem-crc --as flash.img /dev/ttyUSB0
+  wst receive tcp-listen://0.0.0.0:1649 -o inbox        waits for a peer over TCP
+  wst receive ssh://box/notes.txt                       from wst at the host box
+
+Other lines: telnet://HOST, exec:COMMAND, pty:... (wst --help)
+All settings, by protocol: wst receive --help";
 
 /// Moves files over any line, and knows why it is slow.
 #[derive(Parser, Debug)]
@@ -74,10 +96,22 @@ pub(crate) struct Common {
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) json: bool,
     /// Append messages to a file
-    #[arg(long, value_name = "FILE", global = true, help_heading = "Common options")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        help_heading = "Common options",
+        hide_short_help = true
+    )]
     pub(crate) log: Option<PathBuf>,
     /// Write every packet and timer to a file
-    #[arg(long, value_name = "FILE", global = true, help_heading = "Common options")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        help_heading = "Common options",
+        hide_short_help = true
+    )]
     pub(crate) trace: Option<PathBuf>,
     /// Take settings from this profile of the configuration file
     #[arg(long, value_name = "NAME", global = true, help_heading = "Common options")]
@@ -151,9 +185,11 @@ pub(crate) struct Demo {
 /// What sending and receiving share.
 #[derive(Args, Debug)]
 pub(crate) struct Transfer {
-    /// Protocol; a receiver recognises Kermit and ZMODEM by itself. With it, --help shows the
-    /// settings of that protocol
-    #[arg(short = 'P', long, value_parser = protocol::NAMES)]
+    /// Protocol of the peer: kermit (C-Kermit, G-Kermit, U-Boot's loadb, another wst), zmodem (rz and sz,
+    /// terminal programs), ymodem (U-Boot's loady), xmodem, xmodem-crc, xmodem-1k (routers, boot loaders),
+    /// ymodem-g (reliable lines), uucp-g (uucico), netblt (another wst, udp: and ip: lines)
+    /// [default: kermit; a receiver recognises Kermit and ZMODEM by itself]
+    #[arg(short = 'P', long, value_parser = protocol::NAMES, hide_possible_values = true)]
     protocol: Option<String>,
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -162,10 +198,10 @@ pub(crate) struct Transfer {
     #[arg(long)]
     pub(crate) explain: bool,
     /// No encryption: RFC 998 as it stands. Both ends must say so
-    #[arg(long, help_heading = DATAGRAMS, conflicts_with = "secret_file")]
+    #[arg(long, help_heading = DATAGRAMS, conflicts_with = "secret_file", hide_short_help = true)]
     pub(crate) plain: bool,
     /// The secret that both ends share, instead of their keys; WETSTRING_SECRET does the same
-    #[arg(long, value_name = "FILE", help_heading = DATAGRAMS)]
+    #[arg(long, value_name = "FILE", help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) secret_file: Option<PathBuf>,
 }
 
@@ -304,11 +340,14 @@ pub(crate) struct Serve {
 
 /// `wst send`.
 #[derive(Args, Debug)]
-#[command(override_usage = "wst send [OPTIONS] FILE... LINE", after_help = keys::IN_HELP)]
+#[command(override_usage = "wst send [OPTIONS] FILE... LINE", after_help = SEND_EXAMPLES)]
 pub(crate) struct Send {
-    /// Files to send (- is stdin, and needs --as), and last the line to send them over
+    /// Files and directories to send (- is stdin, and needs --as), and last the line to send them over
     #[arg(required = true, value_name = "FILE... LINE")]
     things: Vec<OsString>,
+    /// Directories with all that is below them, which a directory among the files means anyway
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
     /// Lines of text: line ends become those of the other end
     #[arg(long, conflicts_with = "binary")]
     pub(crate) text: bool,
@@ -325,7 +364,7 @@ pub(crate) struct Send {
     #[arg(long)]
     pub(crate) paths: bool,
     /// Take what the peer has queued for us, too, into this directory (UUCP, where a call goes both ways)
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", hide_short_help = true)]
     pub(crate) output: Option<PathBuf>,
     /// What sending and receiving share.
     #[command(flatten)]
@@ -374,7 +413,7 @@ impl Send {
 
 /// `wst receive`.
 #[derive(Args, Debug)]
-#[command(after_help = keys::IN_HELP)]
+#[command(after_help = RECEIVE_EXAMPLES)]
 pub(crate) struct Receive {
     /// The line to receive from
     #[arg(value_name = "LINE")]
@@ -386,10 +425,10 @@ pub(crate) struct Receive {
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<OsString>,
     /// Take the directories of a name too, below the directory for the files
-    #[arg(long)]
+    #[arg(short = 'r', long, visible_alias = "recursive")]
     pub(crate) paths: bool,
     /// A listener ends after so many sessions; 0 goes on until interrupted
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = DATAGRAMS)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) sessions: u64,
     /// Lines of text, where the sender does not say
     #[arg(long, conflicts_with = "binary")]
@@ -483,178 +522,6 @@ pub(crate) struct Parsed {
     pub(crate) settings: Vec<(String, String)>,
 }
 
-/// A short flag for more than one row, or under another name: flag, rows, sentence.
-const SHORT: &[(&str, &[&str], &str)] = &[
-    (
-        "length",
-        &["kermit.send-length", "kermit.receive-length"],
-        "Longest packet in both directions",
-    ),
-    ("prefix", &["kermit.prefixing"], "The same as --prefixing"),
-];
-
-/// Rows whose flag would be more confusing than `--set`.
-const NO_FLAG: &[&str] = &[
-    "kermit.receive-kind",
-    "kermit.digest",
-    "kermit.buffer",
-    "xymodem.variant",
-    "xymodem.buffer",
-    "zmodem.buffer",
-    // `send --resume` and the store's `--resume` are what a person means.
-    "zmodem.resume",
-    "netblt.resume",
-    "netblt.buffer",
-    "netblt.digest",
-    "netblt.files",
-    "uucp.buffer",
-];
-
-/// The name of a row's own flag.
-fn flag_of(row: &'static Setting) -> Option<&'static str> {
-    if NO_FLAG.contains(&row.name) {
-        return None;
-    }
-    row.name.split_once('.').map(|(_, flag)| flag)
-}
-
-fn with_range(arg: Arg, row: &'static Setting) -> Arg {
-    match row.range {
-        // A unit that a person would write may be written.
-        Range::Number(..) if matches!(row.name, "netblt.interval" | "netblt.max-rate") => {
-            let name = if row.name == "netblt.interval" { "TIME" } else { "RATE" };
-            arg.value_name(name)
-        }
-        Range::Word(words) => arg.value_name("WORD").value_parser(PossibleValuesParser::new(words)),
-        Range::Number(low, high) => {
-            arg.value_name("N").value_parser(clap::value_parser!(u64).range(low..=high))
-        }
-        Range::Text => arg.value_name("TEXT"),
-    }
-}
-
-fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
-    let own = rows.iter().filter_map(|row| {
-        let flag = flag_of(row)?;
-        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
-        let range = match row.range {
-            Range::Number(low, high) => format!(", {low} to {high}"),
-            _ => String::new(),
-        };
-        let default = if row.default.is_empty() { "none" } else { row.default };
-        let help = format!("{} [default: {default}{unit}{range}]", row.doc);
-        Some(with_range(Arg::new(row.name).long(flag).help(help).help_heading(heading), row))
-    });
-    own.collect()
-}
-
-/// The command, complete with the flags of the tables: those of the store, and of `protocol`.
-pub(crate) fn command(protocol: Protocol) -> Command {
-    let mut command = Cli::command();
-    for verb in ["send", "receive"] {
-        command = command.mut_subcommand(verb, |sub| {
-            let heading = match protocol {
-                Protocol::Kermit => "Kermit settings",
-                Protocol::Xymodem(_) => "XMODEM and YMODEM settings",
-                Protocol::Zmodem => "ZMODEM settings",
-                Protocol::Netblt => "NETBLT settings",
-                Protocol::Uucp => "UUCP settings",
-            };
-            let sub = sub.args(setting_args(protocol.table(), heading));
-            let short = SHORT.iter().filter_map(|(flag, rows, help)| {
-                let row = protocol.table().iter().find(|row| Some(&row.name) == rows.first())?;
-                let arg = Arg::new(*flag).long(*flag).help(*help).help_heading(heading);
-                Some(with_range(arg, row))
-            });
-            let sub = sub.args(short);
-            if verb == "receive" {
-                sub.args(setting_args(STORE_TABLE, "Store settings"))
-            } else {
-                sub
-            }
-        });
-    }
-    command
-}
-
-/// The command with the flags of every protocol, for completions. Flags of the same name take
-/// different values, which are then not completed.
-pub(crate) fn complete() -> Command {
-    let mut command = command(Protocol::default());
-    let ymodem = Protocol::Xymodem(Variant::default());
-    for protocol in [Protocol::Zmodem, ymodem, Protocol::Netblt, Protocol::Uucp] {
-        for verb in ["send", "receive"] {
-            command = command.mut_subcommand(verb, |sub| {
-                let known =
-                    |flag: &str| sub.get_arguments().any(|arg| arg.get_long() == Some(flag));
-                let args = setting_args(protocol.table(), protocol.title());
-                let new: Vec<Arg> = args
-                    .into_iter()
-                    .filter(|arg| arg.get_long().is_some_and(|flag| !known(flag)))
-                    .collect();
-                sub.args(new)
-            });
-        }
-    }
-    command
-}
-
-/// The protocol that a command line names, even if the rest of it makes no sense: the flags that
-/// it may have depend on it.
-fn protocol_in(args: &[OsString]) -> Protocol {
-    // Lines of datagrams carry nothing else.
-    let mut implied = args.iter().skip(1).filter_map(|arg| arg.to_str()?.parse::<LineSpec>().ok());
-    let implied = implied.next_back().is_some_and(|line| line.has_datagrams());
-    let mut args = args.iter().skip(1).take_while(|arg| *arg != OsStr::new("--"));
-    let mut found = if implied { Protocol::Netblt } else { Protocol::default() };
-    while let Some(arg) = args.next() {
-        let Some(arg) = arg.to_str() else { continue };
-        let name = match arg {
-            "-P" | "--protocol" => args.next().and_then(|name| name.to_str()),
-            _ => arg
-                .strip_prefix("--protocol=")
-                .or_else(|| arg.strip_prefix("-P").map(|name| name.trim_start_matches('='))),
-        };
-        found = name.and_then(Protocol::of).unwrap_or(found);
-    }
-    found
-}
-
-/// `55ms` and `2s` in milliseconds, `200M` in bit/s; what is neither is left for the table to judge.
-fn plain_number(row: &Setting, value: String) -> String {
-    let units: &[(&str, u64)] = match row.name {
-        "netblt.interval" => &[("ms", 1), ("s", 1000)],
-        "netblt.max-rate" => &[("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)],
-        _ => return value,
-    };
-    let known = units.iter().find_map(|(unit, factor)| {
-        value.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*factor)
-    });
-    known.map_or(value, |number| number.to_string())
-}
-
-/// What the flags say of settings, as text.
-fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
-    let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
-    if verb != "send" && verb != "receive" {
-        return Vec::new();
-    }
-    let value = |id: &str| -> Option<String> {
-        let raw = matches.try_get_raw(id).ok()??.next_back()?;
-        Some(raw.to_string_lossy().into_owned())
-    };
-    let mut found: Vec<(String, String)> = Vec::new();
-    for (flag, rows, _) in SHORT {
-        for row in rows.iter().filter(|_| value(flag).is_some()) {
-            found.extend(value(flag).map(|value| ((*row).to_owned(), value)));
-        }
-    }
-    for row in Everything::rows() {
-        found.extend(value(row.name).map(|value| (row.name.to_owned(), plain_number(row, value))));
-    }
-    found
-}
-
 /// Reads a command line.
 pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     let protocol = protocol_in(args);
@@ -669,8 +536,16 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
         _ => None,
     };
     if things.is_some_and(|things| things.len() < 2) {
-        let say = "expected at least one file, and last the line, got only one of them\n";
-        return Err(command(protocol).error(ErrorKind::MissingRequiredArgument, say));
+        let say = "expected at least one file, and last the line, got only one of them";
+        let mut whole = command(protocol);
+        whole.build();
+        let verb = matches.subcommand_name().and_then(|name| whole.find_subcommand_mut(name));
+        let error =
+            |command: &mut clap::Command| command.error(ErrorKind::MissingRequiredArgument, say);
+        return Err(match verb {
+            Some(verb) => error(verb),
+            None => error(&mut command(protocol)),
+        });
     }
     let (sets, kind) = match &parsed.cli.verb {
         Verb::Send(send) => (&send.transfer.sets, None),
@@ -696,8 +571,9 @@ pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
     Ok(parsed)
 }
 
-/// What to say of a command line that was not understood: the sentence, and the whole text.
-pub(crate) fn explain(error: &clap::Error) -> (String, String) {
+/// What to say of a command line that was not understood: the sentence, and the whole text unless it is
+/// clap's own.
+pub(crate) fn explain(error: &clap::Error) -> (String, Option<String>) {
     let word = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) => word.as_str(),
         _ => "",
@@ -706,10 +582,10 @@ pub(crate) fn explain(error: &clap::Error) -> (String, String) {
         let say = format!(
             "{word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
         );
-        return (say.clone(), format!("wst: {say}\n"));
+        return (say.clone(), Some(format!("wst: {say}\n")));
     }
     let text = in_words(&error);
-    (sentence(&text), text)
+    (sentence(&text), None)
 }
 
 /// What clap says before it comes to tips and the usage, on one line.

@@ -7,7 +7,7 @@ use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
 use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
-use wetstring_drive::disk::{FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions, Source};
+use wetstring_drive::disk::{FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
@@ -19,6 +19,7 @@ use crate::config::Everything;
 use crate::exit::{Exit, Medium};
 use crate::facts;
 use crate::opening::{There, not_opened, signals};
+use crate::outgoing;
 use crate::record::Recorder;
 use crate::remote;
 use crate::screen::{Screen, name_list};
@@ -209,11 +210,10 @@ pub(crate) fn put(
 ) -> Result<Ending, Ending> {
     let (things, line) = verb.files_and_line();
     let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
-    let mut files = Vec::new();
+    let mut sources = Vec::new();
     for path in things {
-        gather(Path::new(path), verb.how.recursive, &mut files)?;
+        sources.extend(outgoing::sources(voice, Path::new(path))?);
     }
-    let sources = files.into_iter().map(Source::path).collect();
     let options = SendOptions {
         paths: verb.how.recursive,
         kind: verb.how.kind().unwrap_or(FileKind::Binary),

@@ -244,12 +244,16 @@ impl File {
         Ok(Self { path, table })
     }
 
+    /// The names of the profiles.
+    pub(crate) fn profiles(&self) -> Vec<String> {
+        let all = self.table.get("profile").and_then(Value::as_table);
+        all.into_iter().flat_map(Table::keys).cloned().collect()
+    }
+
     fn profile(&self, name: &str) -> Result<&Table, String> {
         let found = self.table.get("profile").and_then(|p| p.get(name)).and_then(Value::as_table);
         found.ok_or_else(|| {
-            let all = self.table.get("profile").and_then(Value::as_table);
-            let names: Vec<&str> =
-                all.into_iter().flat_map(Table::keys).map(String::as_str).collect();
+            let names = self.profiles();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!(
                 "there is no profile called {name} in {}; there is: {known}",

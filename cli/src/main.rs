@@ -27,6 +27,7 @@ mod links;
 mod ncp;
 mod netblt;
 mod opening;
+mod outgoing;
 mod paper;
 mod personality;
 mod ports;
@@ -69,12 +70,17 @@ fn main() -> ExitCode {
         Ok(parsed) => go(&parsed),
         Err(error) if error.use_stderr() => {
             let (sentence, text) = args::explain(&error);
-            eprint!("{text}");
+            match text {
+                Some(text) => eprint!("{text}"),
+                // In colours, where stderr shows them.
+                None => drop(error.print()),
+            }
             Voice::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, Value::Null);
             Exit::Usage.into()
         }
         Err(help) => {
-            paper::print(&help.render().to_string());
+            // A reader that has seen enough (`head`) is no error.
+            let _ = help.print();
             Exit::Done.into()
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn line(text: &str, there: There<'_>) -> Result<LineSpec, String> {
     };
     let (mut words, more) = match there {
         There::Receives(protocol) => {
-            (vec!["wst", "receive", "--quiet", "-", "-o", path.unwrap_or(".")], by(protocol))
+            (vec!["wst", "receive", "--quiet", "-r", "-", "-o", path.unwrap_or(".")], by(protocol))
         }
         There::Sends(protocol) => {
             let path =
@@ -147,7 +147,7 @@ mod tests {
     fn a_host_by_ssh_runs_the_peer_of_each_verb() {
         let command = |text: &str, there| line(text, there).map(|spec| spec.to_string());
         let receive = command("ssh://box", There::Receives(None)).unwrap();
-        assert_eq!(receive, "exec:ssh box 'wst receive --quiet - -o .'");
+        assert_eq!(receive, "exec:ssh box 'wst receive --quiet -r - -o .'");
         let send =
             command("ssh://anna@box:2222//var/log/a b", There::Sends(Some("zmodem"))).unwrap();
         assert_eq!(

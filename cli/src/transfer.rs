@@ -36,6 +36,7 @@ use crate::limits::Limits;
 use crate::ncp;
 use crate::netblt::{self, Ours};
 use crate::opening::{self, There, not_opened, signals};
+use crate::outgoing;
 use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::verdict::Verdict;
@@ -184,10 +185,14 @@ pub(crate) fn send(
     let there = There::Receives(verb.transfer.protocol().map(Protocol::name));
     let (mut all, spec) = prepare(common, settings, line, there)
         .map_err(|say| usage(opening::swapped("send", &files, line).unwrap_or(say)))?;
-    let sources = sources(verb, &files, &spec).map_err(|(exit, say)| Ending::early(exit, say))?;
     let is_ncp = matches!(spec, LineSpec::Ncp(_));
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
+    let nameless = is_ncp || stream && protocol.is_nameless();
+    let sources = sources(voice, verb, &files, &spec, nameless)?;
+    if verb.resume && stream {
+        may_resume(protocol)?;
+    }
     let options = SendOptions {
         paths: verb.paths,
         kind: if verb.text { FileKind::Text } else { FileKind::Binary },
@@ -281,31 +286,53 @@ pub(crate) fn outbox(voice: &Voice, sources: Vec<Source>, options: SendOptions) 
     store
 }
 
-/// The files to send. One that cannot be read is found out before the line is opened.
-fn sources(verb: &Send, files: &[PathBuf], spec: &LineSpec) -> Result<Vec<Source>, (Exit, String)> {
-    if verb.name.is_some() && files.len() > 1 {
-        let say = "expected one file with --as, got several".to_owned();
-        return Err((Exit::Usage, say));
+/// Refuses what a protocol cannot, before a file begins at its beginning after all.
+fn may_resume(protocol: Protocol) -> Result<(), Ending> {
+    if Speaks::One(protocol).resumes() {
+        return Ok(());
     }
-    let source = |path: &PathBuf| {
-        let mut source = if path == Path::new("-") {
+    let title = protocol.title();
+    Err(usage(format!(
+        "expected no --resume with {title}, which begins every file at its beginning"
+    )))
+}
+
+/// The files to send. One that cannot be read is found out before the line is opened. `single`: only
+/// one file can go, and no directory.
+fn sources(
+    voice: &Voice,
+    verb: &Send,
+    files: &[PathBuf],
+    spec: &LineSpec,
+    single: bool,
+) -> Result<Vec<Source>, Ending> {
+    if verb.name.is_some() && files.len() > 1 {
+        return Err(usage("expected one file with --as, got several".to_owned()));
+    }
+    let mut all = Vec::new();
+    for path in files {
+        if path == Path::new("-") {
             if *spec == LineSpec::Stdio {
-                return Err((Exit::Usage, "stdin cannot be both the file and the line".to_owned()));
+                return Err(usage("stdin cannot be both the file and the line".to_owned()));
             }
             let name = verb.name.as_ref().ok_or_else(|| {
-                (Exit::Usage, "expected --as NAME, to name what comes from stdin".to_owned())
+                usage("expected --as NAME, to name what comes from stdin".to_owned())
             })?;
-            Source::stdin(name.as_bytes())
+            all.push(Source::stdin(name.as_bytes()));
+        } else if single || verb.name.is_some() {
+            readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
+            all.push(Source::path(path));
         } else {
-            readable(path).map_err(|say| (Exit::Store, say))?;
-            Source::path(path)
-        };
-        if let Some(name) = &verb.name {
-            source = source.named(name.as_bytes());
+            all.extend(outgoing::sources(voice, path)?);
         }
-        Ok(source)
-    };
-    files.iter().map(source).collect()
+    }
+    if let (Some(name), [one]) = (&verb.name, &mut all[..]) {
+        *one = one.clone().named(name.as_bytes());
+    }
+    if all.is_empty() {
+        return Err(Ending::early(Exit::Store, "expected a file, got empty directories"));
+    }
+    Ok(all)
 }
 
 /// Whether a file can be read, as far as can be said without reading it.
@@ -349,6 +376,10 @@ pub(crate) fn receive(
         }
         let padding = if all.xymodem.truncate_pad { "" } else { NAMELESS_PADDED };
         voice.say(Level::Note, &format!("{NAMELESS_COMES}{padding}"));
+    }
+    let resumes = |(name, value): &(String, String)| name == "store.resume" && value != "never";
+    if let Some(protocol) = protocol.filter(|_| settings.iter().any(resumes)) {
+        may_resume(protocol)?;
     }
     if spec.has_datagrams() {
         let open = || keeper(common, verb, &all, &spec);

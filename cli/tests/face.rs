@@ -9,6 +9,9 @@ fn the_help_is_as_it_was() {
     for (name, args) in [
         ("help", &["--help"][..]),
         ("help-send", &["send", "--help"]),
+        ("first-send-h", &["send", "-h"]),
+        ("first-receive-h", &["receive", "-h"]),
+        ("first-get-h", &["get", "-h"]),
         ("help-receive", &["receive", "--help"]),
         ("help-line", &["line", "--help"]),
         ("help-kermit", &["kermit", "--help"]),
@@ -25,6 +28,32 @@ fn the_help_is_as_it_was() {
         snapshot(name, &ran.stdout);
         assert_eq!(ran.stderr, "");
     }
+}
+
+/// What a person sees of a verb at first fits a screen.
+#[test]
+fn the_short_help_is_one_screen() {
+    for verb in ["send", "receive", "get", "put", "serve"] {
+        let ran = run(wst([verb, "-h"]));
+        ran.expect(0);
+        let most = if verb == "serve" { 60 } else { 50 };
+        assert!(ran.stdout.lines().count() <= most, "{verb}: {}", ran.stdout.lines().count());
+    }
+    // The long one has every protocol.
+    for verb in ["send", "receive"] {
+        let long = run(wst([verb, "--help"])).stdout;
+        for heading in [
+            "Kermit settings",
+            "ZMODEM settings",
+            "YMODEM settings",
+            "NETBLT settings",
+            "UUCP settings",
+        ] {
+            assert!(long.contains(heading), "{verb}: {heading}");
+        }
+    }
+    let lab = run(wst(["lab", "run", "-h"])).stdout;
+    assert!(lab.contains("telebit") && lab.contains("wet-string"), "{lab}");
 }
 
 #[test]
@@ -143,7 +172,7 @@ fn a_file_that_cannot_be_read_ends_with_5_before_the_line_is_opened() {
     assert!(ran.stderr.contains("could not read"), "{}", ran.stderr);
     let ran = run(wst(["send", &desk.path("in"), "/dev/no-such-device"]));
     ran.expect(5);
-    assert!(ran.stderr.contains("expected a file, got the directory"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("expected a file, got empty directories"), "{}", ran.stderr);
     let ran = run(wst(["send", "/dev/null", "/dev/no-such-device"]));
     ran.expect(5);
     assert!(ran.stderr.contains("got the device or socket /dev/null"), "{}", ran.stderr);

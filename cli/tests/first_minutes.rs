@@ -108,6 +108,44 @@ fn a_host_by_ssh_is_a_line_for_every_verb() {
     assert_eq!(notes("in/data.bin"), desk.bytes);
 }
 
+/// With every protocol that tells names, and a receiver that was told to keep directories.
+#[test]
+fn a_directory_goes_with_every_protocol_that_can() {
+    let desk = desk();
+    std::fs::create_dir_all(desk.path("photos/old")).expect("a directory");
+    std::fs::write(desk.path("photos/a.jpg"), "a").expect("a file");
+    std::fs::write(desk.path("photos/old/b c.jpg"), "b").expect("a file");
+    for protocol in ["kermit", "ymodem", "zmodem", "uucp-g"] {
+        let into = desk.path(protocol);
+        let peer = format!("exec:{WST} receive --quiet -r -P {protocol} - -o {into}");
+        let mut command = wst(["send", "-P", protocol, "photos", &peer]);
+        command.current_dir(desk.dir.path());
+        run(command).expect(0);
+        for (name, text) in [("photos/a.jpg", "a"), ("photos/old/b c.jpg", "b")] {
+            let got = std::fs::read_to_string(format!("{into}/{name}"));
+            assert_eq!(got.ok().as_deref(), Some(text), "{protocol}: {name}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_resume_or_go_is_refused_before_the_line_is_opened() {
+    let desk = desk();
+    let text = transcript(
+        &desk,
+        &[
+            &["send", "--resume", "-P", "ymodem", "notes.txt", "/dev/ttyUSB97"],
+            &["send", "--resume", "-P", "xmodem", "notes.txt", "/dev/ttyUSB97"],
+            &["send", "--resume", "-P", "uucp-g", "notes.txt", "/dev/ttyUSB97"],
+            &["receive", "--resume", "-P", "ymodem", "/dev/ttyUSB97"],
+            &["send", "-P", "xmodem", "photos", "/dev/ttyUSB97"],
+            &["send", "photos", "/dev/ttyUSB97"],
+            &["send", "notes.txt"],
+        ],
+    );
+    snapshot("first-refusals", &text);
+}
+
 /// As `send` has it; the line before the names, as it once was, does too.
 #[test]
 fn get_and_put_take_the_line_last_or_first() {

@@ -459,34 +459,6 @@ fn two_receivers_of_one_name_do_not_mix() {
     assert_eq!((first.text("f"), first.text("f.~1~")), ("second".into(), "first".into()));
 }
 
-/// As with C-Kermit the old file gets the other name, and nothing is lost, whatever it is.
-#[test]
-fn what_is_put_aside_is_known() {
-    let mut inbox = inbox(ReceiveOptions::default());
-    for text in ["one", "two", "three"] {
-        assert_eq!(inbox.receive("f", text), TAKEN);
-    }
-    assert_eq!(inbox.names(), ["f", "f.~1~", "f.~2~"]);
-    // Each record leads to its own file, also when a later one has taken its name.
-    for (record, text) in inbox.store.files().iter().zip(["one", "two", "three"]) {
-        assert_eq!(fs::read_to_string(record.path.as_ref().unwrap()).unwrap(), text);
-    }
-    // A link is put aside, not followed; a directory stays.
-    symlink("f", inbox.path("link")).unwrap();
-    assert_eq!(inbox.receive("link", "new"), TAKEN);
-    assert_eq!((inbox.text("link"), inbox.text("f")), ("new".into(), "three".into()));
-    assert!(fs::symlink_metadata(inbox.path("link.~1~")).unwrap().is_symlink());
-    fs::create_dir(inbox.path("d")).unwrap();
-    assert_eq!(inbox.receive("d", "new"), TAKEN);
-    assert!(inbox.path("d").is_dir());
-    assert_eq!(inbox.text("d.~1~"), "new");
-    assert_eq!(inbox.last().put_aside, None);
-    // One that does not come whole puts nothing aside.
-    assert_eq!(inbox.offer(named("f")), TAKEN);
-    assert!(inbox.write(0, b"fo") && inbox.close(false));
-    assert_eq!(inbox.text("f"), "three");
-}
-
 #[test]
 fn a_file_that_cannot_fit_is_refused_at_once() {
     let mut inbox = inbox(ReceiveOptions::default());

@@ -255,3 +255,34 @@ fn a_part_that_could_not_be_placed_stays_marked() {
     receive(&mut store, "f", "again");
     is(&directory, &[("f", "again")]);
 }
+
+/// As with C-Kermit the old file gets the other name, and nothing is lost, whatever it is.
+#[test]
+fn what_is_put_aside_is_known() {
+    let directory = directory();
+    let mut store = store(directory.path());
+    for text in ["one", "two", "three"] {
+        receive(&mut store, "f", text);
+    }
+    is(&directory, &[("f", "three"), ("f.~1~", "one"), ("f.~2~", "two")]);
+    // Each record leads to its own file, also when a later one has taken its name.
+    for (record, text) in store.files().iter().zip(["one", "two", "three"]) {
+        assert_eq!(fs::read_to_string(record.path.as_ref().unwrap()).unwrap(), text);
+    }
+    // A link is put aside, not followed; a directory stays.
+    std::os::unix::fs::symlink("f", path(&directory, "link")).unwrap();
+    receive(&mut store, "link", "new");
+    let read = |name: &str| fs::read_to_string(path(&directory, name)).unwrap();
+    assert_eq!((read("link"), read("f")), ("new".into(), "three".into()));
+    assert!(fs::symlink_metadata(path(&directory, "link.~1~")).unwrap().is_symlink());
+    fs::create_dir(path(&directory, "d")).unwrap();
+    receive(&mut store, "d", "new");
+    assert!(path(&directory, "d").is_dir());
+    assert_eq!(read("d.~1~"), "new");
+    assert_eq!(store.files().last().unwrap().put_aside, None);
+    // One that does not come whole puts nothing aside.
+    assert_eq!(store.answer(Request::Offer { info: named("f") }), TAKEN);
+    write(&mut store, 0, b"fo");
+    close(&mut store, false);
+    assert_eq!(read("f"), "three");
+}

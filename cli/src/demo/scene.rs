@@ -165,7 +165,7 @@ impl Scene {
         let full = (done * bar as u64).checked_div(score.size).unwrap_or(bar as u64) as usize;
         let percent = done as f64 * 100.0 / score.size.max(1) as f64;
         let held = self.outstanding.len().min(self.window);
-        vec![
+        let lines = vec![
             format!("  SENDER{:gap$}RECEIVER", ""),
             format!("  |>{}>|", self.row(End::A, score.now, width, colour)),
             format!("  |<{}<|", self.row(End::B, score.now, width, colour)),
@@ -193,7 +193,10 @@ impl Scene {
                 self.again,
                 words::time(Duration::from_nanos(score.now.0)),
             ),
-        ]
+        ];
+        // A line that the terminal breaks would be two, and the picture would climb with every frame.
+        let room = columns.saturating_sub(1);
+        lines.iter().map(|line| console::truncate_str(line, room, "").into_owned()).collect()
     }
 
     /// One direction of the line.
@@ -310,7 +313,7 @@ mod tests {
     #[test]
     fn lines_fit_the_terminal() {
         let mut scene = scene();
-        for columns in [80, 100, 200] {
+        for columns in [20, 40, 60, 80, 100, 200] {
             for line in scene.draw(&score(200), columns, true) {
                 assert!(console::measure_text_width(&line) < columns, "{line}");
             }

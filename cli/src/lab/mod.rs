@@ -47,8 +47,9 @@ pub(crate) enum LabVerb {
 
 /// `wst lab run`.
 #[derive(Args, Debug)]
+#[command(after_help = scenarios())]
 pub(crate) struct Run {
-    /// The scenario: clean, mainframe, multics, sz-1993, wet-string, or a TOML file of your own
+    /// The scenario: one of those below, or a TOML file of your own
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: PathBuf,
     /// Where all chance comes from; unless given, what the scenario says
@@ -80,6 +81,12 @@ pub(crate) struct Table {
     /// Write Markdown, as in the documentation
     #[arg(long)]
     pub(crate) markdown: bool,
+}
+
+/// The scenarios that are built in, for the help.
+fn scenarios() -> String {
+    let names: Vec<&str> = wetstring_lab::scenario::names().collect();
+    format!("Scenarios: {}", names.join(", "))
 }
 
 /// Does what was asked.

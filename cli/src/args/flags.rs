@@ -1,0 +1,288 @@
+//! The flags that come from the tables of settings, and the command that has them all.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Command, CommandFactory};
+use wetstring_drive::LineSpec;
+use wetstring_proto::settings::{Range, Setting};
+use wetstring_proto::xymodem::Variant;
+
+use super::Cli;
+use crate::config::{Everything, STORE_TABLE};
+use crate::keys;
+use crate::protocol::Protocol;
+
+/// A short flag for more than one row, or under another name: flag, rows, sentence.
+const SHORT: &[(&str, &[&str], &str)] = &[
+    (
+        "length",
+        &["kermit.send-length", "kermit.receive-length"],
+        "Longest packet in both directions",
+    ),
+    ("prefix", &["kermit.prefixing"], "The same as --prefixing"),
+];
+
+/// Rows whose flag would be more confusing than `--set`.
+const NO_FLAG: &[&str] = &[
+    "kermit.receive-kind",
+    "kermit.digest",
+    "kermit.buffer",
+    "xymodem.variant",
+    "xymodem.buffer",
+    "zmodem.buffer",
+    // `send --resume` and the store's `--resume` are what a person means.
+    "zmodem.resume",
+    "netblt.resume",
+    "netblt.buffer",
+    "netblt.digest",
+    "netblt.files",
+    "uucp.buffer",
+];
+
+/// The name of a row's own flag.
+fn flag_of(row: &'static Setting) -> Option<&'static str> {
+    if NO_FLAG.contains(&row.name) {
+        return None;
+    }
+    row.name.split_once('.').map(|(_, flag)| flag)
+}
+
+fn with_range(arg: Arg, row: &'static Setting) -> Arg {
+    match row.range {
+        // A unit that a person would write may be written.
+        Range::Number(..) if matches!(row.name, "netblt.interval" | "netblt.max-rate") => {
+            let name = if row.name == "netblt.interval" { "TIME" } else { "RATE" };
+            arg.value_name(name)
+        }
+        Range::Word(words) => arg.value_name("WORD").value_parser(PossibleValuesParser::new(words)),
+        Range::Number(low, high) => {
+            arg.value_name("N").value_parser(clap::value_parser!(u64).range(low..=high))
+        }
+        Range::Text => arg.value_name("TEXT"),
+    }
+}
+
+fn setting_args(rows: &'static [Setting], heading: &'static str) -> Vec<Arg> {
+    let own = rows.iter().filter_map(|row| {
+        if row.name == "store.resume" {
+            return Some(resume_here(row, heading));
+        }
+        let flag = flag_of(row)?;
+        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+        let range = match row.range {
+            Range::Number(low, high) => format!(", {low} to {high}"),
+            _ => String::new(),
+        };
+        let default = if row.default.is_empty() { "none" } else { row.default };
+        let help = format!("{} [default: {default}{unit}{range}]", row.doc);
+        Some(with_range(
+            Arg::new(row.name).long(flag).help(help).help_heading(heading).hide_short_help(true),
+            row,
+        ))
+    });
+    own.collect()
+}
+
+/// `--resume` alone is what `send --resume` needs; more has to be said with a word.
+fn resume_here(row: &'static Setting, heading: &'static str) -> Arg {
+    let help = format!("{} [default, also of --resume alone: {}]", row.doc, row.default);
+    let arg = Arg::new(row.name).long("resume").help(help).help_heading(heading);
+    with_range(arg, row)
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value(row.default)
+        .hide_short_help(true)
+}
+
+/// The command, complete with the flags of the tables: those of the store, and of `protocol`.
+pub(crate) fn command(protocol: Protocol) -> Command {
+    let mut command = Cli::command();
+    for verb in ["send", "receive"] {
+        command = command.mut_subcommand(verb, |sub| {
+            let heading = heading(protocol);
+            let sub = sub.args(setting_args(protocol.table(), heading));
+            let short = SHORT.iter().filter_map(|(flag, rows, help)| {
+                let row = protocol.table().iter().find(|row| Some(&row.name) == rows.first())?;
+                let arg = Arg::new(*flag)
+                    .long(*flag)
+                    .help(*help)
+                    .help_heading(heading)
+                    .hide_short_help(true);
+                Some(with_range(arg, row))
+            });
+            let sub = sub.args(short);
+            if verb == "receive" {
+                sub.args(setting_args(STORE_TABLE, "Store settings"))
+            } else {
+                sub
+            }
+            .after_long_help(format!(
+                "{}\n\n{}",
+                keys::IN_HELP,
+                of_the_others(protocol)
+            ))
+        });
+    }
+    command
+}
+
+/// Every protocol that has settings.
+const PROTOCOLS: [Protocol; 5] = [
+    Protocol::Kermit,
+    Protocol::Xymodem(Variant::Ymodem),
+    Protocol::Zmodem,
+    Protocol::Netblt,
+    Protocol::Uucp,
+];
+
+/// The heading of a protocol's settings.
+const fn heading(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Kermit => "Kermit settings",
+        Protocol::Xymodem(_) => "XMODEM and YMODEM settings",
+        Protocol::Zmodem => "ZMODEM settings",
+        Protocol::Netblt => "NETBLT settings",
+        Protocol::Uucp => "UUCP settings",
+    }
+}
+
+/// How a protocol is chosen.
+const fn chosen_by(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Kermit => "-P kermit",
+        Protocol::Xymodem(_) => "-P xmodem..., -P ymodem...",
+        Protocol::Zmodem => "-P zmodem",
+        Protocol::Netblt => "udp: and ip: lines",
+        Protocol::Uucp => "-P uucp-g",
+    }
+}
+
+/// The flags of the protocols that were not chosen, for the long help.
+fn of_the_others(chosen: Protocol) -> String {
+    let mut text = String::new();
+    for protocol in PROTOCOLS.iter().filter(|other| heading(**other) != heading(chosen)) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{} (with {}):\n", heading(*protocol), chosen_by(*protocol));
+        for arg in setting_args(protocol.table(), heading(*protocol)) {
+            let (flag, help) = (arg.get_long().unwrap_or_default(), arg.get_help());
+            let value =
+                arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
+            let help = help.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "      --{flag} <{value}>\n          {help}");
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// The command with the flags of every protocol, for completions. Flags of the same name take
+/// different values, which are then not completed.
+pub(crate) fn complete() -> Command {
+    let mut command = command(Protocol::default());
+    let ymodem = Protocol::Xymodem(Variant::default());
+    for protocol in [Protocol::Zmodem, ymodem, Protocol::Netblt, Protocol::Uucp] {
+        for verb in ["send", "receive"] {
+            command = command.mut_subcommand(verb, |sub| {
+                let known =
+                    |flag: &str| sub.get_arguments().any(|arg| arg.get_long() == Some(flag));
+                let args = setting_args(protocol.table(), protocol.title());
+                let new: Vec<Arg> = args
+                    .into_iter()
+                    .filter(|arg| arg.get_long().is_some_and(|flag| !known(flag)))
+                    .collect();
+                sub.args(new)
+            });
+        }
+    }
+    with_values(command)
+}
+
+/// The values that a person may complete where the program takes any text.
+fn with_values(mut command: Command) -> Command {
+    let settings = || Everything::rows().map(|row| format!("{}=", row.name));
+    let names = || Everything::rows().map(|row| row.name.to_owned());
+    let profiles = crate::config::File::load().map(|file| file.profiles()).unwrap_or_default();
+    // The command wants words that stay; it is made once, and the program ends after it.
+    let list = |words: Vec<String>| {
+        PossibleValuesParser::new(words.into_iter().map(|word| &*String::leak(word)))
+    };
+    for verb in ["send", "receive", "get", "put", "remote", "serve", "kermit"] {
+        command = command.mut_subcommand(verb, |sub| {
+            sub.mut_arg("sets", |arg| arg.value_parser(list(settings().collect())))
+        });
+    }
+    command = command.mut_subcommand("show", |sub| {
+        sub.mut_arg("names", |arg| arg.value_parser(list(names().collect())))
+    });
+    command = command.mut_subcommand("lab", |lab| {
+        let scenarios = wetstring_lab::scenario::names().map(str::to_owned).collect();
+        let tables = wetstring_lab::table::Table::names().map(str::to_owned).collect();
+        lab.mut_subcommand("run", |sub| {
+            sub.mut_arg("scenario", |arg| arg.value_parser(list(scenarios)))
+        })
+        .mut_subcommand("table", |sub| sub.mut_arg("names", |arg| arg.value_parser(list(tables))))
+    });
+    if profiles.is_empty() {
+        return command;
+    }
+    command.mut_arg("profile", |arg| arg.value_parser(list(profiles)))
+}
+
+/// The protocol that a command line names, even if the rest of it makes no sense: the flags that
+/// it may have depend on it.
+pub(super) fn protocol_in(args: &[OsString]) -> Protocol {
+    // Lines of datagrams carry nothing else.
+    let mut implied = args.iter().skip(1).filter_map(|arg| arg.to_str()?.parse::<LineSpec>().ok());
+    let implied = implied.next_back().is_some_and(|line| line.has_datagrams());
+    let mut args = args.iter().skip(1).take_while(|arg| *arg != OsStr::new("--"));
+    let mut found = if implied { Protocol::Netblt } else { Protocol::default() };
+    while let Some(arg) = args.next() {
+        let Some(arg) = arg.to_str() else { continue };
+        let name = match arg {
+            "-P" | "--protocol" => args.next().and_then(|name| name.to_str()),
+            _ => arg
+                .strip_prefix("--protocol=")
+                .or_else(|| arg.strip_prefix("-P").map(|name| name.trim_start_matches('='))),
+        };
+        found = name.and_then(Protocol::of).unwrap_or(found);
+    }
+    found
+}
+
+/// `55ms` and `2s` in milliseconds, `200M` in bit/s; what is neither is left for the table to judge.
+fn plain_number(row: &Setting, value: String) -> String {
+    let units: &[(&str, u64)] = match row.name {
+        "netblt.interval" => &[("ms", 1), ("s", 1000)],
+        "netblt.max-rate" => &[("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000)],
+        _ => return value,
+    };
+    let known = units.iter().find_map(|(unit, factor)| {
+        value.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*factor)
+    });
+    known.map_or(value, |number| number.to_string())
+}
+
+/// What the flags say of settings, as text.
+pub(super) fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
+    let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
+    if verb != "send" && verb != "receive" {
+        return Vec::new();
+    }
+    let value = |id: &str| -> Option<String> {
+        let raw = matches.try_get_raw(id).ok()??.next_back()?;
+        Some(raw.to_string_lossy().into_owned())
+    };
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (flag, rows, _) in SHORT {
+        for row in rows.iter().filter(|_| value(flag).is_some()) {
+            found.extend(value(flag).map(|value| ((*row).to_owned(), value)));
+        }
+    }
+    for row in Everything::rows() {
+        found.extend(value(row.name).map(|value| (row.name.to_owned(), plain_number(row, value))));
+    }
+    found
+}

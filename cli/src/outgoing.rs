@@ -1,0 +1,39 @@
+//! The files that a person names: a directory stands for all that is below it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use wetstring_drive::disk::Source;
+
+use crate::client::gather;
+use crate::transfer::{Ending, readable};
+use crate::words::{count, escaped};
+use crate::{Exit, Level, Voice};
+
+/// A file, or with their directories all files below a directory. One that cannot be read is found out
+/// before the line is opened.
+pub(crate) fn sources(voice: &Voice, path: &Path) -> Result<Vec<Source>, Ending> {
+    if !path.is_dir() {
+        readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
+        return Ok(vec![Source::path(path)]);
+    }
+    // A link that was named is followed, one below is not; `.` and `..` have names of their own.
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let title = whole.file_name().map_or_else(PathBuf::new, PathBuf::from);
+    let mut files = Vec::new();
+    gather(&whole, true, &mut files)?;
+    let shown = escaped(path.as_os_str().as_bytes());
+    let say = format!(
+        "{shown}: {}; a wst at the other end keeps their directories with receive -r",
+        count(files.len() as u64, "file")
+    );
+    if !files.is_empty() {
+        voice.say(Level::Note, &say);
+    }
+    let named = files.into_iter().map(|file| {
+        let below = file.strip_prefix(&whole).unwrap_or(&file);
+        let name = title.join(below);
+        Source::path(&file).named(name.as_os_str().as_bytes())
+    });
+    Ok(named.collect())
+}
