@@ -165,8 +165,14 @@ pub(crate) enum Verb {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Write the manual page
-    Man,
+    /// Write a manual page: of the program, or of one of its verbs
+    Man {
+        /// The verb, such as send
+        verb: Option<String>,
+        /// Write every page into this directory, such as ~/.local/share/man/man1
+        #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+        all: Option<PathBuf>,
+    },
 }
 
 /// `wst demo`.

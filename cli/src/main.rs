@@ -128,7 +128,8 @@ fn go(parsed: &Parsed) -> ExitCode {
         },
         Verb::Show { names } => plain(show::run(&voice, names, common.profile.as_deref())),
         Verb::Completions { shell } => plain(Ok(paper::completions(*shell))),
-        Verb::Man => plain(paper::man()),
+        Verb::Man { all: Some(directory), .. } => plain(paper::manual(directory)),
+        Verb::Man { verb, .. } => plain(paper::man(verb.as_deref())),
     };
     if !ending.message.is_empty() {
         // Only what went wrong is said in the name of the program.

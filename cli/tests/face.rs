@@ -226,8 +226,61 @@ fn completions_and_the_manual_know_the_flags_of_the_table() {
     let man = run(wst(["man"]));
     man.expect(0);
     assert!(man.stdout.contains(".TH wst"), "{}", &man.stdout[..200]);
-    for word in ["clear\\-channel", "WST RECEIVE", "interrupted"] {
+    for word in ["clear\\-channel", "wst\\-receive", "interrupted"] {
         assert!(man.stdout.contains(word), "{word}");
+    }
+}
+
+/// One page for each verb, with what people look for in one, and nothing that troff complains of.
+#[test]
+fn every_verb_has_a_page_of_the_manual() {
+    let desk = Desk::new(10);
+    run(wst(["man", "--all", &desk.path("in")])).expect(0);
+    let names = desk.names();
+    for verb in ["send", "receive", "get", "lab", "serve", "kermit"] {
+        assert!(names.contains(&format!("wst-{verb}.1")), "{verb}: {names:?}");
+    }
+    let has_groff = std::process::Command::new("groff").arg("--version").output().is_ok();
+    for name in names {
+        let path = desk.path(&format!("in/{name}"));
+        let page = std::fs::read_to_string(&path).expect("the page");
+        for section in ["NAME", "SYNOPSIS", "EXIT STATUS", "FILES", "ENVIRONMENT", "SEE ALSO"] {
+            assert!(
+                page.contains(&format!("\n.SH {section}\n"))
+                    || page.contains(&format!("\n.SH \"{section}\"\n")),
+                "{name}: {section}"
+            );
+        }
+        if has_groff {
+            let mut groff = std::process::Command::new("groff");
+            groff.args(["-man", "-Tutf8", "-ww", "-z", &path]);
+            let said = groff.output().expect("groff runs");
+            let text = String::from_utf8_lossy(&said.stderr).into_owned();
+            assert!(said.status.success() && text.is_empty(), "{name}: {text}");
+        }
+    }
+    let one = run(wst(["man", "send"])).stdout;
+    assert!(one.contains(".TH wst-send 1"), "{}", &one[..200]);
+    run(wst(["man", "sned"])).expect(2);
+}
+
+/// What can be chosen is offered, not only the flags.
+#[test]
+fn completions_know_values() {
+    let desk = Desk::new(10);
+    std::fs::create_dir(desk.path("wetstring")).expect("a directory");
+    std::fs::write(desk.path("wetstring/config.toml"), "[profile.bench7]\nline = '-'\n")
+        .expect("the file");
+    for shell in ["bash", "zsh", "fish"] {
+        let mut command = wst(["completions", shell]);
+        command.env("XDG_CONFIG_HOME", desk.dir.path());
+        let said = run(command).stdout;
+        let offers = |word: &str| assert!(said.contains(word), "{shell}: {word}");
+        ["kermit.window=", "bench7", "ymodem-g"].iter().for_each(|word| offers(word));
+        // The generator for fish has no values of arguments, only of flags.
+        if shell != "fish" {
+            ["zmodem.escape", "telebit", "kermit-news-3"].iter().for_each(|word| offers(word));
+        }
     }
 }
 
