@@ -96,7 +96,7 @@ pub(crate) fn not_opened(spec: &LineSpec, error: &OpenError) -> Ending {
 
 /// Why a line could not be opened, and what to do about it.
 pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
-    let said = in_words(error);
+    let said = in_words(&error);
     let OpenError::Io { error, .. } = error else { return said };
     let advice = match spec {
         LineSpec::Serial(serial) => of_a_port(&serial.path, error.kind()),

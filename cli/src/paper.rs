@@ -78,7 +78,7 @@ pub(crate) fn manual(directory: &Path) -> Result<Exit, String> {
     for (name, page) in pages()? {
         let path = directory.join(name);
         std::fs::write(&path, page)
-            .map_err(|e| format!("could not write {}: {}", path.display(), in_words(e)))?;
+            .map_err(|e| format!("could not write {}: {}", path.display(), in_words(&e)))?;
     }
     Ok(Exit::Done)
 }
@@ -102,7 +102,7 @@ fn pages() -> Result<Vec<(String, String)>, String> {
 /// One page. What the generator puts in is in its own order; what is common to all follows.
 fn page(command: &clap::Command, title: &str, verbs: &[String]) -> Result<String, String> {
     let mut page = Vec::new();
-    let say = |e: std::io::Error| in_words(e);
+    let say = |e: std::io::Error| in_words(&e);
     let man = clap_mangen::Man::new(command.clone()).title(title).section("1").manual("Wetstring");
     man.render_title(&mut page).map_err(say)?;
     // Names and ranges are long words: lines end where they end.
@@ -144,7 +144,7 @@ fn page(command: &clap::Command, title: &str, verbs: &[String]) -> Result<String
         .filter(|other| other != title)
         .map(|other| format!("\\fB{}\\fR(1)", plain(&other)))
         .collect();
-    page.push_str(&format!(".SH SEE ALSO\n{}\n", others.join(",\n")));
+    page.extend([".SH SEE ALSO\n", &others.join(",\n"), "\n"]);
     Ok(page)
 }
 

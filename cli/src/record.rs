@@ -87,7 +87,7 @@ impl<'a> Recorder<'a> {
     /// Ends the file, and says in words what went wrong with it. Gives the lines, if they were kept.
     pub(crate) fn finish(mut self) -> (Option<Vec<String>>, Option<String>) {
         let flushed = self.file.as_mut().map_or(Ok(()), BufWriter::flush);
-        (self.kept, self.failed.or(flushed.err()).map(in_words))
+        (self.kept, self.failed.or(flushed.err()).map(|e| in_words(&e)))
     }
 }
 

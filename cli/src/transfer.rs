@@ -563,7 +563,7 @@ impl Job<'_> {
             Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
             Ok(None) => {}
             Err(e) => {
-                voice.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)))
+                voice.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)));
             }
         }
         voice.line_is_over();

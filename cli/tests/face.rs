@@ -276,10 +276,14 @@ fn completions_know_values() {
         command.env("XDG_CONFIG_HOME", desk.dir.path());
         let said = run(command).stdout;
         let offers = |word: &str| assert!(said.contains(word), "{shell}: {word}");
-        ["kermit.window=", "bench7", "ymodem-g"].iter().for_each(|word| offers(word));
+        for word in ["kermit.window=", "bench7", "ymodem-g"] {
+            offers(word);
+        }
         // The generator for fish has no values of arguments, only of flags.
         if shell != "fish" {
-            ["zmodem.escape", "telebit", "kermit-news-3"].iter().for_each(|word| offers(word));
+            for word in ["zmodem.escape", "telebit", "kermit-news-3"] {
+                offers(word);
+            }
         }
     }
 }

@@ -17,8 +17,8 @@ fn transcript(desk: &Desk, commands: &[&[&str]]) -> String {
             if plain { (*word).to_owned() } else { format!("'{word}'") }
         });
         let words: Vec<String> = quoted.collect();
-        text += &format!("$ wst {}\n{}{}", words.join(" "), ran.stdout, ran.stderr);
-        text += &format!("[exit {}]\n\n", ran.code());
+        text.extend(["$ wst ", &words.join(" "), "\n", &ran.stdout, &ran.stderr]);
+        text.extend(["[exit ", &ran.code().to_string(), "]\n\n"]);
     }
     text
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 /// What an error says, without the number that the standard library adds to the system's words:
 /// `No such file or directory`, not `No such file or directory (os error 2)`. Everything that tells
 /// of an [`std::io::Error`] goes through here, also where it is part of another error.
-pub fn in_words(error: impl Display) -> String {
+pub fn in_words(error: &impl Display) -> String {
     const NUMBER: &str = " (os error ";
     let text = error.to_string();
     let mut parts = text.split(NUMBER);
@@ -34,10 +34,10 @@ mod tests {
         assert_eq!(in_words(&missing), "No such file or directory");
         let inside = io::Error::other(format!("read a.txt: {missing}; twice: {missing}"));
         assert_eq!(
-            in_words(inside),
+            in_words(&inside),
             "read a.txt: No such file or directory; twice: No such file or directory"
         );
-        assert_eq!(in_words("a (os error in words)"), "a (os error in words)");
-        assert_eq!(in_words("own words"), "own words");
+        assert_eq!(in_words(&"a (os error in words)"), "a (os error in words)");
+        assert_eq!(in_words(&"own words"), "own words");
     }
 }

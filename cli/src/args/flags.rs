@@ -164,7 +164,7 @@ fn of_the_others(chosen: Protocol) -> String {
     let mut text = String::new();
     for protocol in PROTOCOLS.iter().filter(|other| heading(**other) != heading(chosen)) {
         // Writing to a string cannot fail.
-        let _ = write!(text, "{} (with {}):\n", heading(*protocol), chosen_by(*protocol));
+        let _ = writeln!(text, "{} (with {}):", heading(*protocol), chosen_by(*protocol));
         for arg in setting_args(protocol.table(), heading(*protocol)) {
             let (flag, help) = (arg.get_long().unwrap_or_default(), arg.get_help());
             let value =

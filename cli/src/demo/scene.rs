@@ -165,7 +165,7 @@ impl Scene {
         let full = (done * bar as u64).checked_div(score.size).unwrap_or(bar as u64) as usize;
         let percent = done as f64 * 100.0 / score.size.max(1) as f64;
         let held = self.outstanding.len().min(self.window);
-        let lines = vec![
+        let lines = [
             format!("  SENDER{:gap$}RECEIVER", ""),
             format!("  |>{}>|", self.row(End::A, score.now, width, colour)),
             format!("  |<{}<|", self.row(End::B, score.now, width, colour)),

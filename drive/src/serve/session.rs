@@ -432,7 +432,7 @@ impl Session {
                 }
                 // It has gone since it was listed, or may not be read.
                 Err(error) => {
-                    self.note("get", &shown(&place), &format!("failed, {}", in_words(&error)))
+                    self.note("get", &shown(&place), &format!("failed, {}", in_words(&error)));
                 }
             }
         }
