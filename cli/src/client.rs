@@ -157,7 +157,7 @@ fn password(access: &Access) -> Result<Vec<u8>, Ending> {
     let question = format!("password for {}: ", escaped(user.as_bytes()));
     users::asked(&question).map_err(|error| match error.kind() {
         std::io::ErrorKind::Interrupted => Ending::early(Exit::Interrupted, "interrupted"),
-        _ => usage(format!("could not read the password: {error}")),
+        _ => usage(format!("could not read the password: {}", in_words(&error))),
     })
 }
 

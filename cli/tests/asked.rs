@@ -131,8 +131,8 @@ fn a_password_for_a_server_is_asked_for_at_a_terminal() {
     person.press(b"wonderland\n");
     let status = person.end();
     server.signal(rustix::process::Signal::INT);
-    let served = server.end();
-    assert!(status.success(), "{}\n{}", person.screen(), served.stderr);
+    let closing = server.end();
+    assert!(status.success(), "{}\n{}", person.screen(), closing.stderr);
     assert!(!person.screen().contains("wonderland"), "{}", person.screen());
     desk.arrived();
 }

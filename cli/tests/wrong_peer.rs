@@ -102,7 +102,7 @@ fn one(dir: &Path, protocol: &str, sends: bool, other: &Other) -> Option<String>
     let named = ran.elapsed < NAMED && ran.stderr.lines().any(says);
     let what = format!("{args:?}: {:?}\n{}", ran.elapsed, ran.stderr);
     // sb and sz speak each other's protocol.
-    let spoke = other.command.starts_with("s") && ran.code() == 0;
+    let spoke = other.command.starts_with('s') && ran.code() == 0;
     match named {
         true if ran.code() == 0 => Some(format!("named, and exit code 0: {what}")),
         false if !spoke => Some(format!("not named: {what}")),
