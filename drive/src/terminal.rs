@@ -23,6 +23,15 @@ enum Was {
 }
 
 impl Saved {
+    /// Whether both are of the settings, or both of the flags, of one terminal.
+    fn is_of(&self, other: &Self) -> bool {
+        let device = |saved: &Self| rustix::fs::fstat(&saved.fd).ok().map(|stat| stat.st_rdev);
+        matches!(
+            (&self.was, &other.was),
+            (Was::Settings(_), Was::Settings(_)) | (Was::Flags(_), Was::Flags(_))
+        ) && device(self).is_some_and(|rdev| rdev != 0 && Some(rdev) == device(other))
+    }
+
     fn restore(&self) {
         // Nothing can be done about a terminal that has gone away.
         let _ = match &self.was {
@@ -94,7 +103,14 @@ impl Drop for Restore {
     fn drop(&mut self) {
         let mut saved = SAVED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = saved.iter().position(|saved| saved.id == self.0) {
-            saved.remove(index).restore();
+            let gone = saved.remove(index);
+            let later = saved[index..].iter_mut().find(|later| later.is_of(&gone));
+            match later {
+                // It was changed once more, and how it is is still wanted: the other one has to set back to
+                // how it was before both.
+                Some(later) => later.was = gone.was,
+                None => gone.restore(),
+            }
         }
     }
 }
@@ -116,4 +132,25 @@ pub(crate) fn make_raw(fd: impl AsFd) -> io::Result<()> {
     settings.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(&fd, OptionalActions::Now, &settings)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_two_have_changed_comes_back_whoever_ends_first() {
+        let (_master, slave) = pty_process::blocking::open().expect("a pty");
+        let modes = || tcgetattr(&slave).expect("its settings").local_modes;
+        let before = modes();
+        for first_ends_first in [true, false] {
+            let first = Restore::keys(&slave).expect("a terminal");
+            let second = Restore::silent(&slave).expect("a terminal");
+            let (one, other) = if first_ends_first { (first, second) } else { (second, first) };
+            drop(one);
+            assert!(!modes().contains(LocalModes::ECHO), "it is still wanted");
+            drop(other);
+            assert_eq!(modes(), before);
+        }
+    }
 }

@@ -152,7 +152,7 @@ fn an_xmodem_receiver_is_named() {
         &mut source,
         |at| if at.as_millis() % 3000 == 0 { vec![b'C'] } else { vec![] },
     );
-    assert_eq!(failure(&s), (Blame::Peer, FailureKind::Unsupported));
+    assert_eq!(failure(&s), (Blame::Peer, FailureKind::WrongPeer));
 }
 
 #[test]
