@@ -174,3 +174,54 @@ fn get_and_put_take_the_line_last_or_first() {
     assert_eq!(said.matches(" disconnect: done").count(), 4, "{said}");
     assert!(!said.contains("line closed") && !said.contains("get "), "{said}");
 }
+
+/// The README's own line, with the links it makes as lines, and a directory that is not there yet.
+#[test]
+fn the_readmes_line_carries_a_file_between_two_links() {
+    let desk = desk();
+    let (a, b) = (desk.path("a"), desk.path("b"));
+    let ends = [format!("pty:{a}"), format!("pty:{b}")];
+    let line = ["line", "9600,delay=250ms,burst=8@2s", "-a", &ends[0], "-b", &ends[1]];
+    let line = Running::start(wst(line));
+    line.says("line 9600,");
+    let into = desk.path("inbox");
+    let receiver = Running::start(wst(["receive", &b, "-o", &into]));
+    run(wst(["send", &desk.path("notes.txt"), &a])).expect(0);
+    receiver.end().expect(0);
+    let came = std::fs::read(desk.path("inbox/notes.txt")).expect("the file");
+    assert_eq!(came, b"some notes\n");
+    line.signal(rustix::process::Signal::INT);
+    line.end().expect(0);
+}
+
+/// Every command that the README shows has a verb and flags that there are.
+#[test]
+fn what_the_readme_shows_is_there() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let mut shown = 0;
+    for line in readme.lines().filter(|line| line.starts_with("    ")) {
+        let Some((_, words)) = line
+            .split_once("wst ")
+            .filter(|(head, _)| head.split_whitespace().all(|word| word.starts_with("WETSTRING_")))
+        else {
+            continue;
+        };
+        shown += 1;
+        let words: Vec<&str> = words.split("   ").next().unwrap_or_default().split(' ').collect();
+        let verb: Vec<&str> = match words[..] {
+            ["lab", inner, ..] => vec!["lab", inner],
+            ["users", inner, ..] => vec!["users", inner],
+            [verb, ..] => vec![verb],
+            [] => panic!("{line}"),
+        };
+        let help = run(wst(verb.iter().copied().chain(["--help"])));
+        assert_eq!(help.code(), 0, "{line}: {}", help.stderr);
+        // Of a command in quotes the flags are another program's.
+        for flag in words.iter().take_while(|word| !word.starts_with("'exec")) {
+            let Some(flag) = flag.strip_prefix("--") else { continue };
+            assert!(help.stdout.contains(&format!("--{flag}")), "{line}: --{flag}");
+        }
+    }
+    assert!(shown > 25, "only {shown} commands were found");
+}
