@@ -65,7 +65,7 @@ pub fn kermit(bytes: &[u8]) -> Came {
 ///
 /// # Panics
 ///
-/// As [`kermit`].
+/// As [`fn@kermit`].
 pub fn xymodem(bytes: &[u8]) -> Came {
     use xymodem::Variant as V;
     let mut script = Script::new(bytes);
@@ -88,7 +88,7 @@ pub fn xymodem(bytes: &[u8]) -> Came {
 ///
 /// # Panics
 ///
-/// As [`kermit`].
+/// As [`fn@kermit`].
 pub fn zmodem(bytes: &[u8]) -> Came {
     let mut script = Script::new(bytes);
     let configs = [(), ()].map(|()| zmodem::Config {
@@ -111,7 +111,7 @@ pub fn zmodem(bytes: &[u8]) -> Came {
 ///
 /// # Panics
 ///
-/// As [`kermit`].
+/// As [`fn@kermit`].
 pub fn uucp(bytes: &[u8]) -> Came {
     let mut script = Script::new(bytes);
     let calls = script.one_in(2);
