@@ -232,6 +232,9 @@ impl Lookout {
         let own = self.own.filter(|_| failure.kind != FailureKind::Closed || !self.sent.is_empty());
         let who =
             self.suspect.map(|suspect| suspect.who).or(own.filter(|_| self.echo != Echo::Heard));
+        // lrzsz's sx cancels when it hears ZMODEM, right after it has said what it awaits.
+        let announced = || peer::announced(&self.heard).filter(|who| !self.is_right(who.0, who.1));
+        let who = who.or_else(|| announced().filter(|_| failure.kind == FailureKind::PeerError));
         if ours || !self.looks() || who.is_none() {
             return false;
         }

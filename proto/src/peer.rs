@@ -90,6 +90,23 @@ pub fn start_characters(alone: &[u8]) -> Option<Tongue> {
     }
 }
 
+/// Who says of itself, in words for a person, what it is about to speak: lrzsz's senders and U-Boot's
+/// receivers. Words may be older than the peer, so this explains a failure and is no reason for one.
+pub fn announced(text: &[u8]) -> Option<(Tongue, Part)> {
+    const WORDS: [(&[u8], Tongue, Part); 5] = [
+        (b"local XMODEM receive command", Tongue::Xmodem, Part::Sender),
+        (b"local YMODEM receive command", Tongue::Ymodem, Part::Sender),
+        (b"(xmodem) download", Tongue::Xymodem, Part::Receiver),
+        (b"(ymodem) download", Tongue::Xymodem, Part::Receiver),
+        (b"(kermit) download", Tongue::Kermit, Part::Receiver),
+    ];
+    // The last one counts.
+    (0..text.len()).rev().find_map(|at| {
+        let said = WORDS.iter().find(|(words, ..)| text[at..].starts_with(words));
+        said.map(|&(_, tongue, part)| (tongue, part))
+    })
+}
+
 /// A packet as it stands before anything is agreed on: short, with a check of one character. NAKs
 /// may have another.
 fn kermit_packet(bytes: &[u8]) -> Option<(usize, Tongue, Part)> {
@@ -191,6 +208,16 @@ mod tests {
         for text in [&b""[..], b"CG", b"CANCEL", b"C\r\n"] {
             assert_eq!(start_characters(text), None);
         }
+    }
+
+    #[test]
+    fn what_is_announced_is_read() {
+        let sx = b"Give your local XMODEM receive command now.\r\n\x18\x18\x18";
+        assert_eq!(announced(sx), Some((Tongue::Xmodem, Part::Sender)));
+        let uboot = b"## Ready for binary (kermit) download to 0x80000 at 115200 bps...\r\n";
+        let loadb = Some((Tongue::Kermit, Part::Receiver));
+        assert_eq!(announced(&[&sx[..], uboot].concat()), loadb);
+        assert_eq!(announced(b"XMODEM or Kermit?"), None);
     }
 
     #[test]

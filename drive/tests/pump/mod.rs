@@ -93,7 +93,8 @@ impl Engine for Pump {
             self.stats.file_bytes += bytes.len() as u64;
         }
         if self.open.is_empty() {
-            self.lingers.get_or_insert(cx.now + if self.sends { Duration::ZERO } else { LINGER });
+            // Whoever still asks has missed an echo: a busy machine may need several rounds.
+            self.lingers = Some(cx.now + if self.sends { Duration::ZERO } else { LINGER });
             self.deadline = self.lingers;
         }
         bytes.len()
