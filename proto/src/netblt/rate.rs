@@ -95,6 +95,8 @@ pub(crate) struct Controller {
     probe: Option<u64>,
     /// Packets that were sent and that were missing since that was tried.
     probe_seen: (u64, u64),
+    /// The last time that was tried it was so.
+    probe_told: bool,
     /// When that is tried next, and how long after that again.
     probe_at: u64,
     probe_every: u64,
@@ -154,6 +156,7 @@ impl Controller {
             rooms: 0,
             probe: None,
             probe_seen: (0, 0),
+            probe_told: false,
             probe_at: 0,
             probe_every: decide::PROBE_EVERY,
             missed: 0,

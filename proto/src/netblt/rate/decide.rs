@@ -269,7 +269,7 @@ impl Controller {
         self.probe_seen = (sent_before + found.packets, missing + found.missing);
         if self.is_to_probe() {
             self.probe = Some(sent);
-            return sent - sent / 16;
+            return sent - sent / 32;
         }
         self.grow(found)
     }
@@ -298,10 +298,14 @@ impl Controller {
         let (sent, missing) = core::mem::take(&mut self.probe_seen);
         let others = found.missing * sent * 4 < missing * found.packets;
         self.probe_every = if others { PROBE_EVERY } else { self.probe_every * 2 };
-        self.probe_at = self.last_arrival + self.probe_every;
-        if !others {
+        // It is looked at twice, as chance may do it once.
+        let told = core::mem::replace(&mut self.probe_told, others);
+        let again = others && !told;
+        self.probe_at = self.last_arrival + if again { 0 } else { self.probe_every };
+        if again || !others {
             return before;
         }
+        self.probe_told = false;
         self.loss.usual = found.lost;
         self.begin_to_share(found, before, true)
     }

@@ -18,6 +18,8 @@ const MOST: u64 = ONE / 4;
 const VERY: u64 = 8;
 /// More packets that are missing in a row count as so many.
 const LONGEST_RUN: u64 = 16 * ONE;
+/// Missing packets over which the rows are averaged in which they are missing.
+const WIDE: u64 = 32;
 /// Decisions for which a rate that lost more is not tried again.
 const CAREFUL: u8 = 16;
 
@@ -57,12 +59,15 @@ pub(super) struct Loss {
     pub(super) known: bool,
     /// How many packets are missing in a row, in parts.
     run: u64,
+    /// How long the row is in which a packet is missing, in parts: where some are missing alone (those that are only
+    /// late, for one) and some in long rows, it is nearer to the latter, which is what chance goes by.
+    wide: u64,
     trial: Trial,
 }
 
 impl Loss {
     pub(super) const fn new() -> Self {
-        Self { usual: 0, varies: 0, known: false, run: ONE, trial: Trial::None }
+        Self { usual: 0, varies: 0, known: false, run: ONE, wide: ONE, trial: Trial::None }
     }
 
     /// The trial under way is given up.
@@ -76,6 +81,9 @@ impl Loss {
         // Long rows are few, and matter most.
         self.run =
             if row > self.run { (self.run * 3 + row) / 4 } else { (self.run * 15 + row) / 16 };
+        // Every packet of the row is one that is missing in it.
+        let packets = row / ONE;
+        self.wide = (self.wide * (WIDE - packets) + row * packets) / WIDE;
     }
 
     /// Whether more is lost than chance explains.
@@ -99,9 +107,9 @@ impl Loss {
         (3 * deviation).max(4 * self.varies).max(LEAST)
     }
 
-    /// How many packets are missing in a row, on average, at least one.
+    /// Packets that are missing count as a row if they are so many, at least one.
     pub(super) fn row(&self) -> u64 {
-        self.run.div_ceil(ONE).max(1)
+        self.wide.max(self.run).div_ceil(ONE).max(1)
     }
 
     /// So much is lost by chance.
