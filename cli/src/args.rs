@@ -44,7 +44,7 @@ LINE is one of:
   ssh://[USER@]HOST[/PATH]           wst at another host; PATH: the directory or file there
   exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
   pty:[NAME]                         make a PTY and print, or link, its name
-  -                                  this program's own stdin and stdout
+  -, fd:N                            this program's stdin and stdout; an open socket or terminal
   @PROFILE                           the line of a profile in the configuration file";
 
 const SEND_EXAMPLES: &str = "\

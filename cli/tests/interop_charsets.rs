@@ -8,7 +8,7 @@ use std::slice::from_ref;
 
 use peers::ckermit::{Mode, Over, Session, Transfer};
 use peers::{LIMIT, Scene, all, ckermit};
-use wetstring_drive::charset::{Form, Translator};
+use wetstring_drive::charset::{Form, Translator, Ucs2};
 use wetstring_proto::kermit::Charset;
 
 /// A text, the set that it is in on the wire, and its bytes in the set of C-Kermit's files.
@@ -125,8 +125,8 @@ fn bytes() -> Vec<u8> {
 }
 
 fn ours(set: Charset) -> Vec<String> {
-    let from = Form { set, wire: false };
-    let to = Form { set: Charset::UTF8, wire: false };
+    let from = Form { set, wire: false, ucs2: Ucs2::default() };
+    let to = Form { set: Charset::UTF8, wire: false, ucs2: Ucs2::default() };
     let mut out = Vec::new();
     let mut by = Translator::new(from, to).expect("a translation");
     by.translate(&bytes(), true, &mut out);

@@ -17,6 +17,8 @@ mod scribe;
 mod send;
 
 pub use batch::{Renamed, distinct};
+pub(crate) use send::kind_of;
+
 pub use names::{NameRule, PathRule};
 
 pub(crate) use digest::Running;

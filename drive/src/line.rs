@@ -75,6 +75,8 @@ pub enum LineSpec {
     Pty(Option<PathBuf>),
     /// This process's stdin and stdout.
     Stdio,
+    /// A socket or a terminal that this process was given open, by its number.
+    Descriptor(u32),
 }
 
 /// A host and a port. IPv6 addresses are written in brackets.
@@ -297,6 +299,11 @@ impl FromStr for LineSpec {
         if let Some(rest) = text.strip_prefix("exec-pty:") {
             return command(rest).map(Self::ExecPty);
         }
+        if let Some(rest) = text.strip_prefix("fd:") {
+            let number =
+                rest.parse().map_err(|_| part("fd", "the number of a descriptor", rest))?;
+            return Ok(Self::Descriptor(number));
+        }
         if let Some(rest) = text.strip_prefix("pty:") {
             return Ok(Self::Pty((!rest.is_empty()).then(|| PathBuf::from(rest))));
         }
@@ -411,6 +418,7 @@ impl fmt::Display for LineSpec {
             Self::Pty(None) => f.write_str("pty:"),
             Self::Pty(Some(path)) => write!(f, "pty:{}", path.display()),
             Self::Stdio => f.write_str("stdio:"),
+            Self::Descriptor(number) => write!(f, "fd:{number}"),
         }
     }
 }

@@ -14,6 +14,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 mod child;
+mod descriptor;
 mod exec;
 mod exec_pty;
 mod list;
@@ -268,6 +269,7 @@ fn unsettled(
         LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command, attended)?),
         LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
         LineSpec::Stdio => Box::new(stdio::StdioLine::open()?),
+        LineSpec::Descriptor(number) => Box::new(descriptor::DescriptorLine::open(*number)?),
         LineSpec::Ncp(spec) => Box::new(crate::imp::ImpPort::open(spec)?),
         LineSpec::Udp(_)
         | LineSpec::UdpListen(_)

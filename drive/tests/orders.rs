@@ -159,8 +159,12 @@ impl Bench for Text {
     fn with(&mut self, work: &mut dyn FnMut(&mut dyn Store)) {
         let mut disk = DiskStore::receiving(self.0.path(), ReceiveOptions::default()).unwrap();
         let named = |name| Charset::named(name).unwrap();
-        let sets =
-            Sets { transfer: named("latin1-iso"), file: named("cp850"), keep_unknown: false };
+        let sets = Sets {
+            transfer: named("latin1-iso"),
+            file: named("cp850"),
+            keep_unknown: false,
+            ..Sets::AS_IS
+        };
         work(&mut Translated::new(&mut disk, sets));
     }
     fn whole(&self) -> Option<Vec<u8>> {

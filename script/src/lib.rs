@@ -68,6 +68,11 @@ pub(crate) const VERSION_LINE: &str = concat!(
     ", which speaks the language of C-Kermit 10\n"
 );
 
+/// Whether a name fits a pattern of the language: `*`, `?`, `[a-z]`, `{this,that}`.
+pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    pattern::matches(pattern, name, true)
+}
+
 /// What may stand where a word of a command begins, for a person who types: commands, and what
 /// follows SET, SHOW and REMOTE. `before` is the line up to the word.
 pub fn completions(before: &str, begin: &str) -> Vec<String> {

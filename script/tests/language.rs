@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use wetstring_script::world::{Connection, Getting, Remote, Scope, Sending, Signal, Speaks, Task};
+use wetstring_script::world::{
+    Confirm, Connection, Getting, Receiving, Remote, Scope, Sending, Signal, Speaks, Task,
+};
 use wetstring_script::{Call, End, Interp, Limits, Memory};
 
 /// Runs a script in a world; with the bounds of a test.
@@ -258,7 +260,7 @@ fn send_becomes_a_task() {
         ),
         ("send /except:b* /delete *.txt\n", Sending { delete: true, ..sending(&["a.txt"]) }),
         ("resend c.bin\n", Sending { recover: true, text: Some(false), ..sending(&["c.bin"]) }),
-        ("send /calibrate:1000\n", Sending { calibrate: Some(1000), ..Sending::default() }),
+        ("send /calibrate:1000\n", Sending { calibrate: Some(1_024_000), ..Sending::default() }),
         (
             "send /mail:{some@one} a.txt\n",
             Sending { disposition: Some(('M', b"some@one".to_vec())), ..sending(&["a.txt"]) },
@@ -274,11 +276,17 @@ fn others_become_tasks_too() {
         let arguments = arguments.iter().map(|a| a.as_bytes().to_vec()).collect();
         Call::Perform(Task::Remote(Remote { verb: verb.to_owned(), arguments }))
     };
+    let receive = |as_name: Option<&[u8]>, confirm, calibrate| {
+        let as_name = as_name.map(<[u8]>::to_vec);
+        Call::Perform(Task::Receive(Receiving { as_name, confirm, calibrate }))
+    };
     let get =
         Getting { files: vec![b"x".to_vec()], as_name: Some(b"y".to_vec()), ..Getting::default() };
     for (script, expected) in [
-        ("receive\n", Call::Perform(Task::Receive { as_name: None })),
-        ("r {a b}\n", Call::Perform(Task::Receive { as_name: Some(b"a b".to_vec()) })),
+        ("receive\n", Call::Perform(Task::Receive(Receiving::default()))),
+        ("r {a b}\n", receive(Some(b"a b"), None, false)),
+        ("receive /confirm:on\n", receive(None, Some(Confirm::On), false)),
+        ("receive /calibrate /confirm:all\n", receive(None, Some(Confirm::All), true)),
         ("get x y\n", Call::Perform(Task::Get(get))),
         ("remote set file collision overwrite\n", remote("set", &["file collision", "overwrite"])),
         ("remote set rec pack 1000+450\n", remote("set", &["receive packet-length", "1450"])),

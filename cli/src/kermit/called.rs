@@ -19,7 +19,7 @@ use std::time::Duration;
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
 use wetstring_drive::Signals;
-use wetstring_script::world::{Done, Fault, Getting, Remote, Sending, Task};
+use wetstring_script::world::{Confirm, Done, Fault, Getting, Receiving, Remote, Sending, Task};
 use wetstring_script::{End, Interp, Limits, World};
 
 use super::world::Live;
@@ -200,7 +200,9 @@ fn act(interp: &mut Interp<'_>, options: &Options, action: &Action) -> u8 {
             done(interp.task(&Task::Send(sending)), code::SEND)
         }
         Action::Receive => {
-            let task = Task::Receive { as_name: options.as_name.clone() };
+            let as_name = options.as_name.clone();
+            let confirm = Some(Confirm::Off);
+            let task = Task::Receive(Receiving { as_name, confirm, ..Receiving::default() });
             done(interp.task(&task), code::RECEIVE)
         }
         Action::Get(names) => {
@@ -209,6 +211,8 @@ fn act(interp: &mut Interp<'_>, options: &Options, action: &Action) -> u8 {
                 as_name: options.as_name.clone(),
                 text,
                 recursive: options.recursive,
+                // The command line is the agreement, as in C-Kermit.
+                confirm: Some(Confirm::Off),
                 ..Getting::default()
             };
             done(interp.task(&Task::Get(getting)), code::RECEIVE)

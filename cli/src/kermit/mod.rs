@@ -1,6 +1,7 @@
 //! `wst kermit`: the Kermit command language, from a file, from the command line, or at a prompt.
 
 mod args;
+mod asking;
 pub(crate) mod called;
 mod lab;
 mod line;
@@ -138,11 +139,22 @@ fn session(world: &mut dyn World, verb: &Kermit, signals: &Signals) -> Result<u8
     from_stdin(&mut interp)
 }
 
+/// The next line of stdin without its end; nothing at the end.
+fn line_of_stdin() -> Result<Option<Vec<u8>>, String> {
+    let mut line = Vec::new();
+    let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+    let len = read.map_err(|e| format!("could not read stdin: {}", in_words(&e)))?;
+    if line.ends_with(b"\n") {
+        line.pop();
+    }
+    Ok((len > 0).then_some(line))
+}
+
 /// Commands from a pipe or a file.
 fn from_stdin(interp: &mut Interp<'_>) -> Result<u8, String> {
     let mut lines = Lines::new();
-    for line in std::io::stdin().lock().split(b'\n') {
-        let line = line.map_err(|e| format!("could not read stdin: {}", in_words(&e)))?;
+    // Line by line: a command may ask for the next one itself.
+    while let Some(line) = line_of_stdin()? {
         if let Some(logical) = lines.feed(&line)
             && let end @ (End::Exited { .. } | End::Stopped { .. }) = interp.line(&logical)
         {

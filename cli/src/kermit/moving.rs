@@ -1,6 +1,6 @@
 //! SEND, RECEIVE, GET and REMOTE: the engines of Kermit on the connection of a script.
 
-use std::io::{IsTerminal as _, stderr, stdin, stdout};
+use std::io::{BufRead as _, IsTerminal as _, Write as _, sink, stderr, stdin, stdout};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,12 @@ use wetstring_proto::kermit::Client;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 use wetstring_script::world::{
-    Done, Fault, Getting, Kept, Pathnames, Remote, Report, Screen, Sending,
+    Confirm, Done, Fault, Getting, Kept, Pathnames, Receiving, Remote, Report, Scope, Screen,
+    Sending,
 };
 use wetstring_script::{Local, World};
 
+use super::asking::{Answer as Word, Asker, Confirming, Generated, asked_for};
 use super::seen::Seen;
 use super::world::{Live, no_connection};
 use crate::config::Everything;
@@ -127,8 +129,14 @@ pub(super) trait Mover: World {
 
     /// SEND.
     fn send(&mut self, sending: &Sending, kept: &Kept) -> Result<Done, Fault> {
-        if sending.start > 0 || sending.disposition.is_some() || sending.calibrate.is_some() {
-            return Err(Fault::absent("SEND with /STARTING-AT, /MAIL, /PRINT or /CALIBRATE"));
+        if sending.start > 0 || sending.disposition.is_some() {
+            return Err(Fault::absent("SEND with /STARTING-AT, /MAIL or /PRINT"));
+        }
+        if let Some(size) = sending.calibrate {
+            let mut generated = Generated::new(size);
+            let make: Make<'_> = &|all| Protocol::Kermit.sender(all);
+            let turned = self.turn(make, &mut generated, Way::Send, false)?;
+            return Ok(Done { report: Some(turned.report), ..Done::default() });
         }
         if sending.as_name.is_some() && sending.files.len() > 1 {
             let got = sending.files.len();
@@ -212,12 +220,34 @@ pub(super) trait Mover: World {
         Ok(DiskStore::receiving(&directory, options)?)
     }
 
-    fn receive(&mut self, as_name: Option<&Vec<u8>>, kept: &Kept) -> Result<Done, Fault> {
-        let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
-        let mut disk = self.inbox(kept, as_name, self.settings().resume, paths)?;
+    /// Who asks the person before files are stored, if anybody can and this end of the connection
+    /// is one of these.
+    fn asker(&self, _scope: Scope) -> Option<Asker> {
+        None
+    }
+
+    /// The same, as settings and the command say.
+    fn asker_of(&self, kept: &Kept, switch: Option<Confirm>) -> (Confirm, Option<Asker>) {
+        let (level, scope) = asked_for(kept, switch);
+        (level, if level == Confirm::Off { None } else { self.asker(scope) })
+    }
+
+    fn receive(&mut self, receiving: &Receiving, kept: &Kept) -> Result<Done, Fault> {
         let make: Make<'_> = &|all| Protocol::Kermit.receiver(all);
-        let turned = self.turn(make, &mut disk, Way::Receive, false)?;
-        let report = with_files(turned.report, disk.files(), disk.last_error());
+        let (_, asker) = self.asker_of(kept, receiving.confirm);
+        let mut sink = SinkStore::new(sink());
+        let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
+        let as_name = receiving.as_name.as_ref();
+        let mut disk = self.inbox(kept, as_name, self.settings().resume, paths)?;
+        let store: &mut dyn Store = if receiving.calibrate { &mut sink } else { &mut disk };
+        let mut store = Confirming::new(store, asker, &[], false);
+        let turned = self.turn(make, &mut store, Way::Receive, false)?;
+        let report = store.ended(turned.report);
+        let report = if receiving.calibrate {
+            with_files(report, sink.files(), sink.last_error())
+        } else {
+            with_files(report, disk.files(), disk.last_error())
+        };
         Ok(Done { report: Some(report), ..Done::default() })
     }
 
@@ -226,12 +256,22 @@ pub(super) trait Mover: World {
         let names = name_list(getting.files.iter().map(Vec::as_slice));
         let command = command_to_get(getting, &names);
         let resume = if getting.recover { Resume::Existing } else { Resume::Never };
-        let mut disk = self.inbox(kept, getting.as_name.as_ref(), resume, getting.recursive)?;
-        let mut answer = Answer::new(Some(&mut disk));
+        let (level, asker) = self.asker_of(kept, getting.confirm);
+        let below = getting.recursive && level != Confirm::All;
         let make: Make<'_> = &|all| client(all, &command);
+        let mut sink = SinkStore::new(sink());
+        let mut disk = self.inbox(kept, getting.as_name.as_ref(), resume, getting.recursive)?;
+        let store: &mut dyn Store = if getting.calibrate { &mut sink } else { &mut disk };
+        let mut store = Confirming::new(store, asker, &getting.files, below);
+        let mut answer = Answer::new(Some(&mut store));
         let turned = self.turn(make, &mut answer, Way::Receive, false)?;
         self.show(&whole_answer(&turned.replies, &answer.text));
-        let mut report = with_files(turned.report, disk.files(), disk.last_error());
+        let report = store.ended(turned.report);
+        let mut report = if getting.calibrate {
+            with_files(report, sink.files(), sink.last_error())
+        } else {
+            with_files(report, disk.files(), disk.last_error())
+        };
         if report.done && report.files == 0 && !report.begun {
             report.done = false;
             "the server sent no files".clone_into(&mut report.message);
@@ -300,6 +340,13 @@ impl Mover for Live<'_> {
 
     fn takes_stdin(&self) -> bool {
         self.may_use_stdio
+    }
+
+    /// Nobody can be asked where stdin is the line.
+    fn asker(&self, scope: Scope) -> Option<Asker> {
+        let end = if self.has_called() { Scope::Local } else { Scope::Remote };
+        let asks = self.port.is_some() && (scope == Scope::Both || scope == end);
+        asks.then(|| Box::new(ask_whether) as Asker)
     }
 
     /// What the engine did not take stays. Without a connection the line is this program's own stdin
@@ -395,6 +442,26 @@ impl Live<'_> {
         };
         self.transmit(&bytes)?;
         Ok(Done::default())
+    }
+}
+
+/// Asks the person whether a file of this name is taken, until there is an answer.
+fn ask_whether(name: &str) -> Word {
+    loop {
+        print!("Accept incoming file \"{name}\"? (yes, no, go: this and the rest, quit) ");
+        let mut typed = Vec::new();
+        let shown = stdout().flush();
+        let read = shown.and_then(|()| stdin().lock().read_until(b'\n', &mut typed));
+        if !matches!(read, Ok(1..)) {
+            eprintln!(
+                "\nthere is nobody to answer, so {name} is not taken; SET RECEIVE CONFIRM OFF takes \
+                 every file"
+            );
+            return Word::Quit;
+        }
+        if let Some(answer) = Word::of(&typed) {
+            return answer;
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use wetstring_proto::{Engine, Outcome, Reply, Request, Store};
 use wetstring_script::World;
 use wetstring_script::world::{Done, Fault, Kept, Scope};
 
-use super::moving::{Mover, is_text};
+use super::moving::{Mover, detects, is_text};
 use super::world::Live;
 use crate::watch::Way;
 
@@ -134,7 +134,7 @@ impl Live<'_> {
     }
 
     /// Whether the client is one that we have called.
-    fn has_called(&self) -> bool {
+    pub(super) fn has_called(&self) -> bool {
         self.spec.as_ref().is_some_and(|spec| self.port.is_some() && !spec.listens())
     }
 
@@ -187,11 +187,14 @@ impl Live<'_> {
             } else {
                 None
             },
-            disabled: disabled.into_iter().collect(),
             users: kept_text("server login").map(|words| login(&words)).transpose()?.flatten(),
             collision: self.settings.collision,
             incomplete: self.settings.incomplete,
             bare_names: kept_text("receive pathnames").is_some_and(|value| value == "off"),
+            // As in C-Kermit, a name with directories in it goes somewhere else, as CD does.
+            no_directories: disabled.contains(&Action::Cd),
+            detects: detects(kept),
+            disabled,
             ..Rules::default()
         };
         let mut session = Session::new(Arc::new(tree), rules, "client", None)
@@ -200,7 +203,8 @@ impl Live<'_> {
             session = session.audited(Arc::new(Shown));
         }
         self.sets = Some(session.sets());
-        let mut store = Noting { session, text: is_text(kept), ended_by: None, refused: false };
+        let text = is_text(kept) && !detects(kept);
+        let mut store = Noting { session, text, ended_by: None, refused: false };
         let idle = kept_text("server idle-timeout").and_then(|value| value.parse().ok());
         self.silence = idle.filter(|seconds| *seconds > 0).map(Duration::from_secs);
         let turned = self.turn(

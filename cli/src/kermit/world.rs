@@ -66,12 +66,14 @@ pub(super) struct Live<'a> {
 impl<'a> Live<'a> {
     pub(super) fn new(
         voice: &'a Voice,
-        settings: Everything,
+        mut settings: Everything,
         signals: &'a Signals,
         trace: Option<PathBuf>,
     ) -> Result<Self, String> {
         let directory = std::env::current_dir()
             .map_err(|e| format!("could not find this directory: {}", in_words(&e)))?;
+        // Nothing is translated unasked: TRANSFER MODE MANUAL, FILE TYPE BINARY.
+        settings.kermit.manual_mode = true;
         Ok(Self {
             local: Local::new(directory, wetstring_drive::zone::offset_at),
             voice,
@@ -350,7 +352,7 @@ impl World for Live<'_> {
     fn perform(&mut self, task: &Task, kept: &Kept) -> Result<Done, Fault> {
         match task {
             Task::Send(sending) => self.send(sending, kept),
-            Task::Receive { as_name } => self.receive(as_name.as_ref(), kept),
+            Task::Receive(receiving) => self.receive(receiving, kept),
             Task::Get(getting) => self.get(getting, kept),
             Task::ToStdout { names } => self.to_stdout(names.as_deref()),
             Task::Remote(remote) => self.remote(remote),
@@ -396,6 +398,7 @@ impl World for Live<'_> {
                 }
             }
             "duplex"
+            | "receive confirm"
             | "send pathnames"
             | "receive pathnames"
             | "server display"

@@ -21,6 +21,8 @@ enum By {
 
 struct Wide {
     wire: bool,
+    /// The order of bytes where no mark tells it.
+    little: bool,
     /// Bytes that are waited for a second one with.
     begin: Vec<u8>,
     /// Once the order of bytes is known.
@@ -38,7 +40,9 @@ impl Decoder {
         let by = if let Some(table) = Single::of(form.set) {
             By::Table(table)
         } else if form.set == Charset::UCS2 {
-            By::Wide(Wide { wire: form.wire, begin: Vec::new(), decoder: None })
+            // On the wire the high byte comes first, mark or not.
+            let little = form.ucs2.little && !form.wire;
+            By::Wide(Wide { wire: form.wire, little, begin: Vec::new(), decoder: None })
         } else {
             let library = library(form.set.name()).unwrap_or(encoding_rs::UTF_8);
             By::Library(Box::new(library.new_decoder_with_bom_removal()))
@@ -109,7 +113,11 @@ impl Wide {
         }
         let mut missing = 0;
         let decoder = self.decoder.get_or_insert_with(|| {
-            let little = self.begin == [0xFF, 0xFE];
+            let little = match self.begin[..] {
+                [0xFF, 0xFE] => true,
+                [0xFE, 0xFF] => false,
+                _ => self.little,
+            };
             let order = if little { UTF_16LE } else { UTF_16BE };
             Box::new(order.new_decoder_with_bom_removal())
         });

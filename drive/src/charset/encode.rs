@@ -4,6 +4,9 @@ use super::{Form, LOST, Single, library};
 use encoding_rs::EncoderResult;
 use wetstring_proto::kermit::Charset;
 
+/// The mark of the order of bytes.
+const MARK: u16 = 0xFEFF;
+
 /// Makes bytes of characters that come in pieces.
 pub(super) struct Encoder {
     by: By,
@@ -16,6 +19,8 @@ enum By {
     Utf8,
     Wide {
         wire: bool,
+        /// The low byte of a unit comes first.
+        little: bool,
         /// The mark of the order of bytes has been written.
         begun: bool,
     },
@@ -32,7 +37,9 @@ impl Encoder {
         let by = if let Some(table) = Single::of(form.set) {
             By::Table(table)
         } else if form.set == Charset::UCS2 {
-            By::Wide { wire: form.wire, begun: form.wire }
+            let little = form.ucs2.little && !form.wire;
+            let begun = form.wire || !form.ucs2.mark;
+            By::Wide { wire: form.wire, little, begun }
         } else {
             match library(form.set.name()) {
                 Some(library) if form.set != Charset::UTF8 => {
@@ -64,14 +71,13 @@ impl Encoder {
             }
             By::Library(encoder) => self.lost += by_library(encoder, text, last, out),
             By::Utf8 => out.extend_from_slice(text.as_bytes()),
-            By::Wide { wire, begun } => {
-                if !*begun {
-                    *begun = true;
-                    out.extend([0xFF, 0xFE]);
-                }
+            By::Wide { wire, little, begun } => {
                 let mut put = |unit: u16| {
-                    out.extend(if *wire { unit.to_be_bytes() } else { unit.to_le_bytes() });
+                    out.extend(if *little { unit.to_le_bytes() } else { unit.to_be_bytes() });
                 };
+                if !std::mem::replace(begun, true) {
+                    put(MARK);
+                }
                 for unit in text.encode_utf16() {
                     if *wire && unit == u16::from(b'\n') {
                         put(u16::from(b'\r'));

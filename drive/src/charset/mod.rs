@@ -32,6 +32,24 @@ pub struct Form {
     pub set: Charset,
     /// On the wire; else in a file here.
     pub wire: bool,
+    /// How a file has sixteen bits.
+    pub ucs2: Ucs2,
+}
+
+/// Files of UCS-2: the order of their bytes, and whether a mark before them tells it. A mark that is
+/// there when a file is read counts for more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ucs2 {
+    /// The low byte comes first.
+    pub little: bool,
+    /// A mark is written.
+    pub mark: bool,
+}
+
+impl Default for Ucs2 {
+    fn default() -> Self {
+        Self { little: true, mark: true }
+    }
 }
 
 /// Translates a text piece by piece.
@@ -178,11 +196,11 @@ mod tests {
     }
 
     fn file(name: &str) -> Form {
-        Form { set: set(name), wire: false }
+        Form { set: set(name), wire: false, ucs2: Ucs2::default() }
     }
 
     fn wire(name: &str) -> Form {
-        Form { set: set(name), wire: true }
+        Form { set: set(name), wire: true, ucs2: Ucs2::default() }
     }
 
     /// In pieces of all lengths, which must not matter.
@@ -216,7 +234,7 @@ mod tests {
             assert!(!is_several, "{}", set.name());
             for character in single.bytes.keys() {
                 let text = character.to_string();
-                let own = Form { set, wire: false };
+                let own = Form { set, wire: false, ucs2: Ucs2::default() };
                 let (bytes, lost) = translated(file("utf8"), own, text.as_bytes());
                 assert_eq!((bytes.len(), lost), (1, 0), "{character} in {}", set.name());
                 let (back, lost) = translated(own, file("utf8"), &bytes);
@@ -264,10 +282,33 @@ mod tests {
         assert_eq!(in_file, b"\xFF\xFE\xE9\x00\x0A\x00");
         assert_eq!(out(file("ucs2"), file("utf8"), &in_file), "é\n".as_bytes());
         assert_eq!(out(file("ucs2"), wire("ucs2"), &in_file), b"\x00\xE9\x00\x0D\x00\x0A");
-        // Without a mark the high byte comes first; half a character is none.
-        assert_eq!(translated(file("ucs2"), file("utf8"), b"\x00x\x00"), ("x\u{FFFD}".into(), 1));
+        // Half a character is none.
+        assert_eq!(translated(file("ucs2"), file("utf8"), b"x\0\0"), ("x\u{FFFD}".into(), 1));
         assert_eq!(out(file("ucs2"), file("utf8"), b""), b"");
         assert_eq!(out(file("utf8"), file("ucs2"), b""), b"\xFF\xFE");
+    }
+
+    #[test]
+    fn files_of_sixteen_bits_have_the_order_and_the_mark_that_were_set() {
+        let out = |from, to, bytes: &[u8]| translated(from, to, bytes).0;
+        let of = |little, mark| Form { ucs2: Ucs2 { little, mark }, ..file("ucs2") };
+        let text = "é\n".as_bytes();
+        for (little, mark, bytes) in [
+            (true, true, &b"\xFF\xFE\xE9\x00\x0A\x00"[..]),
+            (true, false, b"\xE9\x00\x0A\x00"),
+            (false, true, b"\xFE\xFF\x00\xE9\x00\x0A"),
+            (false, false, b"\x00\xE9\x00\x0A"),
+        ] {
+            assert_eq!(out(file("utf8"), of(little, mark), text), bytes);
+            assert_eq!(out(of(little, mark), file("utf8"), bytes), text);
+            // A mark counts for more than the setting.
+            let read = out(of(!little, mark), file("utf8"), bytes);
+            assert_eq!(read == text, mark, "{little} {mark}");
+            // The wire has an order of its own.
+            let on_wire = out(of(little, mark), wire("ucs2"), bytes);
+            assert_eq!(on_wire, b"\x00\xE9\x00\x0D\x00\x0A");
+            assert_eq!(out(wire("ucs2"), of(little, mark), &on_wire), bytes);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Between an engine and a store: text files in another character set on the wire than here.
 
-use super::{Form, Translator};
+use super::{Form, Translator, Ucs2};
 use std::sync::{Arc, Mutex, PoisonError};
 use wetstring_proto::file::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_proto::kermit::{Charset, Config, Encoding};
@@ -14,6 +14,8 @@ pub struct Sets {
     pub file: Charset,
     /// Text in a set that is not known is stored as it is.
     pub keep_unknown: bool,
+    /// How files here have UCS-2.
+    pub ucs2: Ucs2,
 }
 
 /// The sets of a store, which may be changed between two files.
@@ -21,8 +23,22 @@ pub type SharedSets = Arc<Mutex<Sets>>;
 
 impl Sets {
     /// No text is translated, whatever its sender calls it.
-    pub const AS_IS: Self =
-        Self { transfer: Charset::TRANSPARENT, file: Charset::TRANSPARENT, keep_unknown: true };
+    pub const AS_IS: Self = Self {
+        transfer: Charset::TRANSPARENT,
+        file: Charset::TRANSPARENT,
+        keep_unknown: true,
+        ucs2: Ucs2 { little: true, mark: true },
+    };
+
+    /// Text of the files here.
+    fn here(self) -> Form {
+        Form { set: self.file, wire: false, ucs2: self.ucs2 }
+    }
+
+    /// Text of this set on the wire.
+    fn there(self, set: Charset) -> Form {
+        Form { set, wire: true, ucs2: self.ucs2 }
+    }
 }
 
 impl From<&Config> for Sets {
@@ -31,6 +47,7 @@ impl From<&Config> for Sets {
             transfer: config.transfer_set,
             file: config.file_set,
             keep_unknown: config.keep_unknown_set,
+            ucs2: Ucs2 { little: config.ucs2_little, mark: config.ucs2_mark },
         }
     }
 }
@@ -104,9 +121,9 @@ impl<'a> Translated<'a> {
 
     fn next(&mut self) -> Reply<'_> {
         self.end();
-        let Sets { transfer, file, .. } = self.sets();
-        let wire = Form { set: transfer, wire: true };
-        let by = Translator::new(Form { set: file, wire: false }, wire);
+        let sets = self.sets();
+        let transfer = sets.transfer;
+        let by = Translator::new(sets.here(), sets.there(transfer));
         let reply = self.store.answer(Request::Next);
         let Reply::File(info) = reply else { return reply };
         let text = info.kind == FileKind::Text && !info.screen;
@@ -162,8 +179,7 @@ impl<'a> Translated<'a> {
         if text && info.encoding == Encoding::Unknown && !sets.keep_unknown {
             return Reply::Refuse(Refusal::CharacterSet);
         }
-        let to = Form { set: sets.file, wire: false };
-        let by = Translator::new(Form { set: from, wire: true }, to).filter(|_| text);
+        let by = Translator::new(sets.there(from), sets.here()).filter(|_| text);
         let Some(by) = by else { return self.store.answer(Request::Offer { info }) };
         let size = info.size.filter(|_| by.keeps_length());
         self.current = Some(Current::new(by, false));
@@ -269,7 +285,7 @@ mod tests {
 
     fn sets(transfer: &str, file: &str) -> Sets {
         let named = |name| Charset::named(name).unwrap();
-        Sets { transfer: named(transfer), file: named(file), keep_unknown: false }
+        Sets { transfer: named(transfer), file: named(file), keep_unknown: false, ..Sets::AS_IS }
     }
 
     /// What goes out, with what is said of it, and the characters that were lost.

@@ -198,7 +198,11 @@ fn found_kind(open: &Outgoing) -> FileKind {
     else {
         return FileKind::Binary;
     };
-    let start = &start[..len];
+    kind_of(&start[..len])
+}
+
+/// Whether a file that begins so is text: characters of UTF-8 without controls that no text has.
+pub(crate) fn kind_of(start: &[u8]) -> FileKind {
     let control = |byte: &u8| *byte < b' ' && !matches!(byte, 7..=13 | 27);
     // A character may be cut at the end.
     let whole = match std::str::from_utf8(start) {

@@ -11,7 +11,9 @@ use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use wetstring_proto::file::{DigestKind, FileInfo, FileKind, Reply, Request, Store, StoreError};
+use wetstring_proto::file::{
+    DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
+};
 use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
 
@@ -172,6 +174,10 @@ pub struct Rules {
     pub incomplete: Incomplete,
     /// Names of files that come lose their directories.
     pub bare_names: bool,
+    /// Files that come with directories in their names are refused.
+    pub no_directories: bool,
+    /// Each file that is sent is text or bytes as its contents show, unless the client says which.
+    pub detects: bool,
     /// A session ends when it has sent and received so many bytes of files.
     pub most_bytes: Option<u64>,
 }
@@ -194,7 +200,8 @@ enum Outgoing {
         files: std::vec::IntoIter<(Place, Vec<u8>)>,
         delete: bool,
         resume: bool,
-        kind: FileKind,
+        /// As the client has said.
+        kind: Option<FileKind>,
     },
 }
 
@@ -427,7 +434,11 @@ impl Session {
             let (resume, kind) = (*resume, *kind);
             let Some((place, name)) = files.next() else { return Reply::NoMoreFiles };
             match self.tree.open(&place) {
-                Ok((entry, content)) => {
+                Ok((entry, mut content)) => {
+                    let found = self.rules.detects && !resume;
+                    let kind = kind.unwrap_or_else(|| {
+                        if found { kind_of(content.as_mut()) } else { self.kind }
+                    });
                     return self.begin(place, name, &entry, content, (resume, kind));
                 }
                 // It has gone since it was listed, or may not be read.
@@ -502,8 +513,31 @@ impl Session {
         }
     }
 
+    /// Why a file may not have the directories of its name: they would be made without the right to.
+    fn barred(&self, name: &[u8]) -> Option<Refusal> {
+        let mut parts: Place = name.split(|byte| *byte == b'/').map(<[u8]>::to_vec).collect();
+        parts.pop();
+        parts.retain(|part| !matches!(&part[..], b"" | b"."));
+        // What leads upwards is for the store to refuse.
+        if parts.is_empty() || self.rules.bare_names || parts.iter().any(|part| part == b"..") {
+            return None;
+        }
+        let place = [&self.here[..], &parts[..]].concat();
+        let makes = || !self.tree.entry(&place).is_ok_and(|entry| entry.is_directory);
+        let may_make = !self.rules.disabled.contains(&Action::Mkdir);
+        let barred = self.rules.no_directories || (!may_make && makes());
+        barred.then_some(Refusal::NotPermitted)
+    }
+
     /// A file comes: everything about it is for the store of its directory.
     fn take(&mut self, request: Request<'_>) -> Reply<'_> {
+        if let Request::Offer { info } = &request
+            && let Some(why) = self.barred(info.name)
+        {
+            let name = info.name.to_vec();
+            self.note("send", &name, &format!("refused, {}", why.as_str()));
+            return Reply::Refuse(why);
+        }
         let Some(receiving) = &mut self.receiving else {
             return match request {
                 Request::Close { .. } => Reply::Done,
@@ -587,6 +621,12 @@ impl Content for Text {
         into[..len].copy_from_slice(&self.0[from..from + len]);
         Ok(len)
     }
+}
+
+/// What the beginning of a file looks like.
+fn kind_of(content: &mut dyn Content) -> FileKind {
+    let mut start = [0; 8192];
+    content.read(0, &mut start).map_or(FileKind::Binary, |len| crate::disk::kind_of(&start[..len]))
 }
 
 /// As much of a text as fits.

@@ -95,6 +95,10 @@ pub struct Config {
     pub transfer_set: Charset,
     /// Set of text files here.
     pub file_set: Charset,
+    /// Files of UCS-2 have the low byte first: when they are written, and read without a mark.
+    pub ucs2_little: bool,
+    /// A mark of the order of bytes stands before a UCS-2 file that is written.
+    pub ucs2_mark: bool,
     /// A text in a set that is not known is stored as it is; else it is refused.
     pub keep_unknown_set: bool,
     /// The byte that begins a packet.
@@ -154,6 +158,8 @@ impl Default for Config {
             receive_kind: FileKind::Binary,
             transfer_set: Charset::TRANSPARENT,
             file_set: Charset::UTF8,
+            ucs2_little: true,
+            ucs2_mark: true,
             keep_unknown_set: false,
             mark: 1,
             eol: b'\r',
@@ -500,6 +506,22 @@ pub const TABLE: &[Setting] = &[
         source: "C-Kermit SET FILE CHARACTER-SET",
     },
     Setting {
+        name: "kermit.ucs2-order",
+        range: Range::Word(&["little-endian", "big-endian"]),
+        default: "little-endian",
+        unit: "",
+        doc: "Order of bytes of UCS-2 files that are written, or that have no mark when they are read",
+        source: "C-Kermit SET FILE UCS BYTE-ORDER",
+    },
+    Setting {
+        name: "kermit.ucs2-mark",
+        range: ON_OFF,
+        default: "on",
+        unit: "",
+        doc: "Write a mark of the order of bytes before a UCS-2 file",
+        source: "C-Kermit SET FILE UCS BOM",
+    },
+    Setting {
         name: "kermit.unknown-set",
         range: Range::Word(&["discard", "keep"]),
         default: "discard",
@@ -616,6 +638,7 @@ const PREFIXINGS: [(&str, Prefixing); 5] = [
 const SHIFTS: [(&str, Shift); 3] =
     [("on", Shift::Negotiated), ("off", Shift::Off), ("forced", Shift::Forced)];
 const NAMES: [(&str, bool); 2] = [("literal", false), ("converted", true)];
+const ORDERS: [(&str, bool); 2] = [("little-endian", true), ("big-endian", false)];
 const UNKNOWN: [(&str, bool); 2] = [("discard", false), ("keep", true)];
 const KINDS: [(&str, FileKind); 2] = [("binary", FileKind::Binary), ("text", FileKind::Text)];
 
@@ -677,6 +700,8 @@ impl Settings for Config {
                 .filter(|set| set.designator().is_some())
                 .map(|v| self.transfer_set = v),
             "kermit.file-set" => Charset::named(value).map(|v| self.file_set = v),
+            "kermit.ucs2-order" => value_of(&ORDERS, value).map(|v| self.ucs2_little = v),
+            "kermit.ucs2-mark" => truth(value).map(|v| self.ucs2_mark = v),
             "kermit.unknown-set" => value_of(&UNKNOWN, value).map(|v| self.keep_unknown_set = v),
             "kermit.names" => value_of(&NAMES, value).map(|v| self.convert_names = v),
             "kermit.mark" => number().map(|v| self.mark = v as u8),
@@ -722,6 +747,8 @@ impl Settings for Config {
             "kermit.receive-kind" => out.write_str(word_of(&KINDS, self.receive_kind)),
             "kermit.transfer-set" => out.write_str(self.transfer_set.name()),
             "kermit.file-set" => out.write_str(self.file_set.name()),
+            "kermit.ucs2-order" => out.write_str(word_of(&ORDERS, self.ucs2_little)),
+            "kermit.ucs2-mark" => out.write_str(on_off(self.ucs2_mark)),
             "kermit.unknown-set" => out.write_str(word_of(&UNKNOWN, self.keep_unknown_set)),
             "kermit.names" => out.write_str(word_of(&NAMES, self.convert_names)),
             "kermit.mark" => write!(out, "{}", self.mark),

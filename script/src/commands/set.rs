@@ -145,14 +145,14 @@ impl Interp<'_> {
                 b"file collision backup",
                 b"transfer mode automatic",
                 b"receive pathnames absolute",
-                b"receive confirm off",
+                b"receive confirm off both",
             ]
         } else {
             [
                 b"file collision discard",
                 b"transfer mode manual",
                 b"receive pathnames auto",
-                b"receive confirm off",
+                b"receive confirm on",
             ]
         };
         for setting in settings {
@@ -276,10 +276,16 @@ impl Interp<'_> {
         let entry = match of_first.as_slice() {
             [one] if one.words.len() == 1 => *one,
             several => {
-                let seconds: Vec<&str> = several.iter().map(|entry| entry.words[1]).collect();
+                let mut seconds: Vec<&str> = several.iter().map(|entry| entry.words[1]).collect();
+                seconds.dedup();
                 let second = self.choice(words, &seconds)?;
-                let found = several.iter().find(|entry| entry.words[1] == second);
-                found.copied().expect("chosen among them")
+                let below = several.iter().filter(|entry| entry.words[1] == second);
+                let thirds: Vec<&str> =
+                    below.clone().filter_map(|entry| entry.words.get(2).copied()).collect();
+                let third =
+                    if thirds.is_empty() { None } else { Some(self.choice(words, &thirds)?) };
+                let found = below.copied().find(|entry| entry.words.get(2).copied() == third);
+                found.expect("chosen among them")
             }
         };
         let (value, told) = self.entry_value(entry, words)?;
@@ -344,6 +350,16 @@ impl Interp<'_> {
                     return Err(Trouble::new(say));
                 }
                 let value = value.min(high).to_string();
+                (value.clone(), value)
+            }
+            Takes::Scoped(all) => {
+                let chosen = self.choice(words, all)?;
+                let scope = if words.is_over() {
+                    "local"
+                } else {
+                    self.choice(words, &["both", "local", "remote"])?
+                };
+                let value = format!("{chosen} {scope}");
                 (value.clone(), value)
             }
             Takes::Text => {

@@ -13,6 +13,8 @@ pub(crate) enum Takes {
     Name(&'static [&'static str]),
     /// A whole number between the two; larger ones up to the third become the second.
     Number(i64, i64, i64),
+    /// One of these, and for which end of the connection: LOCAL unless said.
+    Scoped(&'static [&'static str]),
     /// Anything.
     Text,
 }
@@ -154,6 +156,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         Takes::Word(&[("binary", "binary"), ("text", "text")]),
         &["kermit.receive-kind"],
     ),
+    entry(&["file", "ucs", "bom"], ON_OFF, &["kermit.ucs2-mark"]),
+    entry(
+        &["file", "ucs", "byte-order"],
+        Takes::Name(&["big-endian", "little-endian"]),
+        &["kermit.ucs2-order"],
+    ),
     kept(
         &["flow-control"],
         Takes::Word(&[
@@ -204,8 +212,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     kept(&["prompt"], FREE, &[]),
     kept(&["receive", "character-set"], Takes::Name(&["automatic", "manual"]), &["automatic"]),
-    // Files that nobody asked for are taken by RECEIVE, and SET FILE COLLISION says how.
-    kept(&["receive", "confirm"], Takes::Word(&[("off", "off")]), &["off"]),
+    kept(&["receive", "confirm"], Takes::Scoped(&["all", "off", "on"]), &["off"]),
     kept(&["receive", "end-of-packet"], CODE, &["13"]),
     entry(&["receive", "packet-length"], PACKET_LENGTH, &["kermit.receive-length"]),
     entry(&["receive", "padding"], Takes::Number(0, 94, 94), &["kermit.padding"]),

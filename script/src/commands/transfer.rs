@@ -6,7 +6,8 @@ use crate::text::{lossy, trim, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
 use crate::world::{
-    Connection, Done, Fault, Getting, Mode, Pathnames, Question, Remote, Scope, Sending, Task,
+    Confirm, Connection, Done, Fault, Getting, Mode, Pathnames, Question, Receiving, Remote, Scope,
+    Sending, Task,
 };
 
 /// What EXIT says without a number: the sum of what failed, as C-Kermit has it.
@@ -100,6 +101,7 @@ const SWITCHES: &[&str] = &[
     "/binary",
     "/calibrate",
     "/command",
+    "/confirm",
     "/delete",
     "/dotfiles",
     "/except",
@@ -143,6 +145,7 @@ struct Said {
     disposition: Option<(char, Vec<u8>)>,
     start: u64,
     calibrate: Option<u64>,
+    confirm: Option<Confirm>,
     listfile: Option<Vec<u8>>,
     except: Vec<Vec<u8>>,
     smaller: Option<u64>,
@@ -164,7 +167,7 @@ impl Interp<'_> {
     pub(crate) fn perform(&mut self, task: &Task) -> Result<Flow, Trouble> {
         let phase = match task {
             Task::Send(_) => exit::SEND,
-            Task::Receive { .. } | Task::Get(_) | Task::ToStdout { .. } => exit::RECEIVE,
+            Task::Receive(_) | Task::Get(_) | Task::ToStdout { .. } => exit::RECEIVE,
             Task::Remote(_) | Task::Serve => exit::REMOTE,
             _ => 0,
         };
@@ -275,7 +278,16 @@ impl Interp<'_> {
             "/starting-at" => said.start = size(self, &value)?,
             "/calibrate" => {
                 let size = if value.is_empty() { 0 } else { size(self, &value)? };
-                said.calibrate = Some(if size == 0 { 1_048_576 } else { size });
+                let kilobytes = if size == 0 { 1024 } else { size };
+                said.calibrate = Some(kilobytes.saturating_mul(1024));
+            }
+            "/confirm" => {
+                said.confirm =
+                    Some(match self.choice(&mut Words::new(&value), &["all", "off", "on"])? {
+                        "off" => Confirm::Off,
+                        "on" => Confirm::On,
+                        _ => Confirm::All,
+                    });
             }
             "/listfile" => said.listfile = Some(value),
             "/except" => said.except.push(value),
@@ -370,7 +382,8 @@ impl Interp<'_> {
         let said = self.said(words)?;
         let name = self.expand(ungroup(words.rest()))?;
         let as_name = if name.is_empty() { said.as_name } else { Some(name) };
-        self.perform(&Task::Receive { as_name })
+        let Said { confirm, calibrate, .. } = said;
+        self.perform(&Task::Receive(Receiving { as_name, confirm, calibrate: calibrate.is_some() }))
     }
 
     pub(crate) fn get(&mut self, words: &mut Words<'_>, verb: Verb) -> Result<Flow, Trouble> {
@@ -393,6 +406,8 @@ impl Interp<'_> {
             recover: said.recover || verb == Verb::Reget,
             delete: said.delete,
             recursive: said.recursive,
+            confirm: said.confirm,
+            calibrate: said.calibrate.is_some(),
         }))
     }
 

@@ -20,6 +20,7 @@ Actions, at most one:
 The line; without one, stdin and stdout:
  -l DEVICE   serial device    -b SPEED  its speed
  -j HOST[:PORT] [PORT]        TCP connection; -J HOST [PORT] with a terminal on it
+ -F N  a socket or a terminal that is open, by the number of its descriptor
  exec:COMMAND, tcp-listen://ADDRESS:PORT and others that wst has stand behind -l too
 
 Settings:
@@ -313,7 +314,11 @@ impl Options {
             'm' if value == "none" || value == "direct" => {}
             'm' => self.notes.push(format!("-m {}: modems are not dialled here", shown(value))),
             'M' => {}
-            'F' | '9' => return Err(format!("-{letter} is not there")),
+            'F' => {
+                let number = number(letter, value, 0, 65_535)?;
+                self.set(format!("set line fd:{number}"));
+            }
+            '9' => return Err(format!("-{letter} is not there")),
             _ => return Err(format!("there is no option -{letter}")),
         }
         Ok(())

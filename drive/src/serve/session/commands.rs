@@ -308,7 +308,7 @@ impl Session {
             files: files.into_iter(),
             delete: get.delete,
             resume: get.recover,
-            kind: get.kind.unwrap_or(self.kind),
+            kind: get.kind,
         });
         Ok(Said::Files)
     }

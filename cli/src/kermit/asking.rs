@@ -1,0 +1,282 @@
+//! SET RECEIVE CONFIRM and /CALIBRATE: stores that ask the person, and that make or drop data.
+//!
+//! ```text
+//! engine --Offer--> Confirming --yes--> store
+//!                   "Accept incoming file ...?"  no: this one is refused; quit: all are, and it ends
+//! ```
+
+use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
+use wetstring_script::world::{Confirm, Kept, Report, Scope};
+
+use crate::words::escaped;
+
+/// What a person answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    Yes,
+    No,
+    /// This one and all that follow.
+    Go,
+    /// None, and the transfer ends.
+    Quit,
+}
+
+impl Answer {
+    /// What was typed, or the beginning of it; `None` if it is no answer.
+    pub(super) fn of(typed: &[u8]) -> Option<Self> {
+        let typed = typed.trim_ascii().to_ascii_lowercase();
+        let is = |word: &[u8]| !typed.is_empty() && word.starts_with(&typed);
+        let known = [
+            (is(b"yes") || is(b"ok"), Self::Yes),
+            (is(b"no"), Self::No),
+            (is(b"go"), Self::Go),
+            (is(b"quit"), Self::Quit),
+        ];
+        known.into_iter().find_map(|(said, answer)| said.then_some(answer))
+    }
+}
+
+/// Asks whether a file of this name is taken.
+pub(super) type Asker = Box<dyn FnMut(&str) -> Answer>;
+
+/// What the settings and the command say of it, and for which end of the connection.
+pub(super) fn asked_for(kept: &Kept, switch: Option<Confirm>) -> (Confirm, Scope) {
+    let value = kept.get("receive confirm").map_or(&b"on local"[..], |value| value);
+    let mut words = value.split(|byte| *byte == b' ');
+    let level = match words.next() {
+        Some(b"off") => Confirm::Off,
+        Some(b"all") => Confirm::All,
+        _ => Confirm::On,
+    };
+    let scope = match words.next() {
+        Some(b"both") => Scope::Both,
+        Some(b"remote") => Scope::Remote,
+        _ => Scope::Local,
+    };
+    (switch.unwrap_or(level), scope)
+}
+
+/// Asks the person before a file is stored that was not asked for.
+pub(super) struct Confirming<'a> {
+    store: &'a mut dyn Store,
+    /// Nobody is asked without one.
+    asker: Option<Asker>,
+    /// What a server was asked for, whose files need no question; a name or a pattern each.
+    names: &'a [Vec<u8>],
+    recursive: bool,
+    /// The file that the person agreed to, until it is closed: it may be offered twice.
+    agreed: Option<Vec<u8>>,
+    go: bool,
+    /// The person wants the transfer to end.
+    quit: bool,
+}
+
+impl<'a> Confirming<'a> {
+    /// `names` are those of GET, `recursive` says that what is below them was asked for too.
+    pub(super) fn new(
+        store: &'a mut dyn Store,
+        asker: Option<Asker>,
+        names: &'a [Vec<u8>],
+        recursive: bool,
+    ) -> Self {
+        Self { store, asker, names, recursive, agreed: None, go: false, quit: false }
+    }
+
+    /// What became of the transfer, when the person has ended it.
+    pub(super) fn ended(&self, mut report: Report) -> Report {
+        if self.quit {
+            report.done = false;
+            "a file was not accepted, and the transfer was ended".clone_into(&mut report.message);
+        }
+        report
+    }
+
+    fn was_asked_for(&self, name: &[u8]) -> bool {
+        let last = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
+        let name = last(name).unwrap_or_default();
+        self.recursive
+            || self.names.iter().any(|asked| {
+                let asked = last(asked).unwrap_or_default();
+                asked == name || wetstring_script::matches(&asked, &name)
+            })
+    }
+
+    /// Whether the file may come.
+    fn may(&mut self, info: &FileInfo<'_>) -> bool {
+        if info.screen || self.go || self.agreed.as_deref() == Some(info.name) {
+            return true;
+        }
+        if !self.names.is_empty() && self.was_asked_for(info.name) {
+            return true;
+        }
+        let Some(asker) = &mut self.asker else { return true };
+        match asker(&escaped(info.name)) {
+            Answer::Yes => {}
+            Answer::Go => self.go = true,
+            Answer::No => return false,
+            Answer::Quit => {
+                self.quit = true;
+                return false;
+            }
+        }
+        self.agreed = Some(info.name.to_vec());
+        true
+    }
+}
+
+impl Store for Confirming<'_> {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match &request {
+            Request::Offer { info } if !self.may(info) => {
+                return if self.quit {
+                    Reply::Failed(StoreError::Permission)
+                } else {
+                    Reply::Refuse(Refusal::Declined)
+                };
+            }
+            Request::Close { .. } => self.agreed = None,
+            _ => {}
+        }
+        self.store.answer(request)
+    }
+}
+
+/// SEND /CALIBRATE: bytes that no file has, and that no compression makes shorter.
+pub(super) struct Generated {
+    size: u64,
+    offered: bool,
+}
+
+impl Generated {
+    /// The name that C-Kermit gives them.
+    const NAME: &'static [u8] = b"CALIBRATION";
+
+    pub(super) fn new(size: u64) -> Self {
+        Self { size, offered: false }
+    }
+
+    /// The byte at a place: the same whenever it is asked for.
+    fn byte(offset: u64) -> u8 {
+        let mut word = (offset / 8).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (word ^ (word >> 31)).to_le_bytes()[(offset % 8) as usize]
+    }
+}
+
+impl Store for Generated {
+    fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+        match request {
+            Request::Next if std::mem::replace(&mut self.offered, true) => Reply::NoMoreFiles,
+            Request::Next => Reply::File(FileInfo {
+                name: Self::NAME,
+                size: Some(self.size),
+                kind: FileKind::Binary,
+                ..FileInfo::default()
+            }),
+            Request::Read { offset, into } => {
+                let left = self.size.saturating_sub(offset);
+                let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                for (byte, at) in into[..len].iter_mut().zip(offset..) {
+                    *byte = Self::byte(at);
+                }
+                Reply::Read(len)
+            }
+            Request::Close { .. } => Reply::Done,
+            _ => Reply::Failed(StoreError::Unsupported),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes every file.
+    struct All(Vec<Vec<u8>>);
+
+    impl Store for All {
+        fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
+            let Request::Offer { info } = request else { return Reply::Done };
+            self.0.push(info.name.to_vec());
+            Reply::Accept { offset: 0 }
+        }
+    }
+
+    /// What was asked, and what was taken, of these names, each offered twice.
+    fn run(
+        answers: &[Answer],
+        asked: &[&str],
+        recursive: bool,
+        names: &[&str],
+    ) -> (Vec<String>, Vec<String>, bool) {
+        let mut all = All(Vec::new());
+        let questions = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let (told, mut answers) = (std::rc::Rc::clone(&questions), answers.to_vec().into_iter());
+        let asker: Asker = Box::new(move |name| {
+            told.borrow_mut().push(name.to_owned());
+            answers.next().expect("an answer")
+        });
+        let asked: Vec<Vec<u8>> = asked.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut store = Confirming::new(&mut all, Some(asker), &asked, recursive);
+        for name in names {
+            let info = FileInfo { name: name.as_bytes(), ..FileInfo::default() };
+            let offer = || Request::Offer { info };
+            match store.answer(offer()) {
+                Reply::Accept { .. } => {
+                    assert_eq!(store.answer(offer()), Reply::Accept { offset: 0 }, "{name}");
+                    store.answer(Request::Close { complete: true, verified: false });
+                }
+                Reply::Failed(_) => break,
+                refused => assert_eq!(refused, Reply::Refuse(Refusal::Declined), "{name}"),
+            }
+        }
+        let quit = !store.ended(Report { done: true, ..Report::default() }).done;
+        let mut taken: Vec<String> =
+            all.0.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        taken.dedup();
+        (questions.take(), taken, quit)
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_asked_about() {
+        use Answer::{Go, No, Quit, Yes};
+        let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let (asked, taken, quit) = run(&[Yes, No, Go], &[], false, &["a", "b", "c", "d"]);
+        assert_eq!((asked, taken, quit), (words(&["a", "b", "c"]), words(&["a", "c", "d"]), false));
+        let (asked, taken, quit) = run(&[Quit], &[], false, &["a", "b"]);
+        assert_eq!((asked, taken, quit), (words(&["a"]), vec![], true));
+        // A server that was asked for something may send that, and nothing else unasked.
+        let (asked, taken, _) =
+            run(&[No], &["d/a", "*.txt", "f{o}"], false, &["a", "b.txt", "f{o}", ".profile"]);
+        assert_eq!((asked, taken), (words(&[".profile"]), words(&["a", "b.txt", "f{o}"])));
+        let (asked, ..) = run(&[], &["d"], true, &["d/x", "d/e/y"]);
+        assert!(asked.is_empty());
+        // ALL asks about what lies below, too.
+        let (asked, ..) = run(&[Yes], &["d"], false, &["d/x"]);
+        assert_eq!(asked, ["d/x"]);
+    }
+
+    #[test]
+    fn answers_may_be_short() {
+        let of = |typed: &str| Answer::of(typed.as_bytes());
+        assert_eq!(of("YES\r"), Some(Answer::Yes));
+        assert_eq!(
+            (of("n"), of("g"), of("qui")),
+            (Some(Answer::No), Some(Answer::Go), Some(Answer::Quit))
+        );
+        assert_eq!((of(""), of("maybe")), (None, None));
+    }
+
+    #[test]
+    fn generated_bytes_are_the_same_in_any_pieces() {
+        let mut whole = [0; 100];
+        let mut store = Generated::new(90);
+        let request = Request::Read { offset: 0, into: &mut whole };
+        assert_eq!(store.answer(request), Reply::Read(90));
+        let mut piece = [0; 7];
+        store.answer(Request::Read { offset: 13, into: &mut piece });
+        assert_eq!(piece, whole[13..20]);
+        assert!(whole[..90].windows(4).all(|four| four != [0; 4]));
+    }
+}

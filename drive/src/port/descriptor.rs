@@ -1,0 +1,143 @@
+//! An open descriptor that this process was given: a socket of inetd or of another program.
+
+use super::{OpenError, Port, PortFacts};
+use crate::terminal::Restore;
+use rustix::fs::{FileType, fstat};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// A descriptor for both ways.
+#[derive(Debug)]
+pub(super) struct DescriptorLine {
+    fd: OwnedFd,
+    facts: PortFacts,
+    restore: Vec<Restore>,
+}
+
+/// One of our own for what this number refers to. Nothing but the system can tell whether it refers to
+/// anything, so the system is asked for it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn own(number: u32) -> io::Result<OwnedFd> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    let number = i32::try_from(number).map_err(|_| rustix::io::Errno::BADF)?;
+    let ours = pidfd_open(getpid(), PidfdFlags::empty())?;
+    match pidfd_getfd(ours, number, PidfdGetfdFlags::empty()) {
+        Ok(fd) => Ok(fd),
+        Err(rustix::io::Errno::BADF) => Err(rustix::io::Errno::BADF.into()),
+        // Old systems, and containers that forbid it: terminals and pipes can be opened once more.
+        Err(error) => again(&format!("/proc/self/fd/{number}")).map_err(|_| error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn own(number: u32) -> io::Result<OwnedFd> {
+    again(&format!("/dev/fd/{number}"))
+}
+
+fn again(path: &str) -> io::Result<OwnedFd> {
+    use rustix::fs::{Mode, OFlags, open};
+    Ok(open(path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+impl DescriptorLine {
+    /// Makes it non-blocking, and raw where it is a terminal.
+    pub(super) fn open(number: u32) -> Result<Self, OpenError> {
+        let failed = |error: io::Error| OpenError::io(format!("use descriptor {number}"), error);
+        let fd = own(number).map_err(failed)?;
+        let stat = fstat(&fd).map_err(|error| failed(error.into()))?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind != FileType::Socket && kind != FileType::CharacterDevice {
+            let say = "expected a socket or a terminal";
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, say)));
+        }
+        let mut restore = vec![Restore::nonblocking(&fd).map_err(failed)?];
+        if rustix::termios::isatty(&fd) {
+            restore.push(Restore::raw(&fd).map_err(failed)?);
+        }
+        let facts = PortFacts {
+            name: format!("fd:{number}"),
+            // A socket loses nothing; a terminal may be the end of any line.
+            reliable: (kind == FileType::Socket).then_some(true),
+            clear: kind == FileType::Socket,
+            local: true,
+            rate_bps: None,
+            segment_len: None,
+            seven_bit: false,
+            xon_xoff: false,
+            telnet: false,
+        };
+        Ok(Self { fd, facts, restore })
+    }
+}
+
+impl Port for DescriptorLine {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        super::read(&self.fd, into)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        super::write(&self.fd, bytes)
+    }
+
+    fn read_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    fn write_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    fn facts(&self) -> &PortFacts {
+        &self.facts
+    }
+
+    /// Whoever gave it to us may go on with it, so it is set back and not shut down.
+    fn finish(&mut self, _: Duration) -> io::Result<Option<ExitStatus>> {
+        // The last change goes first.
+        while self.restore.pop().is_some() {}
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_socket_that_is_open_is_a_line() {
+        let (given, mut peer) = UnixStream::pair().expect("two sockets");
+        let number = u32::try_from(given.as_raw_fd()).expect("a descriptor");
+        let mut line = match DescriptorLine::open(number) {
+            Ok(line) => line,
+            // A container may forbid it.
+            Err(error) if error.to_string().contains("ermission") => return,
+            Err(error) => panic!("{error}"),
+        };
+        peer.write_all(b"to us").expect("sent");
+        let mut buffer = [0; 16];
+        let len = line.read(&mut buffer).expect("no error").expect("bytes");
+        assert_eq!(&buffer[..len], b"to us");
+        assert_eq!(line.read(&mut buffer).expect("no error"), None);
+        line.write(b"to it").expect("sent");
+        line.finish(Duration::ZERO).expect("set back");
+        drop(line);
+        peer.read_exact(&mut buffer[..5]).expect("bytes");
+        assert_eq!(&buffer[..5], b"to it");
+        // The one who gave it can go on.
+        (&given).write_all(b"!").expect("still open");
+        peer.read_exact(&mut buffer[..1]).expect("a byte");
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused() {
+        assert!(DescriptorLine::open(9999).is_err());
+        let directory = std::fs::File::open("/").expect("a directory");
+        let number = |file: &std::fs::File| u32::try_from(file.as_raw_fd()).expect("a number");
+        assert!(DescriptorLine::open(number(&directory)).is_err());
+    }
+}
