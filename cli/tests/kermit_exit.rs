@@ -114,3 +114,82 @@ fn a_refused_file_is_two() {
         }
     }
 }
+
+/// An older file is refused where newer ones only are taken, and a name that leads out of the directory always: who
+/// sends it is told, whoever serves. What SET FILE COLLISION says holds where clients may delete nothing, too.
+#[test]
+fn a_file_that_is_not_taken_is_two() {
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(1_000_000);
+    for (send, there) in [("send have", "have\n"), ("send /as-name:../up have", "have\n")] {
+        for who in clients() {
+            let scene = Scene::new();
+            stock(&scene);
+            let mine = scene.file("here/have", b"older\n");
+            let mine = std::fs::File::options().write(true).open(mine).unwrap();
+            mine.set_modified(old).unwrap();
+            let root = scene.path("root").display().to_string();
+            let script = format!("cd {root}\nset file collision update\nserver\n");
+            let script = scene.file("serve.ksc", script.as_bytes());
+            let pty =
+                format!("set host /network-type:pty {} kermit {}", peers::WST, script.display());
+            assert_eq!(code(&scene, who, &format!("{pty}, {send}, exit")), 2, "{who:?}: {send}");
+            let files: Vec<_> = std::fs::read_dir(&root).unwrap().collect();
+            assert_eq!(files.len(), 1, "{who:?}: {send}");
+            assert_eq!(std::fs::read_to_string(scene.path("root/have")).unwrap(), there);
+            assert!(!scene.path("up").exists());
+        }
+    }
+}
+
+/// An answer with an error to the first file is a refusal of it: here C-Kermit cannot make a directory where a file is.
+#[test]
+fn an_error_for_the_first_file_is_two() {
+    let scene = Scene::new();
+    stock(&scene);
+    let root = scene.path("root");
+    let script = format!("cd {}\nset receive pathnames relative\nserver\n", root.display());
+    let script = scene.file("serve.ksc", script.as_bytes());
+    for who in clients().into_iter().filter(|_| ckermit().is_some()) {
+        let pty = format!("set host /network-type:pty kermit {}", script.display());
+        let ends = code(&scene, who, &format!("{pty}, send /as-name:have/c up, send up, exit"));
+        assert_eq!(ends, 2, "{who:?}");
+    }
+}
+
+/// A peer that says nothing, and one that is gone.
+#[test]
+fn silence_is_one() {
+    let scene = Scene::new();
+    stock(&scene);
+    let few = "set retry-limit 1, set send timeout 1";
+    std::thread::scope(|scope| {
+        for commands in ["receive", "get have", "send up"] {
+            let scene = &scene;
+            scope.spawn(move || {
+                for peer in ["sleep 60", "true"] {
+                    let all =
+                        format!("{few}, set host /network-type:pipe {peer}, {commands}, exit");
+                    assert_eq!(code(scene, Who::Ours, &all), 1, "{commands}: {peer}");
+                }
+            });
+        }
+    });
+}
+
+/// The log is made when LOG is said; what cannot be made is a mistake then, not at the first packet.
+#[test]
+fn logs_are_made_at_once() {
+    let scene = Scene::new();
+    stock(&scene);
+    assert_eq!(
+        code(
+            &scene,
+            Who::Ours,
+            "log debug d.log, if not exist d.log exit 5, close debug-log, log packets p.log, exit"
+        ),
+        0
+    );
+    assert_eq!(code(&scene, Who::Ours, "log packets nosuch/p.log, exit 0"), 1);
+    assert_eq!(code(&scene, Who::Ours, "log debug {|cat}, exit 0"), 1);
+    assert_eq!(code(&scene, Who::Ours, "log debug d.log, log packets p.log, exit 0"), 1);
+}

@@ -183,6 +183,8 @@ impl Default for SendOptions {
 pub struct ReceiveOptions {
     /// What to do when the name exists.
     pub collision: Collision,
+    /// No file is replaced: one that would be stays, and what comes gets another name.
+    pub keeps: bool,
     /// What to do with a file that did not arrive whole.
     pub incomplete: Incomplete,
     /// What to resume when the sender offers it.
@@ -210,6 +212,7 @@ impl Default for ReceiveOptions {
     fn default() -> Self {
         Self {
             collision: Collision::default(),
+            keeps: false,
             incomplete: Incomplete::default(),
             resume: Resume::default(),
             paths: PathRule::default(),

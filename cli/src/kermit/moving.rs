@@ -403,7 +403,8 @@ impl Live<'_> {
         facts::apply(port.facts(), &mut settings);
         let mut engine = make(&settings).map_err(Fault::new)?;
         let mut recorder =
-            Recorder::new(self.voice, who, self.trace.as_deref()).map_err(Fault::new)?;
+            Recorder::new(self.voice, who, self.trace.as_deref().or(self.debug.as_deref()))
+                .map_err(Fault::new)?;
         let before: Vec<u8> = self.ahead.drain(..).collect();
         let silent = Voice::silent();
         let voice = if quiet || self.display_none { &silent } else { self.voice };
@@ -424,7 +425,9 @@ impl Live<'_> {
             self.voice.say(Level::Error, &format!("could not write the trace: {why}"));
         }
         self.ahead.extend(&ended.leftover);
-        let report = seen.told.report(ended.outcome, &ended.stats, ended.elapsed);
+        let mut report = seen.told.report(ended.outcome, &ended.stats, ended.elapsed);
+        // Whoever answers the first file with an error has refused it.
+        report.begun |= way == Way::Send && seen.told.agreed();
         if ended.outcome != Outcome::Done && ended.error.is_some() {
             self.hang_up()?;
         }

@@ -45,6 +45,11 @@ impl Told {
         }
     }
 
+    /// The two ends have agreed on how to proceed.
+    pub(super) fn agreed(&self) -> bool {
+        !self.agreed.is_empty()
+    }
+
     /// A number behind a word of the agreement.
     fn number(&self, word: &str) -> u32 {
         let rest = self.agreed.split(", ").find_map(|part| part.strip_prefix(word));

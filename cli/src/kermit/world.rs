@@ -59,6 +59,8 @@ pub(super) struct Live<'a> {
     pub(super) silence: Option<Duration>,
     /// The character sets of a client that is served, which it may change.
     pub(super) sets: Option<SharedSets>,
+    /// LOG DEBUG.
+    pub(super) debug: Option<PathBuf>,
     /// LOG SESSION.
     session: Option<File>,
 }
@@ -91,6 +93,7 @@ impl<'a> Live<'a> {
             as_is: false,
             silence: None,
             sets: None,
+            debug: None,
             session: None,
         })
     }
@@ -115,7 +118,19 @@ impl<'a> Live<'a> {
     }
 
     fn log(&mut self, what: &str, to: Option<&Vec<u8>>, append: bool) -> Result<Done, Fault> {
+        if let Some(name) = to
+            && matches!(what, "debug" | "packets" | "session")
+        {
+            if name.starts_with(b"|") {
+                return Err(Fault::absent("a LOG that a command reads"));
+            }
+            // Now, not when the first packet comes.
+            File::options().create(true).append(true).open(self.local.path(name))?;
+        }
         match (what, to) {
+            ("packets", Some(_)) if self.debug.is_some() => {
+                return Err(Fault::new("LOG PACKETS and LOG DEBUG at once are not supported"));
+            }
             ("packets", to) => self.trace = to.map(|name| self.local.path(name)),
             ("session", Some(name)) => {
                 let mut options = File::options();
@@ -123,6 +138,11 @@ impl<'a> Live<'a> {
                 self.session = Some(options.open(self.local.path(name))?);
             }
             ("session", None) => self.session = None,
+            ("debug", Some(_)) if self.trace.is_some() => {
+                return Err(Fault::new("LOG DEBUG and LOG PACKETS at once are not supported"));
+            }
+            // The trace of the engines says more than C-Kermit's packets.
+            ("debug", to) => self.debug = to.map(|name| self.local.path(name)),
             (_, None) => {}
             (what, Some(_)) => return Err(Fault::absent(&format!("LOG {}", what.to_uppercase()))),
         }

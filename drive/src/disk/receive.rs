@@ -160,7 +160,10 @@ impl Receiving {
         } else if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
             return Err(No::Refused(Refusal::Exists, None));
         } else {
-            self.placing(existing.as_ref(), info)?
+            match self.placing(existing.as_ref(), info)? {
+                Placing::Replace if self.options.keeps => Placing::Rename,
+                placing => placing,
+            }
         };
         let have = kept.as_ref().map_or(0, |kept| kept.len);
         let theirs = kept.as_ref().is_some_and(|kept| kept.theirs);

@@ -9,7 +9,7 @@ use super::super::tree::{
 };
 use super::super::users::NotLoggedIn;
 use super::{Action, Done, Outgoing, Said, Session};
-use crate::disk::{Collision, Incomplete, PathRule, distinct};
+use crate::disk::{Collision, Incomplete, distinct};
 use crate::in_words;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -247,14 +247,7 @@ impl Session {
 
     fn receive(&mut self) -> Done {
         let mut options = self.options.clone();
-        if self.rules.disabled.contains(&Action::Mkdir) {
-            options.paths = PathRule::LastOnly;
-        }
-        if self.rules.disabled.contains(&Action::Delete)
-            && matches!(options.collision, Collision::Replace | Collision::Update)
-        {
-            options.collision = Collision::Rename;
-        }
+        options.keeps = self.rules.disabled.contains(&Action::Delete);
         // A client that may not rename gives its own file the other name.
         if self.rules.disabled.contains(&Action::Rename) && options.collision == Collision::Backup {
             options.collision = Collision::Rename;
@@ -480,7 +473,10 @@ impl Session {
                     Some(7) => Collision::Differing,
                     _ => return Err(bad()),
                 };
-                let replaces = matches!(collision, Collision::Replace | Collision::Update);
+                let replaces = matches!(
+                    collision,
+                    Collision::Replace | Collision::Update | Collision::Differing
+                );
                 if replaces && self.rules.disabled.contains(&Action::Delete) {
                     return Err("REMOTE DELETE is disabled".into());
                 }
