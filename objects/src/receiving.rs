@@ -74,6 +74,7 @@ impl Receiving {
             return Ok(Reply::Refuse(Refusal::Declined));
         }
         let placing = match self.placing(info, existing.as_ref()) {
+            Ok(Placing::Replace) if self.options.keeps => Placing::Free,
             Ok(placing) => placing,
             Err(why) => return Ok(Reply::Refuse(why)),
         };
