@@ -50,6 +50,8 @@ fn a_server_is_told_which_kind_was_set() {
     let (utf8, cp850) = ("Gr\u{fc}\u{df}e\n".as_bytes(), b"Gr\x81\xe1e\n");
     let text = "set file type text, set file character-set cp850";
     assert_eq!(got(text, "greeting.exe"), cp850, "text, whatever its name");
+    let nothing = "set file character-set cp850";
+    assert_eq!(got(nothing, "greeting.txt"), utf8, "bytes, as long as nothing is said");
     assert_eq!(got("set file type binary", "greeting.txt"), utf8, "bytes, whatever is in it");
     let off = format!("{text}, set transfer translation off");
     assert_eq!(got(&off, "greeting.txt"), utf8, "as it stands on the wire");
