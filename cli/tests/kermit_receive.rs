@@ -213,7 +213,7 @@ fn text_of_sixteen_bits_has_the_form_that_is_set() {
     ] {
         scene.file(&format!("in/{name}"), bytes);
     }
-    let sets = "set file type text, set transfer character-set utf8, set receive confirm off";
+    let begin = "set file type text, set transfer character-set utf8, set receive confirm off";
     let send = "set file character-set ucs2, set file ucs bom off, set file ucs byte-order little-endian, send le, \
                 set file ucs byte-order big-endian, send be, set file ucs byte-order little-endian, send marked, \
                 set file character-set latin1-iso, send latin";
@@ -221,15 +221,15 @@ fn text_of_sixteen_bits_has_the_form_that_is_set() {
                set file ucs bom on, get le marked2, finish";
     let peer = "set file type text\nset transfer character-set utf8\nset file character-set utf8\n\
                 enable get both\nserver";
-    let end = with_peer(&scene, peer, &format!("{sets}, {send}, {get}"), "");
+    let end = with_peer(&scene, peer, &format!("{begin}, {send}, {get}"), "");
     assert_eq!(end.code, 0, "{}", end.said);
     for name in ["le", "be", "marked", "latin"] {
         let there = std::fs::read(scene.path("root").join(name)).expect("the file");
         assert_eq!(there, text.as_bytes(), "{name}");
         if name != "latin" {
             let back = std::fs::read(scene.path("in").join(format!("{name}2"))).expect("the file");
-            let sent = std::fs::read(scene.path("in").join(name)).expect("the file");
-            assert_eq!(back, sent, "{name}");
+            let as_sent = std::fs::read(scene.path("in").join(name)).expect("the file");
+            assert_eq!(back, as_sent, "{name}");
         }
     }
 }

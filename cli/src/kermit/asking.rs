@@ -205,20 +205,21 @@ mod tests {
 
     /// What was asked, and what was taken, of these names, each offered twice.
     fn run(
-        answers: &[Answer],
-        asked: &[&str],
+        answers: &'static [Answer],
+        requested: &[&str],
         recursive: bool,
         names: &[&str],
     ) -> (Vec<String>, Vec<String>, bool) {
         let mut all = All(Vec::new());
         let questions = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-        let (told, mut answers) = (std::rc::Rc::clone(&questions), answers.to_vec().into_iter());
+        let (told, mut answers) = (std::rc::Rc::clone(&questions), answers.iter());
         let asker: Asker = Box::new(move |name| {
             told.borrow_mut().push(name.to_owned());
-            answers.next().expect("an answer")
+            *answers.next().expect("an answer")
         });
-        let asked: Vec<Vec<u8>> = asked.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let mut store = Confirming::new(&mut all, Some(asker), &asked, recursive);
+        let requested: Vec<Vec<u8>> =
+            requested.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let mut store = Confirming::new(&mut all, Some(asker), &requested, recursive);
         for name in names {
             let info = FileInfo { name: name.as_bytes(), ..FileInfo::default() };
             let offer = || Request::Offer { info };
