@@ -495,6 +495,34 @@ fn a_channel_is_sought_to_the_end_and_to_the_last_line_or_byte() {
 }
 
 #[test]
+fn a_line_is_found_in_a_channel() {
+    let found = |seeks: &[&str]| {
+        let mut world = Memory::default();
+        world.put("in", b"alpha\nbeta\ngamma beta\nomega\n");
+        let mut script = "file open /read \\%c in\n".to_owned();
+        for seek in seeks {
+            script += &format!("file seek {seek}\nif fail echo failed\n");
+        }
+        script += "file read \\%c text\nif success echo \\m(text)\n";
+        run_in(&mut world, &script);
+        String::from_utf8_lossy(&world.screen).into_owned()
+    };
+    for (seeks, wanted) in [
+        (&["/find:bet \\%c 0"][..], "beta\n"),
+        (&["/find:a*a \\%c 0"], "alpha\n"),
+        (&["/find:{gamma beta} \\%c 0"], "gamma beta\n"),
+        (&["/find:^o \\%c 0"], "omega\n"),
+        (&["/line /find:beta \\%c 2"], "gamma beta\n"),
+        // From the present line on, and from the one behind it.
+        (&["/find:bet \\%c 0", "/find:bet \\%c +0"], "beta\n"),
+        (&["/find:bet \\%c 0", "/find:bet \\%c +1"], "gamma beta\n"),
+        (&["/find:nosuch \\%c 0"], "failed\n"),
+    ] {
+        assert_eq!(found(seeks), wanted, "{seeks:?}");
+    }
+}
+
+#[test]
 fn an_s_expression_rounds_to_places() {
     let text = said(
         "echo \\fsexpression(round 3.14159 2) \\fsexpression(round 3.14159 0)\n\

@@ -45,7 +45,14 @@ impl DescriptorLine {
     /// Makes it non-blocking, and raw where it is a terminal.
     pub(super) fn open(number: u32) -> Result<Self, OpenError> {
         let failed = |error: io::Error| OpenError::io(format!("use descriptor {number}"), error);
-        let fd = own(number).map_err(failed)?;
+        let fd = match number {
+            // These can be had without asking for them by number, which containers may forbid.
+            0 => rustix::stdio::stdin().try_clone_to_owned(),
+            1 => rustix::stdio::stdout().try_clone_to_owned(),
+            2 => rustix::stdio::stderr().try_clone_to_owned(),
+            _ => own(number),
+        };
+        let fd = fd.map_err(failed)?;
         let stat = fstat(&fd).map_err(|error| failed(error.into()))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::Socket && kind != FileType::CharacterDevice {
@@ -115,7 +122,10 @@ mod tests {
         let mut line = match DescriptorLine::open(number) {
             Ok(line) => line,
             // A container may forbid it.
-            Err(error) if error.to_string().contains("ermission") => return,
+            Err(error) if error.to_string().contains("permitted") => {
+                eprintln!("skipped: {error}");
+                return;
+            }
             Err(error) => panic!("{error}"),
         };
         peer.write_all(b"to us").expect("sent");

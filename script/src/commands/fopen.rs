@@ -3,6 +3,7 @@
 use crate::channels::{EOF, NOT_FOR_THIS, NOT_OPEN, error_text};
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
+use crate::pattern;
 use crate::text::{lossy, trim, trim_end, ungroup};
 use crate::trouble::{Flow, Trouble};
 use crate::words::Words;
@@ -45,9 +46,15 @@ impl Interp<'_> {
             let at = word.text.iter().position(|b| *b == b':').unwrap_or(word.text.len());
             match word_of(all, &word.text[..at]) {
                 Found::One(name) => {
-                    let value = word.text.get(at + 1..).unwrap_or_default();
+                    let mut value = word.text.get(at + 1..).unwrap_or_default();
+                    if value.starts_with(b"{") {
+                        // It may have blanks in it.
+                        words.skip(at + 1);
+                        value = words.word().map(|word| word.text).unwrap_or_default();
+                    } else {
+                        words.word();
+                    }
                     found.push((name, self.expand(ungroup(value))?));
-                    words.word();
                 }
                 _ if word.text[1..].contains(&b'/') => break,
                 _ => {
@@ -193,12 +200,9 @@ impl Interp<'_> {
         let switches =
             self.switches(words, &["/absolute", "/byte", "/find", "/line", "/relative"])?;
         let is = |name: &str| switches.iter().any(|(switch, _)| *switch == name);
-        if let Some((_, text)) = switches.iter().find(|(switch, _)| *switch == "/find") {
-            return Err(Trouble::new(if text.is_empty() {
-                "This switch requires an argument: /FIND"
-            } else {
-                "FILE SEEK /FIND is not supported: read lines until the text comes"
-            }));
+        let find = switches.iter().find(|(switch, _)| *switch == "/find").map(|(_, text)| text);
+        if find.is_some_and(Vec::is_empty) {
+            return Err(Trouble::new("This switch requires an argument: /FIND"));
         }
         let number = self.channel(words)?;
         let target = self.expand(ungroup(words.rest()))?;
@@ -206,7 +210,8 @@ impl Interp<'_> {
         let most = self.limits.value;
         let signed = target.starts_with(b"+") || target.starts_with(b"-");
         let relative = is("/relative") || (signed && !is("/absolute"));
-        let by_line = is("/line");
+        // From the current line on, or from one behind it.
+        let by_line = is("/line") || (find.is_some() && signed && !is("/byte"));
         let last = target.eq_ignore_ascii_case(b"last");
         let to_end = last || target.eq_ignore_ascii_case(b"eof");
         let value = if to_end { 0 } else { self.number(&target)? };
@@ -236,7 +241,28 @@ impl Interp<'_> {
             }
         }
         self.status = 0;
-        Ok(Flow::Next)
+        find.map_or(Ok(Flow::Next), |pattern| self.find_line(number, pattern))
+    }
+
+    /// Goes to the next line in which the pattern fits anywhere.
+    fn find_line(&mut self, number: i64, pattern: &[u8]) -> Result<Flow, Trouble> {
+        let (most, case) = (self.limits.value, self.manners.case);
+        loop {
+            let Some(stream) = self.channels.numbered(number) else {
+                return Err(self.channel_failed(number, NOT_OPEN));
+            };
+            let (offset, lines) = (stream.offset, stream.lines);
+            let Some(line) = stream.line(most)? else {
+                self.status = 1;
+                self.channels.error = EOF;
+                return Ok(Flow::Next);
+            };
+            if pattern::search(pattern, &line, 0, case).is_some() {
+                stream.seek(offset)?;
+                stream.lines = lines;
+                return Ok(Flow::Next);
+            }
+        }
     }
 
     pub(crate) fn frewind(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
