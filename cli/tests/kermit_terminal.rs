@@ -65,6 +65,32 @@ fn the_prompt_completes_helps_and_remembers() {
     assert!(person.end().code().is_some());
 }
 
+/// A file that comes unasked: the person is asked, and Ctrl-C is an answer, too.
+#[test]
+fn a_question_about_a_file_is_answered_at_the_terminal() {
+    let desk = Desk::new(1);
+    let (mine, theirs) = (desk.path("mine"), desk.path("theirs"));
+    for folder in [&mine, &theirs] {
+        std::fs::create_dir_all(folder).expect("a folder");
+    }
+    std::fs::write(format!("{theirs}/a.txt"), b"a").expect("a file");
+    let script = desk.path("send.ksc");
+    std::fs::write(&script, format!("cd {theirs}\nsend a.txt\n")).expect("a script");
+    let mut person = at_prompt(&desk.path("state"));
+    typed(&mut person, format!("cd {mine}\r").as_bytes(), "wst kermit> ");
+    let here = format!("{mine}/a.txt");
+    for (answer, comes) in [(&b"\x03"[..], false), (b"n\r", false), (b"y\r", true)] {
+        let peer = format!("set host /network-type:pipe {} kermit {script}\r", common::WST);
+        typed(&mut person, peer.as_bytes(), "wst kermit> ");
+        typed(&mut person, b"receive\r", "Accept incoming file \"a.txt\"?");
+        typed(&mut person, answer, "wst kermit> ");
+        assert_eq!(std::path::Path::new(&here).exists(), comes, "{answer:?}: {}", person.screen());
+        typed(&mut person, b"close\r", "wst kermit> ");
+    }
+    typed(&mut person, b"exit 0\r", "exit 0");
+    assert_eq!(person.end().code(), Some(0));
+}
+
 #[test]
 fn connect_is_a_terminal_and_comes_back() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

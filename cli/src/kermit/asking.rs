@@ -5,6 +5,10 @@
 //!                   "Accept incoming file ...?"  no: this one is refused; quit: all are, and it ends
 //! ```
 
+use std::io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout};
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, poll};
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_script::world::{Confirm, Kept, Report, Scope};
 
@@ -38,6 +42,42 @@ impl Answer {
 
 /// Asks whether a file of this name is taken.
 pub(super) type Asker = Box<dyn FnMut(&str) -> Answer>;
+
+/// Asks the person whether a file of this name is taken, until there is an answer. Ctrl-C, by `signals`,
+/// is one.
+pub(super) fn ask_whether(name: &str, signals: Option<&OwnedFd>) -> Answer {
+    loop {
+        print!("Accept incoming file \"{name}\"? (yes, no, go: this and the rest, quit) ");
+        let mut typed = Vec::new();
+        let read = stdout().flush().and_then(|()| {
+            if interrupted(signals) {
+                return Ok(0);
+            }
+            stdin().lock().read_until(b'\n', &mut typed)
+        });
+        if !matches!(read, Ok(1..)) {
+            println!();
+            eprintln!(
+                "no answer, so {name} is not taken; SET RECEIVE CONFIRM OFF takes every file"
+            );
+            return Answer::Quit;
+        }
+        if let Some(answer) = Answer::of(&typed) {
+            return answer;
+        }
+    }
+}
+
+/// Waits for a line at the terminal, or for a signal. Elsewhere there is nothing to wait for: a terminal gives
+/// one line at a time, a pipe may have given the next one already.
+fn interrupted(signals: Option<&OwnedFd>) -> bool {
+    let Some(signals) = signals.filter(|_| stdin().is_terminal()) else { return false };
+    let keyboard = rustix::stdio::stdin();
+    let mut fds =
+        [PollFd::from_borrowed_fd(keyboard, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+    while poll(&mut fds, None).is_err() {}
+    !fds[1].revents().is_empty()
+}
 
 /// What the settings and the command say of it, and for which end of the connection.
 pub(super) fn asked_for(kept: &Kept, switch: Option<Confirm>) -> (Confirm, Scope) {

@@ -1,6 +1,6 @@
 //! SEND, RECEIVE, GET and REMOTE: the engines of Kermit on the connection of a script.
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _, sink, stderr, stdin, stdout};
+use std::io::{IsTerminal as _, sink, stderr, stdin, stdout};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use wetstring_script::world::{
 };
 use wetstring_script::{Local, World};
 
-use super::asking::{Answer as Word, Asker, Confirming, Generated, asked_for};
+use super::asking::{Asker, Confirming, Generated, ask_whether, asked_for};
 use super::seen::Seen;
 use super::world::{Live, no_connection};
 use crate::config::Everything;
@@ -346,7 +346,8 @@ impl Mover for Live<'_> {
     fn asker(&self, scope: Scope) -> Option<Asker> {
         let end = if self.has_called() { Scope::Local } else { Scope::Remote };
         let asks = self.port.is_some() && (scope == Scope::Both || scope == end);
-        asks.then(|| Box::new(ask_whether) as Asker)
+        let signals = self.signals.fd().try_clone_to_owned().ok();
+        asks.then(|| Box::new(move |name: &str| ask_whether(name, signals.as_ref())) as Asker)
     }
 
     /// What the engine did not take stays. Without a connection the line is this program's own stdin
@@ -445,26 +446,6 @@ impl Live<'_> {
         };
         self.transmit(&bytes)?;
         Ok(Done::default())
-    }
-}
-
-/// Asks the person whether a file of this name is taken, until there is an answer.
-fn ask_whether(name: &str) -> Word {
-    loop {
-        print!("Accept incoming file \"{name}\"? (yes, no, go: this and the rest, quit) ");
-        let mut typed = Vec::new();
-        let shown = stdout().flush();
-        let read = shown.and_then(|()| stdin().lock().read_until(b'\n', &mut typed));
-        if !matches!(read, Ok(1..)) {
-            eprintln!(
-                "\nthere is nobody to answer, so {name} is not taken; SET RECEIVE CONFIRM OFF takes \
-                 every file"
-            );
-            return Word::Quit;
-        }
-        if let Some(answer) = Word::of(&typed) {
-            return answer;
-        }
     }
 }
 
