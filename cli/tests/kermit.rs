@@ -441,4 +441,24 @@ fn what_is_shown_is_laid_out_as_scripts_expect_it() {
     ] {
         assert!(text.lines().any(|shown| shown == line), "{line}:\n{text}");
     }
+    // Before anything was set: what is so then, as docs/kermit.md tells it.
+    let out = kermit(&scene, "u", "show file\nshow server\n", &[]).output().expect("wst runs");
+    let text = String::from_utf8_lossy(&out.stdout);
+    for line in [
+        " File collision:          backup",
+        " Transfer mode:           manual",
+        " File type:               binary",
+        " Receive confirm:         on",
+        " Receive pathnames:       auto",
+        " SEND               Enabled",
+        " GET                Remote only",
+        " REMOTE DELETE      Disabled",
+        " REMOTE RMDIR       Disabled",
+        " REMOTE HOST        Disabled",
+        " BYE                Remote only",
+        " FINISH             Enabled",
+        " EXIT               Disabled",
+    ] {
+        assert!(text.lines().any(|shown| shown == line), "{line}:\n{text}");
+    }
 }

@@ -342,6 +342,8 @@ fn settings_go_to_the_one_table() {
     let set = |name: &str, value: &str| Call::Set(name.to_owned(), value.to_owned());
     for (script, expected) in [
         ("set window 4\n", set("kermit.window", "4")),
+        ("set clearchannel on\n", set("kermit.clear-channel", "on")),
+        ("set clear-channel off\n", set("kermit.clear-channel", "off")),
         ("set streaming auto\n", set("kermit.streaming", "auto")),
         ("set reliable on\n", set("kermit.reliable", "on")),
         ("set block 3\n", set("kermit.check", "3")),

@@ -23,8 +23,10 @@ pub(super) fn allowed_at_first(version: u8) -> BTreeMap<Action, Scope> {
     use Action as A;
     let scope = |action| match action {
         A::Delete | A::Exit | A::Host | A::Rmdir => Scope::Nobody,
-        // Whom we have called gets nothing of ours unasked, and changes nothing: version 11. To end the server, or the
-        // connection, and to give us files is what a server is for.
+        // To end the connection is for those who have made it.
+        A::Bye => Scope::Remote,
+        // Whom we have called gets nothing of ours unasked, and changes nothing: version 11. To end the server, and to
+        // give us files, is what a server is for.
         A::Assign | A::Cd | A::Copy | A::Directory | A::Get | A::Kermit | A::Mkdir | A::Query => {
             newer(version)
         }

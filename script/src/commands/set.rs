@@ -95,6 +95,9 @@ impl Interp<'_> {
 
     pub(crate) fn set(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let word = self.keyword_field(words, "what to set")?;
+        // As older versions of C-Kermit write it.
+        let old = word.eq_ignore_ascii_case(b"clearchannel");
+        let word = if old { b"clear-channel".to_vec() } else { word };
         let mut first: Vec<&str> = OWN.to_vec();
         first.extend(ENTRIES.iter().map(|entry| entry.words[0]));
         first.sort_unstable();
