@@ -501,12 +501,11 @@ fn a_line_is_found_in_a_channel() {
     let found = |seeks: &[&str]| {
         let mut world = Memory::default();
         world.put("in", b"alpha\nbeta\ngamma beta\nomega\n");
-        let mut script = "file open /read \\%c in\n".to_owned();
-        for seek in seeks {
-            script += &format!("file seek {seek}\nif fail echo failed\n");
-        }
-        script += "file read \\%c text\nif success echo \\m(text)\n";
-        run_in(&mut world, &script);
+        let seeks: Vec<String> =
+            seeks.iter().map(|seek| format!("file seek {seek}\nif fail echo failed\n")).collect();
+        let (open, read) =
+            ("file open /read \\%c in\n", "file read \\%c text\nif success echo \\m(text)\n");
+        run_in(&mut world, &format!("{open}{}{read}", seeks.concat()));
         String::from_utf8_lossy(&world.screen).into_owned()
     };
     for (seeks, wanted) in [
