@@ -9,6 +9,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout};
 use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use wetstring_proto::kermit::names::to_common;
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_script::world::{Confirm, Kept, Report, Scope};
 
@@ -96,6 +97,14 @@ pub(super) fn asked_for(kept: &Kept, switch: Option<Confirm>) -> (Confirm, Scope
     (switch.unwrap_or(level), scope)
 }
 
+/// What a sender makes of a name where names are converted.
+fn common(name: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; name.len() + 1];
+    let len = to_common(name, &mut out);
+    out.truncate(len);
+    out
+}
+
 /// Asks the person before a file is stored that was not asked for.
 pub(super) struct Confirming<'a> {
     store: &'a mut dyn Store,
@@ -137,7 +146,11 @@ impl<'a> Confirming<'a> {
         self.recursive
             || self.names.iter().any(|asked| {
                 let asked = last(asked).unwrap_or_default();
-                asked == name || wetstring_script::matches(&asked, &name)
+                // Systems without small letters, and senders that convert names, send others of them.
+                let name = name.to_ascii_lowercase();
+                [asked.to_ascii_lowercase(), common(&asked).to_ascii_lowercase()]
+                    .iter()
+                    .any(|asked| *asked == name || wetstring_script::matches(asked, &name))
             })
     }
 
@@ -291,6 +304,9 @@ mod tests {
         let (asked, taken, _) =
             run(&[No], &["d/a", "*.txt", "f{o}"], false, &["a", "b.txt", "f{o}", ".profile"]);
         assert_eq!((asked, taken), (words(&[".profile"]), words(&["a", "b.txt", "f{o}"])));
+        // As SET FILE NAMES CONVERTED at the server has it.
+        let (asked, ..) = run(&[], &["read.me.first", "x y"], false, &["READ_ME.FIRST", "X_Y"]);
+        assert!(asked.is_empty(), "{asked:?}");
         let (asked, ..) = run(&[], &["d"], true, &["d/x", "d/e/y"]);
         assert!(asked.is_empty());
         // ALL asks about what lies below, too.
