@@ -12,8 +12,13 @@ pub(crate) struct LengthPolicy {
     losses: u64,
     /// Bytes that were acknowledged.
     carried: u64,
+    /// Packets without data that were lost.
+    stumbles: u32,
     enabled: bool,
 }
+
+/// Packets lost before the data from which on the line is doubted.
+const DOUBT: u32 = 1;
 
 /// Bytes of a packet that are not data, with the terminator: in the short form and in the long.
 const OVERHEAD: [u64; 2] = [8, 11];
@@ -34,7 +39,7 @@ fn cost(overhead: u64, len: u64, between: u64) -> u64 {
 
 impl LengthPolicy {
     pub(crate) fn new(enabled: bool) -> Self {
-        Self { bytes: 0, losses: 0, carried: 0, enabled }
+        Self { bytes: 0, losses: 0, carried: 0, stumbles: 0, enabled }
     }
 
     /// Nothing has been acknowledged yet.
@@ -62,6 +67,16 @@ impl LengthPolicy {
         }
         // Half of it, since a noisy line may have let so much through by luck.
         usize::try_from((self.carried / 2).max(SHORT)).unwrap_or(usize::MAX)
+    }
+
+    /// A packet without data was lost.
+    pub(crate) fn stumbled(&mut self) {
+        self.stumbles += 1;
+    }
+
+    /// Packets were lost before there was data: the first data is to be short, in a window too.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.stumbles >= DOUBT
     }
 
     /// A packet of so many bytes was lost.

@@ -26,6 +26,9 @@ pub use receiver::Receiver;
 /// Quiet that lets a failed transfer's last packets run out.
 const DRAIN: Duration = Duration::from_millis(400);
 
+/// With nothing good for so long, what is missing is asked for again at every damaged packet.
+const STUCK: Duration = Duration::from_secs(3);
+
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ask {
@@ -274,7 +277,9 @@ impl Core {
         self.heard = cx.now;
         self.silence = None;
         let next = self.arrivals.next;
-        if self.arrivals.window() == 1 || self.state != Receiving::Data {
+        // A copy of what was asked for can be lost as well, and so can the question.
+        let stuck = cx.now - self.link.spoke >= STUCK;
+        if self.arrivals.window() == 1 || self.state != Receiving::Data || stuck {
             if self.link.may_nak(cx.now) {
                 self.nak(cx, mem, next);
             }

@@ -1,7 +1,7 @@
 //! The state machine of the sender (\[KPM\] §10, digest §10–19). The window is in `flight`, the file
 //! in `source`, what both engines share in `link`.
 
-use self::crowd::{Crowd, LONG_ENOUGH, QUIET};
+use self::crowd::{Crowd, QUIET};
 use super::config::Config;
 use super::flight::{Flight, Slot};
 use super::length::LengthPolicy;
@@ -215,7 +215,7 @@ impl Core {
             return most;
         }
         let mut wanted = self.lengths.length(self.idle_bytes());
-        if link.agreed.window == 1 {
+        if link.agreed.window == 1 || self.lengths.is_doubtful() {
             wanted = wanted.min(self.lengths.proven());
         }
         // The terminator counts in the length, but is no part of the packet.
@@ -294,9 +294,7 @@ impl Core {
     /// Puts a copy of a packet in flight into the queue.
     fn queue(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) -> bool {
         let slot = *self.flight.slot(number);
-        // Refusals alone may be many in no time.
-        let refused = slot.why == Some(Again::Nak) && cx.now - slot.since < LONG_ENOUGH;
-        if slot.copies > u32::from(self.link.config.retries) && !refused {
+        if self.is_hopeless(cx, &slot) {
             self.give_up(cx, mem, slot.kind);
             return false;
         }
@@ -658,6 +656,8 @@ impl Core {
         let slot = self.flight.slot(number);
         if slot.kind == kind::DATA {
             self.lengths.lost(slot.len());
+        } else {
+            self.lengths.stumbled();
         }
     }
 
