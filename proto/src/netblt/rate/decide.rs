@@ -1,5 +1,6 @@
 //! What is concluded from what arrived at a rate, and what is offered next.
 
+use super::arrivals::Arrivals;
 use super::loss::Verdict;
 use super::traffic::Look;
 use super::{Controller, FASTEST, ONE, Phase, part, share, time_of};
@@ -92,6 +93,12 @@ impl Controller {
         (least / 16).max(SHORT_QUEUE).max(burst)
     }
 
+    /// Whether what looks like a queue may be a packet that was held back on the way, or one that was said again.
+    fn may_be_late(&self, arrivals: &Arrivals) -> bool {
+        let queue = self.delay.queue(arrivals.rtt.unwrap_or(0));
+        arrivals.trips < SURE && arrivals.lost() <= ONE / 8 && queue > self.queue_allowed()
+    }
+
     /// Whether enough has arrived for a decision.
     fn is_enough(&self) -> bool {
         let Some(arrivals) = &self.arrivals else { return false };
@@ -103,6 +110,11 @@ impl Controller {
             return true;
         }
         let smooth = self.delay.smooth;
+        // Our own senders answer several times in a round trip, unless what was said is lost.
+        let patience = if self.paced && self.phase == Phase::Steady { 2 * smooth } else { smooth };
+        if self.may_be_late(arrivals) && time < patience {
+            return false;
+        }
         if self.phase == Phase::Start {
             let trip = u128::from(self.offered) * u128::from(smooth) / 4_000_000_000_000;
             let packets =
@@ -281,8 +293,8 @@ impl Controller {
             self.probe_at = now + self.probe_every;
         }
         // Of less a policer loses less, whoever is there.
-        let below = self.dispersion.rate().is_some_and(|most| self.offered <= most)
-            && !self.dispersion.is_policed();
+        let near = |most| self.offered <= most && self.offered >= most / 2;
+        let below = self.dispersion.rate().is_some_and(near) && !self.dispersion.is_policed();
         let enough = self.probe_seen.1 >= PROBE_BEFORE * self.loss.row();
         below && enough && now >= self.probe_at && self.probe_packets() <= PROBE_PACKETS
     }
