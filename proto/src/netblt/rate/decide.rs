@@ -96,7 +96,8 @@ impl Controller {
     /// Whether what looks like a queue may be a packet that was held back on the way, or one that was said again.
     fn may_be_late(&self, arrivals: &Arrivals) -> bool {
         let queue = self.delay.queue(arrivals.rtt.unwrap_or(0));
-        arrivals.trips < SURE && arrivals.lost() <= ONE / 8 && queue > self.queue_allowed()
+        let looks = self.probe.is_none() && !self.traffic.is_shared();
+        looks && arrivals.trips < SURE && arrivals.lost() <= ONE / 8 && queue > self.queue_allowed()
     }
 
     /// Whether enough has arrived for a decision.
