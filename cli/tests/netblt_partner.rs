@@ -511,6 +511,22 @@ fn an_active_receiver_ends_with_zero() {
     all_whole(&words.map(|words| case(way, 20_000, &words)));
 }
 
+/// RFC 998 5.3.1: DONE ends the sender's dally, which takes several seconds where none comes.
+#[test]
+fn done_ends_a_sender_that_listens_or_dials_at_once() {
+    let Some(_) = python() else { return };
+    all(&[How::Listen, How::Dial], THREADS, |how| {
+        let took = |words: String| {
+            let done = run(&case((We::Send, *how), 20_000, &words))?;
+            done.whole()?;
+            Ok::<_, String>(done.took)
+        };
+        let (with, without) = (took(SMALL.to_owned())?, took(format!("{SMALL} --no-done"))?);
+        let sooner = with + Duration::from_secs(1) < without;
+        if sooner { Ok(()) } else { Err(format!("{with:?} with DONE, {without:?} without")) }
+    });
+}
+
 /// RFC 998 5.1: REFUSED says why; so do we to somebody who wants the other direction.
 #[test]
 fn refusals_go_both_ways_with_their_reason() {
