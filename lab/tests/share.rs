@@ -84,6 +84,16 @@ fn beside_cubic_each_has_about_a_half() {
     }
 }
 
+/// The same where that flow has filled the queue before: the path without a queue is found.
+#[test]
+fn a_flow_that_was_there_first_keeps_about_a_half() {
+    for path in ["rate=10M,rtt=20ms,queue=rtt", "rate=50M,rtt=100ms,queue=312500"] {
+        let (shares, used) = shares(path, &["quic-cubic", "netblt"], 120);
+        println!("{path}: {shares:?} of {used}");
+        assert!((350..=650).contains(&shares[0]), "{path}: {shares:?}");
+    }
+}
+
 /// `tcp-cubic` has no SACK, and has 0.28 of this path when it is alone: beside NETBLT it keeps 0.8 of that at least.
 #[test]
 fn a_flow_that_does_not_fill_the_path_keeps_what_it_has() {

@@ -91,6 +91,8 @@ pub(crate) struct Controller {
     full: Option<u64>,
     /// Decisions in a row that found room.
     rooms: u32,
+    /// Half is sent, to see whether a queue stands that was never seen empty: the rate before, and the least round trip.
+    drain: Option<(u64, u64)>,
     /// Less is sent, to see whether others make the usual loss: the rate before.
     probe: Option<u64>,
     /// Packets that were sent and that were missing since that was tried.
@@ -154,6 +156,7 @@ impl Controller {
             traffic: Traffic::new(),
             full: None,
             rooms: 0,
+            drain: None,
             probe: None,
             probe_seen: (0, 0),
             probe_told: false,

@@ -32,6 +32,9 @@ pub(super) const PROBE_EVERY: u64 = 5_000_000_000;
 /// Rows of packets that have to be missing before, and that are expected to be while less is sent.
 const PROBE_BEFORE: u64 = 24;
 const PROBE_ROWS: u64 = 16;
+/// Before that half is sent for so many round trips, where the time between two of these looks is so many at least.
+const DRAIN_TRIPS: u64 = 2;
+const DRAIN_EVERY: u64 = 128;
 /// More packets are not waited for.
 const PROBE_PACKETS: u64 = 8192;
 /// Round trips that a decision needs to tell that a queue is that of others: where there are few, a late one looks
@@ -122,6 +125,9 @@ impl Controller {
                 u64::try_from(trip).unwrap_or(u64::MAX).clamp(START_PACKETS, MANY_PACKETS);
             let few = arrivals.count >= START_PACKETS / 2 || time > 8 * smooth.max(LONG);
             return arrivals.count >= packets || (time > 2 * smooth && time > LONG && few);
+        }
+        if self.drain.is_some() {
+            return time >= DRAIN_TRIPS * smooth && arrivals.count >= START_PACKETS / 2;
         }
         if self.probe.is_some() {
             return arrivals.count >= self.probe_packets();
@@ -227,6 +233,9 @@ impl Controller {
         if self.traffic.is_shared() {
             return self.share_with_others(found);
         }
+        if let Some((before, least)) = self.drain.take() {
+            return self.drained(before, least);
+        }
         if let Some(before) = self.probe.take() {
             return self.probed(before, found);
         }
@@ -281,8 +290,12 @@ impl Controller {
         let (sent_before, missing) = self.probe_seen;
         self.probe_seen = (sent_before + found.packets, missing + found.missing);
         if self.is_to_probe() {
-            self.probe = Some(sent);
-            return sent - sent / 32;
+            let least = self.delay.least().unwrap_or(0);
+            if self.probe_every >= DRAIN_EVERY * self.delay.smooth && !self.probe_told {
+                self.drain = Some((sent, least));
+                return sent / 2;
+            }
+            return self.begin_to_probe(sent);
         }
         self.grow(found)
     }
@@ -298,6 +311,24 @@ impl Controller {
         let below = self.dispersion.rate().is_some_and(near) && !self.dispersion.is_policed();
         let enough = self.probe_seen.1 >= PROBE_BEFORE * self.loss.row();
         below && enough && now >= self.probe_at && self.probe_packets() <= PROBE_PACKETS
+    }
+
+    /// Half was sent for a while. If the round trip is shorter by that than it ever was, the queue had been full since this
+    /// session began: it is that of others, and so are the losses.
+    fn drained(&mut self, before: u64, least: u64) -> u64 {
+        let now_least = self.delay.least().unwrap_or(least);
+        if now_least + SHORT_QUEUE.max(now_least / 16) >= least {
+            return self.begin_to_probe(before);
+        }
+        self.loss.forget();
+        (self.probe_seen, self.probe_every) = ((0, 0), PROBE_EVERY);
+        self.probe_at = self.last_arrival + PROBE_EVERY;
+        before
+    }
+
+    fn begin_to_probe(&mut self, sent: u64) -> u64 {
+        self.probe = Some(sent);
+        sent - sent / 32
     }
 
     /// Packets that tell whether as many are lost of less.

@@ -75,6 +75,11 @@ impl Loss {
         self.trial = Trial::None;
     }
 
+    /// What seemed to be usual was not lost by chance.
+    pub(super) fn forget(&mut self) {
+        *self = Self { run: self.run, wide: self.wide, ..Self::new() };
+    }
+
     /// So many packets are missing in a row.
     pub(super) fn hole(&mut self, packets: u64) {
         let row = (packets << 16).min(LONGEST_RUN);
