@@ -62,6 +62,7 @@ impl Interp<'_> {
     pub(crate) fn input(&mut self, words: &mut Words<'_>, many: bool) -> Result<Flow, Trouble> {
         let switches = self.input_switches(words)?;
         let wait_s = self.input_time(words)?;
+        let wait_s = (wait_s as f64 * self.manners.input_scale) as i64;
         let targets = self.targets(words, many)?;
         self.received.wait_s = wait_s;
         self.received.which = 0;

@@ -1,6 +1,6 @@
 //! The interpreter: levels, commands one after the other, and how a run ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::channels::Channels;
@@ -49,6 +49,8 @@ pub(crate) struct Manners {
     pub(crate) input_echo: bool,
     pub(crate) input_buffer: usize,
     pub(crate) input_silence: u64,
+    /// Times of INPUT are so much longer.
+    pub(crate) input_scale: f64,
     pub(crate) input_quit: bool,
     pub(crate) output_pacing_ms: u64,
     pub(crate) special_escapes: bool,
@@ -73,6 +75,7 @@ impl Default for Manners {
             input_echo: true,
             input_buffer: 4096,
             input_silence: 0,
+            input_scale: 1.0,
             input_quit: false,
             output_pacing_ms: 0,
             special_escapes: true,
@@ -109,8 +112,6 @@ pub struct Interp<'w> {
     pub(crate) manners: Manners,
     /// Settings that the program's table has not.
     pub(crate) kept: Kept,
-    /// Those of them on which nothing acts.
-    pub(crate) idle: BTreeSet<String>,
     /// Blocks that were split, by their text, since loops run the same ones again.
     pub(crate) blocks: BTreeMap<Rc<[u8]>, Rc<Block>>,
 }
@@ -258,7 +259,6 @@ impl<'w> Interp<'w> {
             argv,
             manners: Manners::default(),
             kept: Kept::new(),
-            idle: BTreeSet::new(),
             blocks: BTreeMap::new(),
         }
     }
@@ -288,6 +288,12 @@ impl<'w> Interp<'w> {
         let flow = self.run_text(text, 1);
         self.in_list = false;
         self.ended(flow)
+    }
+
+    /// The text of SET PROMPT, evaluated; none if it was not set.
+    pub fn prompt(&mut self) -> Option<String> {
+        let text = self.kept.get("prompt").filter(|text| !text.is_empty())?.clone();
+        Some(lossy(&self.expand(&text).unwrap_or(text)))
     }
 
     /// What EXIT says without a number: the sum of what has failed so far.

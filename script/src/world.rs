@@ -513,10 +513,10 @@ pub trait World {
     }
     /// Sets a row of the program's table of settings, in the notation of the table.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault>;
-    /// Hears of a setting that the table does not have, with the words behind SET; gives whether
-    /// anything comes of it.
-    fn keep(&mut self, _name: &str, _value: &[u8]) -> Result<bool, Fault> {
-        Ok(false)
+    /// Hears of a setting that the table does not have, with the words behind SET. What is not acted upon is an
+    /// error, unless there is nothing that it could concern.
+    fn keep(&mut self, _name: &str, _value: &[u8]) -> Result<(), Fault> {
+        Ok(())
     }
     /// The present value of a row of the program's table.
     fn shown(&mut self, name: &str) -> Option<String>;

@@ -177,7 +177,8 @@ fn at_prompt(interp: &mut Interp<'_>, signals: &Signals) -> Result<u8, String> {
     let code = loop {
         // A Ctrl-C ended what ran before; the next is a new one.
         signals.reset();
-        match prompt.line(lines.is_waiting())? {
+        let shown = interp.prompt();
+        match prompt.line(lines.is_waiting(), shown.as_deref())? {
             Typed::End => break code_so_far(interp),
             Typed::Forgotten => lines.drop_held(),
             Typed::Line(line) => {

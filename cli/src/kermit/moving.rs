@@ -60,7 +60,8 @@ pub(super) fn is_text(kept: &Kept) -> bool {
 
 /// Whether each file is text or bytes as its contents show: TRANSFER MODE AUTOMATIC.
 pub(super) fn detects(kept: &Kept) -> bool {
-    kept.get("transfer mode").is_some_and(|value| value == b"automatic")
+    let scans = kept.get("file scan").is_none_or(|value| value != b"off");
+    scans && kept.get("transfer mode").is_some_and(|value| value == b"automatic")
 }
 
 /// What a command of the language is for a server.
@@ -436,15 +437,33 @@ impl Live<'_> {
         Ok(Turned { outcome: ended.outcome, report, replies })
     }
 
-    /// A file as it is, its line ends as CR unless it is binary.
-    pub(super) fn transmit_file(&mut self, name: &[u8], binary: bool) -> Result<Done, Fault> {
+    /// A file as it is; its line ends as CR unless it is binary, and as the settings of TRANSMIT say.
+    pub(super) fn transmit_file(
+        &mut self,
+        name: &[u8],
+        binary: bool,
+        kept: &Kept,
+    ) -> Result<Done, Fault> {
         let bytes = read(&self.local.path(name))?;
-        let bytes = if binary {
-            bytes
-        } else {
-            bytes.into_iter().map(|b| if b == b'\n' { b'\r' } else { b }).collect()
-        };
-        self.transmit(&bytes)?;
+        if binary {
+            self.transmit(&bytes)?;
+            return Ok(Done::default());
+        }
+        let text = |name: &str| kept.get(name).map_or(&b""[..], |value| value);
+        let line_end: &[u8] = if text("transmit linefeed") == b"on" { b"\r\n" } else { b"\r" };
+        let pause = str::from_utf8(text("transmit pause")).ok().and_then(|ms| ms.parse().ok());
+        let pause = Duration::from_millis(pause.unwrap_or(0));
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (line, end) = match line.strip_suffix(b"\n") {
+                Some(line) => (line, line_end),
+                None => (line, &b""[..]),
+            };
+            self.transmit(&[line, end].concat())?;
+            if !pause.is_zero() && self.pause(pause, false) {
+                return Err(Fault::new("TRANSMIT was interrupted"));
+            }
+        }
+        self.transmit(text("transmit eof"))?;
         Ok(Done::default())
     }
 }

@@ -98,9 +98,9 @@ impl Prompt {
         Ok(Self { editor, history })
     }
 
-    /// The next line. `waiting` is inside a block.
-    pub(super) fn line(&mut self, waiting: bool) -> Result<Typed, String> {
-        let shown = if waiting { "  ... " } else { "wst kermit> " };
+    /// The next line. `waiting` is inside a block; `prompt` is that of SET PROMPT.
+    pub(super) fn line(&mut self, waiting: bool, prompt: Option<&str>) -> Result<Typed, String> {
+        let shown = if waiting { "  ... " } else { prompt.unwrap_or("wst kermit> ") };
         match self.editor.readline(shown) {
             Ok(line) => {
                 if !line.trim().is_empty() {

@@ -98,6 +98,18 @@ impl<'a> Live<'a> {
         })
     }
 
+    /// SET DELAY: a sender on the terminal's own line gives the person there time to start the receiver.
+    fn delay(&mut self, kept: &Kept) -> Result<(), Fault> {
+        let seconds = kept.get("delay").and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+        let own = self.port.is_none() || self.spec == Some(LineSpec::Stdio);
+        match seconds.filter(|seconds| own && *seconds > 0) {
+            Some(seconds) if self.pause(Duration::from_secs(seconds), false) => {
+                Err(Fault::new("interrupted"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Opens a line as `wst send` has it.
     pub(super) fn open_line(&mut self, spec: &LineSpec) -> Result<(), Fault> {
         self.hang_up()?;
@@ -371,12 +383,15 @@ impl World for Live<'_> {
 
     fn perform(&mut self, task: &Task, kept: &Kept) -> Result<Done, Fault> {
         match task {
-            Task::Send(sending) => self.send(sending, kept),
+            Task::Send(sending) => {
+                self.delay(kept)?;
+                self.send(sending, kept)
+            }
             Task::Receive(receiving) => self.receive(receiving, kept),
             Task::Get(getting) => self.get(getting, kept),
             Task::ToStdout { names } => self.to_stdout(names.as_deref()),
             Task::Remote(remote) => self.remote(remote),
-            Task::Transmit { file, binary } => self.transmit_file(file, *binary),
+            Task::Transmit { file, binary } => self.transmit_file(file, *binary, kept),
             Task::Log { what, to, append } => self.log(what, to.as_ref(), *append),
             Task::Serve => self.serve(kept),
             Task::Terminal => self.talk(kept),
@@ -388,7 +403,7 @@ impl World for Live<'_> {
         }
     }
 
-    fn keep(&mut self, name: &str, value: &[u8]) -> Result<bool, Fault> {
+    fn keep(&mut self, name: &str, value: &[u8]) -> Result<(), Fault> {
         let text = String::from_utf8_lossy(value).into_owned();
         match name {
             "speed" | "flow-control" | "stop-bits" => {
@@ -423,10 +438,15 @@ impl World for Live<'_> {
             | "receive pathnames"
             | "server display"
             | "server idle-timeout"
-            | "server login" => {}
-            _ => return Ok(false),
+            | "server login"
+            | "delay"
+            | "file scan"
+            | "transmit eof"
+            | "transmit linefeed"
+            | "transmit pause" => {}
+            _ => return Err(Fault::new(format!("SET {name} has no effect here"))),
         }
-        Ok(true)
+        Ok(())
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {

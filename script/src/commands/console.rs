@@ -146,21 +146,4 @@ impl Interp<'_> {
         self.status = 0;
         Ok(Flow::Next)
     }
-
-    pub(crate) fn help(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
-        let begin = words.word().map(|word| word.text).unwrap_or_default();
-        let names: Vec<&str> = crate::keywords::verbs_with(begin).collect();
-        let mut text =
-            String::from("Commands (any beginning that only one of them has will do):\n");
-        for row in names.chunks(6) {
-            for name in row {
-                text += &format!(" {name:<12}");
-            }
-            text = text.trim_end().to_owned() + "\n";
-        }
-        text += "SHOW lists settings, variables, macros and functions; SET changes settings.\n";
-        self.world.say(Screen::Output, text.as_bytes());
-        self.status = 0;
-        Ok(Flow::Next)
-    }
 }

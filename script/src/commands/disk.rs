@@ -311,6 +311,10 @@ impl Interp<'_> {
         if self.world.files().facts(pattern, false).is_some() {
             return Ok(vec![pattern.to_vec()]);
         }
+        if !self.is_on("wildcard-expansion", true) {
+            return Ok(Vec::new());
+        }
+        let dots = self.is_on("match dotfile", false);
         let mut found: Vec<Vec<u8>> = vec![Vec::new()];
         for (index, part) in pattern.split(|b| *b == b'/').enumerate() {
             if index > DEPTH {
@@ -328,7 +332,7 @@ impl Interp<'_> {
                 let place = if place.is_empty() { b"/" } else { place };
                 let Ok(names) = self.world.files().list(place) else { continue };
                 for name in names {
-                    let hidden = name.starts_with(b".") && !part.starts_with(b".");
+                    let hidden = !dots && name.starts_with(b".") && !part.starts_with(b".");
                     if !hidden && matches(part, &name, true) {
                         next.push([folder, glue, &name].concat());
                     }
@@ -349,6 +353,7 @@ impl Interp<'_> {
     pub(crate) fn below(&mut self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Trouble> {
         let facts = self.world.files().facts(pattern, true);
         let whole = facts.is_some_and(|facts| facts.kind == Kind::Directory);
+        let dots = whole || self.is_on("match dotfile", false);
         let last = if whole { b"*".to_vec() } else { last_part(pattern).to_vec() };
         let folder = match pattern {
             b"." | b"./" if whole => Vec::new(),
@@ -362,7 +367,7 @@ impl Interp<'_> {
             let Ok(names) = self.world.files().list(place) else { continue };
             for name in names {
                 let path = [&folder[..], &name].concat();
-                let hidden = name.starts_with(b".") && !whole && !last.starts_with(b".");
+                let hidden = !dots && name.starts_with(b".") && !last.starts_with(b".");
                 let facts = self.world.files().facts(&path, false);
                 let is_directory = facts.is_some_and(|facts| facts.kind == Kind::Directory);
                 if is_directory && !hidden && depth < DEPTH {

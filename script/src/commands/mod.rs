@@ -5,6 +5,7 @@ mod console;
 mod disk;
 pub(crate) use disk::{last_part, permissions};
 mod fopen;
+mod help;
 mod listing;
 mod set;
 pub(crate) mod settings;
@@ -193,7 +194,8 @@ impl Interp<'_> {
             Verb::Run => self.run_shell(rest),
             Verb::Sexpression => self.s_expression(rest),
             Verb::Alarm => self.alarm(&mut words),
-            Verb::Beep => self.screen(b"\x07"),
+            Verb::Beep if self.is_on("bell", true) => self.screen(b"\x07"),
+            Verb::Beep => Ok(Flow::Next),
             Verb::Date => self.date(rest),
             Verb::Version => self.screen(crate::VERSION_LINE.as_bytes()),
             Verb::Status => {

@@ -1,6 +1,6 @@
 //! SET: what changes the language, what is a row of the program's table, what opens a connection.
 
-use super::settings::{ENTRIES, Entry, Takes};
+use super::settings::{ENTRIES, Effect, Entry, Takes, holds};
 use crate::interp::Interp;
 use crate::keywords::{Found, word_of};
 use crate::text::{lossy, ungroup};
@@ -228,12 +228,7 @@ impl Interp<'_> {
                 let way = self.choice(words, &["recursive", "simple"])?;
                 self.manners.recursive = way == "recursive";
             }
-            _ => {
-                let value = self.expand(ungroup(words.rest()))?;
-                let name = format!("{first} {second}");
-                self.keep(&name, &lossy(&value), &["off", "1", "8"])?;
-                self.kept.insert(name, value);
-            }
+            _ => return self.set_named(&[first, second], words),
         }
         Ok(Flow::Next)
     }
@@ -246,12 +241,7 @@ impl Interp<'_> {
             self.exit_code = i32::try_from(code & 0xff).unwrap_or(0);
             return Ok(Flow::Next);
         }
-        let value = self.expand(ungroup(words.rest()))?;
-        let anyway = if second == "hangup" { &["on"] } else { &["off"] };
-        let name = format!("exit {second}");
-        self.keep(&name, &lossy(&value), anyway)?;
-        self.kept.insert(name, value);
-        Ok(Flow::Next)
+        self.set_named(&["exit", second], words)
     }
 
     /// `SET TELOPT [/CLIENT] [/SERVER] option REFUSED ...`: which options are offered is not chosen here,
@@ -291,33 +281,51 @@ impl Interp<'_> {
                 found.expect("chosen among them")
             }
         };
+        self.set_this(entry, words)
+    }
+
+    /// The entry of these words.
+    fn set_named(&mut self, name: &[&str], words: &mut Words<'_>) -> Result<Flow, Trouble> {
+        let found = ENTRIES.iter().find(|entry| entry.words == name);
+        self.set_this(found.expect("the words of a SET are in the table"), words)
+    }
+
+    fn set_this(&mut self, entry: &Entry, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let (value, told) = self.entry_value(entry, words)?;
-        for row in entry.rows {
-            self.world.set(row, &value).map_err(|fault| {
-                Trouble::new(format!("SET {}: {fault}", entry.words.join(" ").to_uppercase()))
-            })?;
-        }
-        let name = entry.words.join(" ");
-        if entry.rows.is_empty() {
-            self.keep(&name, &told, entry.anyway)?;
+        let name = entry.name();
+        let big = name.to_uppercase();
+        match entry.effect {
+            Effect::Rows(rows) => {
+                for row in rows {
+                    let set = self.world.set(row, &value);
+                    set.map_err(|fault| Trouble::new(format!("SET {big}: {fault}")))?;
+                }
+            }
+            Effect::Program(_) => self.world.keep(&name, told.as_bytes())?,
+            Effect::Language(_) => self.check_language(&name, &told)?,
+            Effect::Fixed(values, why) if !holds(values, &told) => {
+                let told = told.to_uppercase();
+                return Err(Trouble::new(format!("SET {big} {told} is not supported: {why}")));
+            }
+            Effect::Fixed(..) => {}
         }
         self.kept.insert(name, told.into_bytes());
         Ok(Flow::Next)
     }
 
-    /// Tells the world of a setting without a row, and the person if nothing comes of it.
-    fn keep(&mut self, name: &str, value: &str, anyway: &[&str]) -> Result<(), Trouble> {
-        let acts = self.world.keep(name, value.as_bytes())?;
-        let as_it_is = acts || anyway.iter().any(|word| word.eq_ignore_ascii_case(value));
-        if as_it_is {
-            self.idle.remove(name);
-        } else if self.idle.insert(name.to_owned()) && !self.manners.quiet {
-            self.remark(&format!(
-                "SET {} is kept, and nothing here acts on it",
-                name.to_uppercase()
-            ));
+    /// What the language itself acts on, and reads from what is kept.
+    fn check_language(&mut self, name: &str, value: &str) -> Result<(), Trouble> {
+        if name == "input scale-factor" {
+            let factor = value.parse::<f64>().ok().filter(|factor| (0.0..=1000.0).contains(factor));
+            let say = || Trouble::new(format!("expected a factor from 0 to 1000, got {value}"));
+            self.manners.input_scale = factor.ok_or_else(say)?;
         }
         Ok(())
+    }
+
+    /// Whether a switch of the language is on.
+    pub(crate) fn is_on(&self, name: &str, usual: bool) -> bool {
+        self.kept.get(name).map_or(usual, |value| value == b"on")
     }
 
     /// The value for the table, and what is shown of it.

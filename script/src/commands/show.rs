@@ -30,6 +30,8 @@ pub(super) const TOPICS: &[&str] = &[
     "stack",
     "status",
     "streaming",
+    "tcp",
+    "terminal",
     "transfer",
     "transmit",
     "variables",
@@ -72,6 +74,36 @@ const OF_FILE: [(&str, &str); 14] = [
     ("File download-directory", "file download-directory"),
 ];
 
+/// What SHOW TRANSFER shows, and the setting.
+const OF_TRANSFER: [(&str, &str); 14] = [
+    ("Transfer Bell", "transfer bell"),
+    ("Transfer Interruption", "transfer interruption"),
+    ("Transfer Cancellation", "transfer cancellation"),
+    ("Transfer Translation", "transfer translation"),
+    ("Transfer Character-set", "transfer character-set"),
+    ("Transfer CRC-calculation", "transfer crc-calculation"),
+    ("Transfer Display", "file display"),
+    ("Transfer Message", "transfer message"),
+    ("Transfer Locking-shift", "transfer locking-shift"),
+    ("Transfer Mode", "transfer mode"),
+    ("Transfer Pipes", "transfer pipes"),
+    ("Transfer Protocol", "transfer protocol"),
+    ("Transfer Report", "transfer report"),
+    ("Transfer Slow-start", "transfer slow-start"),
+];
+
+/// What SHOW TRANSMIT shows, and the setting.
+const OF_TRANSMIT: [(&str, &str); 8] = [
+    ("File type", "file type"),
+    ("File character-set", "file character-set"),
+    ("Transmit EOF", "transmit eof"),
+    ("Transmit Fill", "transmit fill"),
+    ("Transmit Linefeed", "transmit linefeed"),
+    ("Transmit Prompt", "transmit prompt"),
+    ("Transmit Echo", "transmit echo"),
+    ("Transmit Pause", "transmit pause"),
+];
+
 impl Interp<'_> {
     pub(crate) fn show(&mut self, words: &mut Words<'_>) -> Result<Flow, Trouble> {
         let topic = words.word().map_or(&b"status"[..], |word| word.text);
@@ -101,6 +133,9 @@ impl Interp<'_> {
             "scripts" => self.show_manners(),
             "logs" => self.show_logs(),
             "file" => self.show_file(),
+            "transfer" => self.show_transfer(),
+            "transmit" => self.show_transmit(),
+            "terminal" => self.show_terminal(),
             "server" => {
                 let functions = self.world.shown("server functions").unwrap_or_default();
                 functions + &self.show_settings(&["server"])
@@ -240,25 +275,63 @@ impl Interp<'_> {
 
     /// SHOW FILE as C-Kermit writes it: scripts read it.
     fn show_file(&mut self) -> String {
-        let mut text = String::new();
-        for (label, name) in OF_FILE {
-            let entry = ENTRIES.iter().find(|entry| entry.words.join(" ") == name);
-            let row = entry.and_then(|entry| entry.rows.first());
-            let row = row.and_then(|row| self.world.shown(row));
-            // The table has words of its own.
-            let word = |value: String| match entry.map(|entry| entry.takes) {
-                Some(Takes::Word(list)) => {
-                    let is = |(_, own): &&(&str, &str)| *own == value;
-                    list.iter().find(is).map_or(value.clone(), |(word, _)| (*word).to_owned())
-                }
-                _ => value,
+        let row = |(label, name)| format!(" {:<24} {}\n", format!("{label}:"), self.value_of(name));
+        OF_FILE.map(row).concat()
+    }
+
+    /// SHOW TRANSFER as C-Kermit writes it.
+    fn show_transfer(&mut self) -> String {
+        let row = |(label, name)| {
+            let value = match (name, self.value_of(name).as_str()) {
+                ("transfer locking-shift", "on") => "enabled, not used".to_owned(),
+                ("transfer locking-shift", "off") => "disabled".to_owned(),
+                ("transfer protocol", _) => "Kermit".to_owned(),
+                ("transfer message", "") => "(none)".to_owned(),
+                (_, value) => value.to_owned(),
             };
-            let kept = self.kept.get(name).map(|value| lossy(value));
-            let usual = entry.and_then(|entry| entry.anyway.first()).map(|word| (*word).to_owned());
-            let value = row.map(word).or(kept).or(usual);
-            text += &format!(" {:<24} {}\n", format!("{label}:"), value.unwrap_or_default());
-        }
-        text
+            format!(" {label}: {value}\n")
+        };
+        OF_TRANSFER.map(row).concat()
+    }
+
+    /// SHOW TRANSMIT as C-Kermit writes it.
+    fn show_transmit(&mut self) -> String {
+        let row = |(label, name)| {
+            let value = match (name, self.value_of(name)) {
+                ("transmit pause", value) => format!("{value} (milliseconds)"),
+                (_, value) if value.is_empty() => "(none)".to_owned(),
+                (_, value) => value,
+            };
+            format!(" {:<32} {value}\n", format!("{label}:"))
+        };
+        OF_TRANSMIT.map(row).concat()
+    }
+
+    fn show_terminal(&mut self) -> String {
+        let echo = if self.value_of("duplex") == "half" { "local" } else { "remote" };
+        let code = self.value_of("escape-character");
+        format!(
+            "Terminal parameters:\n Bytesize: 8\n Echo: {echo}\n Autodownload: off\n \
+             Escape character: {code}\n"
+        )
+    }
+
+    /// A setting's value as it is said to SET; empty if there is none.
+    fn value_of(&mut self, name: &str) -> String {
+        let entry = ENTRIES.iter().find(|entry| entry.name() == name);
+        let row = entry.and_then(|entry| entry.row());
+        let row = row.and_then(|row| self.world.shown(row));
+        // The table has words of its own.
+        let word = |value: String| match entry.map(|entry| entry.takes) {
+            Some(Takes::Word(list)) => {
+                let is = |(_, own): &&(&str, &str)| *own == value;
+                list.iter().find(is).map_or(value.clone(), |(word, _)| (*word).to_owned())
+            }
+            _ => value,
+        };
+        let kept = self.kept.get(name).map(|value| lossy(value));
+        let usual = entry.map(|entry| entry.usual().to_owned());
+        row.map(word).or(kept).or(usual).unwrap_or_default()
     }
 
     fn show_manners(&mut self) -> String {
@@ -289,12 +362,11 @@ impl Interp<'_> {
     fn show_settings(&mut self, first: &[&str]) -> String {
         let mut text = String::new();
         for entry in ENTRIES.iter().filter(|entry| first.contains(&entry.words[0])) {
-            let name = entry.words.join(" ");
-            let row = entry.rows.first().and_then(|row| self.world.shown(row));
+            let name = entry.name();
+            let row = entry.row().and_then(|row| self.world.shown(row));
             let kept = self.kept.get(&name).map(|value| lossy(value));
-            let value = row.or(kept).unwrap_or_else(|| "as it is".to_owned());
-            let idle = if self.idle.contains(&name) { " (kept, nothing acts on it)" } else { "" };
-            text += &format!(" {name:<28} {value}{idle}\n");
+            let value = row.or(kept).unwrap_or_else(|| entry.usual().to_owned());
+            text += &format!("{}\n", format!(" {name:<28} {value}").trim_end());
         }
         if first.contains(&"control") {
             for row in ["kermit.prefixed", "kermit.unprefixed"] {

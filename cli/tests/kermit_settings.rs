@@ -1,0 +1,189 @@
+//! Every setting of `wst kermit` acts, or a value without effect is refused with the reason; every command has help.
+
+mod peers;
+
+use std::process::{Command, Stdio};
+
+use peers::{LIMIT, Scene, ckermit, wst};
+
+/// What a run said on stdout and stderr, and its code.
+fn kermit(scene: &Scene, script: &str) -> (String, i32) {
+    let file = scene.file("here/script.ksc", script.as_bytes());
+    let mut command = wst(["kermit".as_ref(), file.as_os_str()]);
+    command.current_dir(scene.folder("here")).stdin(Stdio::null());
+    let end = scene.start("kermit", &mut command).unwrap().wait(LIMIT).unwrap();
+    (end.said, end.code)
+}
+
+/// A setting as HELP SET shows it.
+#[derive(Debug)]
+struct Setting {
+    name: String,
+    syntax: String,
+    what: String,
+}
+
+fn settings(scene: &Scene) -> Vec<Setting> {
+    let (said, _) = kermit(scene, "help set\n");
+    let lines: Vec<&str> = said.lines().collect();
+    let of_the_table = |what: &str| {
+        ["at first.", "of the program."].iter().any(|end| what.ends_with(end))
+            || ["Only ", "Not supported: ", "Has no effect: "].iter().any(|b| what.starts_with(b))
+    };
+    let pairs = lines.windows(2).filter(|pair| pair[0].starts_with("SET "));
+    let all = pairs.filter(|pair| of_the_table(pair[1].trim())).map(|pair| {
+        let words: Vec<&str> = pair[0][4..].split(' ').collect();
+        let is_name =
+            |word: &&&str| !word.starts_with('{') && !word.chars().any(char::is_lowercase);
+        let count = words.iter().take_while(is_name).count();
+        Setting {
+            name: words[..count].join(" "),
+            syntax: words[count..].join(" "),
+            what: pair[1].trim().to_owned(),
+        }
+    });
+    all.collect()
+}
+
+/// Values that may follow.
+fn values(setting: &Setting) -> Vec<String> {
+    let syntax = &setting.syntax;
+    if let Some(words) = syntax.strip_prefix("{ ").and_then(|rest| rest.split(" }").next()) {
+        return words.split(", ").map(str::to_owned).collect();
+    }
+    if let Some(range) = syntax.strip_prefix("number from ") {
+        return range.split(" to ").map(str::to_owned).collect();
+    }
+    assert_eq!(syntax, "text", "{setting:?}");
+    let text: &[&str] = match setting.name.as_str() {
+        "ESCAPE-CHARACTER" => &["29"],
+        "FILE DOWNLOAD-DIRECTORY" => &["."],
+        "FILE SYSTEM-ID" => &["UN"],
+        "INPUT SCALE-FACTOR" => &["2"],
+        "PROMPT" => &["{now? }"],
+        "RECEIVE PATHNAMES" | "SEND PATHNAMES" => &["off", "relative", "absolute"],
+        "SERVER LOGIN" => &["anna secret"],
+        "TRANSMIT EOF" => &["end"],
+        _ if !setting.what.ends_with("at first.") => &["something else"],
+        name => panic!("a text for SET {name}"),
+    };
+    text.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// The values that are supported where only some are.
+fn supported(setting: &Setting) -> Option<Vec<String>> {
+    if setting.what.starts_with("Not supported: ") {
+        return Some(Vec::new());
+    }
+    let list = setting.what.strip_prefix("Only ")?.split(" is supported: ").next()?;
+    Some(list.split(", ").map(str::to_owned).collect())
+}
+
+#[test]
+fn every_setting_acts_or_says_why_not() {
+    let scene = Scene::new();
+    let all = settings(&scene);
+    assert!(all.len() > 100, "{}", all.len());
+    let mut script = String::new();
+    let mut tried = Vec::new();
+    for setting in &all {
+        let only = supported(setting);
+        let mut values = values(setting);
+        values.extend(only.iter().flatten().cloned());
+        for value in values {
+            let at = tried.len();
+            script += &format!("set {} {value}\nif success echo .{at}. taken\n", setting.name);
+            script += &format!("else echo .{at}. refused\n");
+            let good = only.as_ref().is_none_or(|only| only.contains(&value));
+            tried.push((format!("SET {} {value}", setting.name), good));
+        }
+    }
+    let (said, _) = kermit(&scene, &script);
+    for (at, (what, good)) in tried.iter().enumerate() {
+        let taken = said.contains(&format!(".{at}. taken"));
+        assert!(taken || said.contains(&format!(".{at}. refused")), "{what}: {said}");
+        assert_eq!(taken, *good, "{what}");
+        let upper = format!("{} is not supported: ", what.to_uppercase());
+        assert_eq!(said.contains(&upper), !good, "{what}");
+    }
+    println!("{} settings, {} values", all.len(), tried.len());
+    assert_eq!(kermit(&scene, "set dial x\n").1, 1, "what is refused is an error");
+}
+
+/// Scripts read what SHOW says: the labels are C-Kermit's.
+#[test]
+fn show_transfer_has_the_labels_of_ckermit() {
+    let scene = Scene::new();
+    let labels = |said: &str| -> Vec<String> {
+        let labels =
+            said.lines().filter_map(|line| line.strip_prefix(" Transfer ")?.split_once(':'));
+        labels.map(|(label, _)| label.to_owned()).collect()
+    };
+    let (said, _) = kermit(&scene, "set transfer mode automatic\nset delay 5\nshow transfer\n");
+    assert!(said.contains(" Transfer Mode: automatic\n"), "{said}");
+    if ckermit().is_none() {
+        return;
+    }
+    let mut theirs = Command::new("kermit");
+    theirs.args(["-H", "-Y", "-C", "show transfer, exit"]).stdin(Stdio::null());
+    let theirs = scene.start("kermit", &mut theirs).unwrap().wait(LIMIT).unwrap().said;
+    assert!(labels(&said).len() > 10, "{said}");
+    assert_eq!(labels(&said), labels(&theirs));
+}
+
+#[test]
+fn show_transmit_has_what_was_set_and_what_holds_at_first() {
+    let scene = Scene::new();
+    let (said, _) = kermit(&scene, "set transmit pause 7\nshow transmit\n");
+    let row = |name: &str| said.lines().find(|line| line.trim().starts_with(name));
+    assert!(row("Transmit Pause").is_some_and(|line| line.contains(" 7 ")), "{said}");
+    assert!(row("Transmit EOF").is_some_and(|line| line.ends_with("(none)")), "{said}");
+}
+
+#[test]
+fn the_settings_of_the_language_act() {
+    let scene = Scene::new();
+    scene.file("here/.hidden", b"");
+    scene.file("here/shown", b"");
+    let script = "if = \\ffiles(*) 2 echo two\nset match dotfile on\necho <\\ffiles(*)>\n\
+                  set wildcard-expansion off\necho <\\ffiles(*)>\n\
+                  set bell off\nbeep\necho .\nset bell on\nbeep\n";
+    let (said, code) = kermit(&scene, script);
+    // The script itself is a file, too.
+    assert!(said.contains("two") && said.contains("<3>") && said.contains("<0>"), "{said}");
+    let (before, after) = said.split_once(".\n").unwrap_or_else(|| panic!("{said:?}"));
+    assert!(!before.contains('\u{7}') && after.contains('\u{7}'), "{said:?}");
+    assert_eq!(code, 0, "{said}");
+}
+
+/// TRANSMIT with its settings, into a program that writes down what comes.
+#[test]
+fn transmit_ends_lines_waits_and_ends_as_it_is_told() {
+    let scene = Scene::new();
+    scene.file("here/text", b"one\ntwo\nthree");
+    let script = "set transmit pause 300\nset transmit linefeed on\nset transmit eof END\n\
+                  set host /pipe cat > got\nassign t \\v(ftime)\ntransmit text\n\
+                  evaluate d (\\fround((\\v(ftime)-\\m(t))*1000))\nclose\necho .\n";
+    let began = std::time::Instant::now();
+    let (said, _) = kermit(&scene, script);
+    assert!(began.elapsed().as_millis() >= 900, "three lines, each with its pause");
+    let got = std::fs::read(scene.path("here/got")).unwrap_or_default();
+    assert_eq!(got, b"one\r\ntwo\r\nthreeEND", "{said}");
+}
+
+#[test]
+fn every_command_has_help() {
+    let scene = Scene::new();
+    let (said, _) = kermit(&scene, "help\n");
+    let list = said.lines().skip(1).filter(|line| line.starts_with(' '));
+    let names: Vec<&str> = list.flat_map(str::split_whitespace).collect();
+    assert!(names.len() > 90, "{said}");
+    let script: String = names.iter().map(|name| format!("help {name}\n")).collect();
+    let (said, code) = kermit(&scene, &script);
+    assert_eq!(code, 0, "{said}");
+    for name in names {
+        let big = name.to_uppercase();
+        let has = |line: &str| line == big || line.starts_with(&format!("{big} "));
+        assert!(said.lines().any(has), "{name}");
+    }
+}
