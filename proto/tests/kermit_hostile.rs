@@ -198,6 +198,51 @@ fn an_error_packet_ends_either_end_with_its_text() {
     assert_eq!(s.status(), Status::Over(Outcome::Failed(expected)));
 }
 
+/// What an engine sends now.
+fn spoken(engine: &mut dyn Engine, store: &mut dyn Store) -> Vec<u8> {
+    let cx = &mut Cx { now: Instant::ZERO, trace: &mut NoTrace };
+    while let Some(request) = engine.request() {
+        let reply = store.answer(request);
+        engine.reply(cx, reply);
+    }
+    let bytes = engine.transmit(cx).to_vec();
+    engine.transmitted(cx, bytes.len());
+    bytes
+}
+
+/// `D` is one bit from `E`, and one damaged packet of 64 passes the check of type 1, which some peers
+/// use for every E: where packets come damaged, such an error counts when nothing follows it.
+#[test]
+fn an_error_under_a_weaker_check_counts_on_a_noisy_line_when_silence_follows() {
+    use wetstring_proto::kermit::{check::Check, packet::finish};
+    for follows in [true, false] {
+        let (mut s, mut source) =
+            (sender(&config(&[])), Source::new(vec![File::new("name", b"some data")]));
+        let (mut r, mut sink) = (receiver(&config(&[])), Sink::new());
+        let cx = &mut Cx { now: Instant::ZERO, trace: &mut NoTrace };
+        r.receive(cx, &spoken(&mut s, &mut source));
+        s.receive(cx, &spoken(&mut r, &mut sink));
+        let file = spoken(&mut s, &mut source);
+        let mut damaged = file.clone();
+        damaged[4] ^= 1;
+        r.receive(cx, &damaged);
+        assert_eq!(spoken(&mut r, &mut sink)[3], b'N');
+        let mut packet = [0; 100];
+        packet[7..13].copy_from_slice(b"no way");
+        let (start, end) = finish(&mut packet, 6, 1, b'E', Check::Sum6, 1, false);
+        r.receive(cx, &[&packet[start..end], b"\r"].concat());
+        assert!(matches!(r.status(), Status::Running), "{:?}", r.status());
+        if follows {
+            r.receive(cx, &file);
+            assert_eq!(spoken(&mut r, &mut sink)[3], b'Y');
+        }
+        turn_against(&mut r, &mut sink, |_| Vec::new());
+        let kind = if follows { FailureKind::Silence } else { FailureKind::PeerError };
+        let expected = Failure { blame: Blame::Peer, kind };
+        assert_eq!(r.status(), Status::Over(Outcome::Failed(expected)));
+    }
+}
+
 /// Three raw Ctrl-C from a person at a terminal end a transfer that hangs.
 #[test]
 fn raw_interrupts_end_a_transfer() {

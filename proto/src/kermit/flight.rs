@@ -30,8 +30,12 @@ pub(crate) struct Slot {
     pub(crate) left: Option<Instant>,
     /// When the first copy was put into the queue.
     pub(crate) since: Instant,
+    /// NAKs for it.
+    pub(crate) naks: u32,
     /// A NAK wants another copy, which has to wait.
     pub(crate) wanted: bool,
+    /// The last copy had to wait so.
+    pub(crate) waited: bool,
     /// Length of the data field, and bytes of the file it stands for, if it carries any.
     pub(crate) data: usize,
     pub(crate) file: usize,
@@ -73,6 +77,8 @@ pub(crate) struct Acked {
     pub(crate) rtt: Option<(Duration, u64)>,
     /// Times it was sent; each copy may be answered.
     pub(crate) copies: u32,
+    /// The last copy had waited for quiet.
+    pub(crate) waited: bool,
 }
 
 impl Flight {
@@ -150,6 +156,7 @@ impl Flight {
         let (order, heard) = (self.order, self.heard);
         let slot = self.slot_mut(number);
         slot.queue = false;
+        slot.waited = slot.wanted;
         slot.wanted = false;
         if slot.copies == 0 {
             slot.since = now;
@@ -184,8 +191,14 @@ impl Flight {
             Some(left) if slot.copies == 1 => Some((now - left, slot.under_way)),
             _ => None,
         };
-        let acked =
-            Acked { kind: slot.kind, len: slot.len(), file: slot.file, rtt, copies: slot.copies };
+        let acked = Acked {
+            kind: slot.kind,
+            len: slot.len(),
+            file: slot.file,
+            rtt,
+            copies: slot.copies,
+            waited: slot.waited,
+        };
         let leaves_at = slot.leaves_at;
         self.heard = self.heard.max(leaves_at);
         while self.low < self.next && self.slot(self.low).acked {
@@ -211,6 +224,13 @@ impl Flight {
         slot.queue = true;
         slot.why = Some(why);
         true
+    }
+
+    /// A NAK for `number` came: how many came before.
+    pub(crate) fn refused(&mut self, number: u64) -> u32 {
+        let slot = self.slot_mut(number);
+        slot.naks += 1;
+        slot.naks - 1
     }
 
     /// Another copy of `number` is wanted, later.

@@ -1,36 +1,42 @@
 //! Packet lengths that fit the errors of the line.
 //!
 //! A packet of L bytes with overhead h gets through with probability exp(-L/m) on a line that is
-//! hit once in m bytes, and carries L-h bytes of data; the product is greatest near L = sqrt(h m).
-//! C-Kermit's rule halves after every error and grows back by a third; this one knows where it is
-//! going, stays there, and on a clean line grows without a bound but the partner's.
+//! hit once in m bytes, carries L-h bytes of data, and takes the time of L+R bytes where R of them
+//! pass while its answer is awaited. What arrives per time is most where (L-h)(L+R) = m(h+R): near
+//! sqrt(h m) without waiting, never above m+h. C-Kermit's rule halves after every error and grows
+//! back by a third; this one knows where it is going, stays there, and on a clean line grows without
+//! a bound but the peer's.
 
 /// Learns how often the line is hit, and says how long a packet should be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LengthPolicy {
+    /// Bytes that were seen to be good: of packets that came, and of those that were lost up to
+    /// where they were probably hit.
     bytes: u64,
     losses: u64,
     /// Bytes that were acknowledged.
     carried: u64,
-    /// Packets without data that were lost.
-    stumbles: u32,
     enabled: bool,
 }
-
-/// Packets lost before the data from which on the line is doubted.
-const DOUBT: u32 = 1;
 
 /// Bytes of a packet that are not data, with the terminator: in the short form and in the long.
 const OVERHEAD: [u64; 2] = [8, 11];
 /// The longest packet in the short form, with the terminator.
 const SHORT: u64 = 97;
 /// Bytes a line is trusted for that has not been hit yet, and one that has.
-const TRUST: [u64; 2] = [25_000, 4_000];
+const TRUST: [u64; 2] = [25_000, 1_000];
 /// Lengths below this are all overhead.
 const SHORTEST: u64 = 32;
 /// Losses after which the older half of the record is forgotten, so that the policy follows a line
 /// that changes.
 const MEMORY: u64 = 64;
+
+/// The best length of a packet with so much overhead on a line that is hit once in `between` bytes,
+/// if the time of `idle` bytes passes with each.
+fn best(overhead: u64, idle: u64, between: u64) -> u64 {
+    let lost = overhead + idle;
+    ((lost * lost + 4 * between * lost).isqrt() - lost) / 2 + overhead
+}
 
 /// What a packet of this length loses, to its overhead and to errors, in millionths of its length.
 fn cost(overhead: u64, len: u64, between: u64) -> u64 {
@@ -39,7 +45,7 @@ fn cost(overhead: u64, len: u64, between: u64) -> u64 {
 
 impl LengthPolicy {
     pub(crate) fn new(enabled: bool) -> Self {
-        Self { bytes: 0, losses: 0, carried: 0, stumbles: 0, enabled }
+        Self { bytes: 0, losses: 0, carried: 0, enabled }
     }
 
     /// Nothing has been acknowledged yet.
@@ -59,8 +65,8 @@ impl LengthPolicy {
     }
 
     /// The longest packet that what came through speaks for. A packet keeps its length for all its
-    /// copies, since a NAK may have crossed with it: so the first ones have to be short where all
-    /// waits for each of them.
+    /// copies, since a NAK may have crossed with it: one that is much too long for the line is never
+    /// rid of. So the first ones are short.
     pub(crate) fn proven(&self) -> usize {
         if !self.enabled {
             return usize::MAX;
@@ -69,19 +75,21 @@ impl LengthPolicy {
         usize::try_from((self.carried / 2).max(SHORT)).unwrap_or(usize::MAX)
     }
 
-    /// A packet without data was lost.
-    pub(crate) fn stumbled(&mut self) {
-        self.stumbles += 1;
-    }
-
-    /// Packets were lost before there was data: the first data is to be short, in a window too.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        self.stumbles >= DOUBT
+    /// Bytes between two hits, as far as is known.
+    fn between(&self) -> u64 {
+        if self.losses == 0 {
+            self.bytes * 10 + TRUST[0]
+        } else {
+            (self.bytes + TRUST[1]) / (self.losses + 1)
+        }
     }
 
     /// A packet of so many bytes was lost.
     pub(crate) fn lost(&mut self, len: usize) {
-        self.bytes += len as u64;
+        // It says little of a line to lose what is too long for it: the first hit was somewhere, in a
+        // packet that is much longer than `between` at about that, in a short one in the middle.
+        let (len, between) = (len as u64, self.between());
+        self.bytes += len * between / (4 * between * between + len * len).isqrt().max(1);
         self.losses += 1;
         if self.losses > MEMORY {
             self.losses /= 2;
@@ -90,24 +98,29 @@ impl LengthPolicy {
     }
 
     /// The best length of a whole packet with its terminator. `idle` is how many bytes of line time
-    /// pass per packet without being used (waiting for an answer with a window of one).
-    pub(crate) fn length(&self, idle: usize) -> usize {
+    /// an answer takes to come, when nothing else is under way; `window` is how many packets may be.
+    pub(crate) fn length(&self, idle: usize, window: usize) -> usize {
         if !self.enabled {
             return usize::MAX;
         }
-        let between = if self.losses == 0 {
-            self.bytes * 10 + TRUST[0]
-        } else {
-            (self.bytes + TRUST[1]) / (self.losses + 1)
-        };
-        let [short, long] = OVERHEAD.map(|overhead| overhead + idle as u64);
-        let best_short = (short * between).isqrt().clamp(SHORTEST, SHORT);
-        let best_long = (long * between).isqrt().max(SHORT);
-        let best = if cost(short, best_short, between) <= cost(long, best_long, between) {
-            best_short
-        } else {
-            best_long
+        let idle = idle as u64;
+        let best = match window.saturating_sub(1) as u64 {
+            0 => self.fitting(idle),
+            // The line does not wait where the other packets fill that time. Where those that are best
+            // for a busy line do not, longer ones are better, up to those that do.
+            others => self.fitting(0).max(self.fitting(idle).min(idle / others)),
         };
         usize::try_from(best).unwrap_or(usize::MAX)
+    }
+
+    /// The best length where the time of so many bytes passes with each packet.
+    fn fitting(&self, idle: u64) -> u64 {
+        let between = self.between();
+        let [short, long] = OVERHEAD;
+        let best_short = best(short, idle, between).clamp(SHORTEST, SHORT);
+        let best_long = best(long, idle, between).max(SHORT);
+        let costs = [(short, best_short), (long, best_long)]
+            .map(|(overhead, len)| cost(overhead + idle, len, between));
+        if costs[0] <= costs[1] { best_short } else { best_long }
     }
 }

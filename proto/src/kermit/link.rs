@@ -216,6 +216,9 @@ pub(crate) struct Link {
     pub(crate) stats: Stats,
     pub(crate) notes: Notes,
     pub(crate) message: Text<160>,
+    /// An error packet that may have been another one, with what it would say.
+    pub(crate) weak_error: Text<96>,
+    pub(crate) has_weak_error: bool,
     pub(crate) agreement: Text<160>,
     /// What the partner said of itself.
     pub(crate) theirs: Params,
@@ -273,6 +276,8 @@ impl Link {
             stats: Stats::default(),
             notes: Notes { ring: [Note::Message; NOTES], first: 0, count: 0 },
             message: Text::new(),
+            weak_error: Text::new(),
+            has_weak_error: false,
             agreement: Text::new(),
             theirs: Params::default(),
             bare: Bare::Untried,

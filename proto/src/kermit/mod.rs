@@ -41,6 +41,7 @@ mod sink;
 mod source;
 pub mod states;
 mod timing;
+mod weak;
 mod zone;
 
 pub use asking::Client;

@@ -51,6 +51,8 @@ pub struct Packet<'a> {
     pub seq: u8,
     /// Data field, still encoded.
     pub data: &'a [u8],
+    /// It was only right by a check that is weaker than the one in force.
+    pub weak: bool,
 }
 
 /// Reads a frame (LEN to the last CHECK byte) under the block check in force.
@@ -72,7 +74,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'st
         |check: Check| -> Option<Packet<'_>> {
             let covered = body.len().checked_sub(check.len())?;
             (covered >= header && check.verify(&body[..covered], &body[covered..]))
-                .then(|| Packet { kind, seq, data: &body[header..covered] })
+                .then(|| Packet { kind, seq, data: &body[header..covered], weak: false })
         };
     let first = match kind {
         kind::NAK => match body.len() - header {
@@ -91,7 +93,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'st
         _ => check,
     };
     let packet = under(first).or_else(|| match kind {
-        kind::ERROR => under(Check::Sum6),
+        kind::ERROR => under(Check::Sum6).map(|packet| Packet { weak: true, ..packet }),
         kind::SEND_INIT | kind::INFO => under(Check::Sum6),
         kind::NAK if first == Check::Sum12 => under(Check::Sum12NoBlank),
         _ => None,

@@ -26,8 +26,9 @@ pub use receiver::Receiver;
 /// Quiet that lets a failed transfer's last packets run out.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// With nothing good for so long, what is missing is asked for again at every damaged packet.
-const STUCK: Duration = Duration::from_secs(3);
+/// With nothing good for so long at least, and for so long at most, what is missing is asked for again
+/// at every damaged packet.
+const STUCK: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(3)];
 
 /// What the store is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,6 +111,8 @@ pub(super) struct Core {
     answered: (u64, Text<40>),
     /// Smoothed silence before a packet.
     interval: Duration,
+    /// With nothing good for so long, what is missing is asked for again at every damaged packet.
+    stuck: Duration,
     /// The silence before the packet that is coming in.
     silence: Option<Duration>,
     started: bool,
@@ -137,6 +140,7 @@ impl Core {
             heard: Instant::ZERO,
             answered: (u64::MAX, Text::new()),
             interval: Duration::ZERO,
+            stuck: STUCK[1],
             silence: None,
             started: false,
             link,
@@ -277,8 +281,9 @@ impl Core {
         self.heard = cx.now;
         self.silence = None;
         let next = self.arrivals.next;
-        // A copy of what was asked for can be lost as well, and so can the question.
-        let stuck = cx.now - self.link.spoke >= STUCK;
+        // A copy of what was asked for can be lost as well, and so can the question. A sender that no
+        // longer fills the window, of which we are not told, sends nothing else.
+        let stuck = cx.now - self.link.spoke >= self.stuck;
         if self.arrivals.window() == 1 || self.state != Receiving::Data || stuck {
             if self.link.may_nak(cx.now) {
                 self.nak(cx, mem, next);
@@ -299,15 +304,16 @@ impl Core {
         {
             return self.on_damaged(cx, mem, why, body.len());
         }
+        if packet.kind == kind::ERROR && !self.link.believes(&packet) {
+            return self.on_damaged(cx, mem, "error under a weaker check", body.len());
+        }
+        self.link.has_weak_error = false;
         self.link.stats.packets_in += 1;
         trace_got(cx, &packet, body.len(), self.link.stats.wire_in_bytes);
         match packet.kind {
             // Only a receiver sends these: an echo of our own.
             kind::ACK | kind::NAK => return,
-            kind::ERROR => {
-                self.link.take_message(packet.data);
-                return self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None);
-            }
+            kind::ERROR => return self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None),
             _ => {}
         }
         let place = self.arrivals.place(packet.seq);
@@ -342,6 +348,8 @@ impl Core {
                 (self.interval * 7 + gap) / 8
             } else {
                 // Of the few before the data the longest is nearest to a round trip.
+                // The shortest one is nearest on a noisy line.
+                self.stuck = self.stuck.min((gap * 3 / 2).max(STUCK[0]));
                 self.interval.max(gap)
             };
         }

@@ -214,20 +214,17 @@ impl Core {
         if kind != kind::DATA || link.agreed.streaming {
             return most;
         }
-        let mut wanted = self.lengths.length(self.idle_bytes());
-        if link.agreed.window == 1 || self.lengths.is_doubtful() {
-            wanted = wanted.min(self.lengths.proven());
-        }
+        let window = usize::from(link.agreed.window);
+        let mut wanted = self.lengths.length(self.idle_bytes(), window);
+        wanted = wanted.min(self.lengths.proven());
         // The terminator counts in the length, but is no part of the packet.
         let header = if wanted <= MAX_SHORT + 3 { SHORT_HEADER } else { LONG_HEADER };
         most.min(wanted.saturating_sub(header + check.len() + 1).max(10))
     }
 
-    /// Bytes of line time that pass unused per packet because a window of one has to wait.
+    /// Bytes of line time until an answer comes: with a window of one they pass unused.
     fn idle_bytes(&self) -> usize {
-        let Some(rtt) = self.timing.smoothed().filter(|_| self.link.agreed.window == 1) else {
-            return 0;
-        };
+        let Some(rtt) = self.timing.shortest() else { return 0 };
         // A line of unknown rate is taken for a slow one: longer packets do no harm on a fast one.
         let rate =
             if self.link.config.line.rate_bps == 0 { 9600 } else { self.link.config.line.rate_bps };
@@ -541,12 +538,15 @@ impl Core {
         self.echoes = acked.copies.saturating_sub(1);
         let window = self.link.agreed.window;
         if acked.copies == 1 {
-            self.crowd.passed();
+            self.crowd.passed(window);
         } else if window > 1 && acked.kind == kind::DATA {
             self.crowd.repeated(window, self.flight.len() + 1);
         }
+        if acked.waited {
+            self.crowd.waited();
+        }
         if let Some((rtt, bytes)) = acked.rtt {
-            self.timing.sample(rtt, bytes, self.link.agreed.window);
+            self.timing.sample(rtt, bytes, window);
         }
         if acked.kind == kind::DATA {
             if let Some(bytes) = &mut self.link.stats.current_acked_bytes {
@@ -594,6 +594,7 @@ impl Core {
 
     fn on_nak(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, seq: u8) {
         self.link.stats.naks_in += 1;
+        self.timing.was_noise(self.link.agreed.window);
         if self.is_streaming_data() {
             return self.not_reliable(cx, mem);
         }
@@ -621,6 +622,7 @@ impl Core {
     /// A NAK for a packet in flight. Where the receiver repeats them, or has refused this one often,
     /// the next copy has to wait for some quiet.
     fn asked_for(&mut self, cx: &mut Cx<'_>, number: u64) {
+        let before = self.flight.refused(number);
         let slot = self.flight.slot(number);
         let often = slot.copies > u32::from(self.link.config.retries / 2);
         let fresh = slot.left.is_none_or(|left| cx.now - left < QUIET);
@@ -631,7 +633,8 @@ impl Core {
         } else if self.resend(cx, number, Again::Nak) {
             return;
         }
-        if window > 1 && !acked {
+        // The first one may have crossed with a copy that left because later packets were answered.
+        if window > 1 && !acked && before > 0 {
             self.crowd.asked_again(window, self.flight.len());
         }
     }
@@ -656,8 +659,6 @@ impl Core {
         let slot = self.flight.slot(number);
         if slot.kind == kind::DATA {
             self.lengths.lost(slot.len());
-        } else {
-            self.lengths.stumbled();
         }
     }
 
@@ -680,6 +681,10 @@ impl Core {
             self.resend(cx, self.flight.low, Again::Answer);
             return;
         }
+        if packet.kind == kind::ERROR && !self.link.believes(&packet) {
+            return self.on_damaged(cx, mem, "error under a weaker check", body.len());
+        }
+        self.link.has_weak_error = false;
         self.link.stats.packets_in += 1;
         self.link.spoke = cx.now;
         self.silent = 0;
@@ -690,7 +695,6 @@ impl Core {
             kind::ACK => self.on_ack(cx, mem, &packet),
             kind::NAK => self.on_nak(cx, mem, packet.seq),
             kind::ERROR => {
-                self.link.take_message(packet.data);
                 let differs = self.file.digest.is_some()
                     && self.link.message.as_bytes() == DIGESTS_DIFFER.as_bytes();
                 let (blame, kind) = if differs {
@@ -708,6 +712,7 @@ impl Core {
     fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
         self.link.stats.damaged += 1;
         cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        self.timing.was_noise(self.link.agreed.window);
         if self.is_streaming_data() {
             self.not_reliable(cx, mem);
         } else if self.flight.len() == 1 && self.timing.smoothed().is_some() {

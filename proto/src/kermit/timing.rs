@@ -11,6 +11,8 @@ use crate::time::Duration;
 pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
     variation: Duration,
+    /// The shortest that was measured.
+    shortest: Option<Duration>,
     /// Wait used before anything was measured, and after silence.
     wait: Duration,
     /// The most bytes that were under way for a measurement.
@@ -24,7 +26,8 @@ const FLOOR: Duration = Duration::from_millis(400);
 impl RoundTrip {
     pub(crate) fn new(initial: Duration, ceiling: Duration) -> Self {
         let wait = initial.min(ceiling);
-        Self { smoothed: None, variation: Duration::ZERO, wait, longest: 0, ceiling }
+        let variation = Duration::ZERO;
+        Self { smoothed: None, variation, shortest: None, wait, longest: 0, ceiling }
     }
 
     /// A packet sent once was answered after `rtt`; so many bytes were under way then, itself
@@ -42,13 +45,28 @@ impl RoundTrip {
             }
         };
         self.smoothed = Some(smoothed);
+        self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
+        self.wait = self.usual(smoothed, window);
+    }
+
+    /// How long to wait where nothing has gone wrong.
+    fn usual(&self, smoothed: Duration, window: u8) -> Duration {
         // In a window what is lost is told by the partner, or by the packets behind it, before any
         // timer, and a packet that goes twice for nothing costs its whole length.
         let wait = match window {
             0 | 1 => smoothed + self.variation * 4,
             _ => smoothed * 3 + self.variation * 4,
         };
-        self.wait = wait.clamp(FLOOR, self.ceiling.max(smoothed * 2));
+        wait.clamp(FLOOR, self.ceiling.max(smoothed * 2))
+    }
+
+    /// The peer answered, with a refusal or with what came damaged: then it was noise for which we
+    /// waited, and waits need not become longer. An acknowledgement tells less, since it may be of a
+    /// copy that left before the one for which we waited too short.
+    pub(crate) fn was_noise(&mut self, window: u8) {
+        if let Some(smoothed) = self.smoothed {
+            self.wait = self.wait.min(self.usual(smoothed, window));
+        }
     }
 
     /// The wait ran out: the next one is longer, until something is measured again.
@@ -76,6 +94,11 @@ impl RoundTrip {
         self.smoothed.map_or(Duration::ZERO, |smoothed| {
             (smoothed / 4 * 3).min(smoothed.saturating_sub(self.variation))
         })
+    }
+
+    /// The shortest round trip that was measured, if any: what waited for nothing on its way.
+    pub(crate) fn shortest(&self) -> Option<Duration> {
+        self.shortest
     }
 
     /// The measured round trip, if any.

@@ -158,6 +158,9 @@ impl Machine for Core {
         self.link.stats.timeouts += 1;
         self.heard = cx.now;
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "packet", number });
+        if self.link.was_an_error() {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None);
+        }
         if cx.now - self.link.spoke >= self.patience() {
             let say = Some("Timed out");
             return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);

@@ -10,10 +10,17 @@ use crate::kermit::flight::Slot;
 use crate::time::Duration;
 use crate::trace::Again;
 
-/// What a NAK counts that tells nothing new, against packets that come through with one copy.
+/// What a NAK counts that tells nothing new, where a packet that needed more copies counts one, and
+/// what is taken off for a packet that came through with one copy: of packets that are as long as a
+/// noisy line allows, every third does.
 const REPEATED: u32 = 4;
+const PASSED: u32 = 3;
 /// From this on the receiver is taken for one of those.
 const CROWDED: u32 = 16;
+/// Packets that come through with their first copy before a larger window is tried again: at first, and
+/// at most, after it has failed often.
+const TRIAL: u32 = 32;
+const LONGEST_TRIAL: u32 = 1024;
 /// How long after a copy the next one leaves at the earliest, at a receiver that repeats NAKs.
 pub(super) const QUIET: Duration = Duration::from_millis(200);
 /// A packet is not given up before it was tried for so long, however often it was refused.
@@ -49,11 +56,17 @@ pub(super) struct Crowd {
     score: u32,
     /// The receiver repeats NAKs.
     repeats: bool,
+    /// Packets that came through with their first copy since the window was changed.
+    calm: u32,
+    /// That many let the window grow again.
+    trial: u32,
+    /// It has been doubted before.
+    tried: bool,
 }
 
 impl Crowd {
     pub(super) fn new() -> Self {
-        Self { window: usize::MAX, score: 0, repeats: false }
+        Self { window: usize::MAX, score: 0, repeats: false, calm: 0, trial: TRIAL, tried: false }
     }
 
     /// Packets that may be under way where so many were agreed on.
@@ -70,9 +83,17 @@ impl Crowd {
         self.count(REPEATED, agreed, in_flight);
     }
 
-    /// A packet came through, but not with its first copy.
+    /// A packet came through, but not with its first copy. Where there is only one at a time, that
+    /// says nothing of windows.
     pub(super) fn repeated(&mut self, agreed: u8, in_flight: usize) {
-        self.count(1, agreed, in_flight);
+        if self.window(agreed) > 1 {
+            self.count(1, agreed, in_flight);
+        }
+    }
+
+    /// A packet came through that had been refused often, with a copy that had waited for quiet.
+    pub(super) fn waited(&mut self) {
+        self.doubt();
     }
 
     fn count(&mut self, much: u32, agreed: u8, in_flight: usize) {
@@ -81,12 +102,35 @@ impl Crowd {
             return;
         }
         self.score = 0;
-        self.repeats = true;
+        self.doubt();
         self.window = (self.window(agreed).min(in_flight) / 2).max(1);
     }
 
-    /// A packet came through with its first copy.
-    pub(super) fn passed(&mut self) {
-        self.score = self.score.saturating_sub(1);
+    /// Copies are to wait for quiet from now on.
+    fn doubt(&mut self) {
+        let tried_again = self.tried && !self.repeats;
+        if tried_again {
+            self.trial = (self.trial * 2).min(LONGEST_TRIAL);
+        }
+        self.tried = true;
+        self.repeats = true;
+        self.calm = 0;
+    }
+
+    /// A packet came through with its first copy. Noise looks like a receiver that cannot hold the
+    /// window, until packets have become as short as it wants them: where many come through, a larger
+    /// window is tried again.
+    pub(super) fn passed(&mut self, agreed: u8) {
+        self.score = self.score.saturating_sub(PASSED);
+        let squeezed = self.window < usize::from(agreed);
+        if !squeezed && !self.repeats {
+            return;
+        }
+        self.calm += 1;
+        if self.calm >= self.trial {
+            self.calm = 0;
+            self.repeats = false;
+            self.window = self.window.saturating_mul(2);
+        }
     }
 }

@@ -115,6 +115,9 @@ impl Machine for Core {
                 let say = Some("No answer to the end of the file");
                 return self.fail(cx, mem, Blame::Peer, FailureKind::Silence, say);
             }
+            if self.link.was_an_error() {
+                return self.fail(cx, mem, Blame::Peer, FailureKind::PeerError, None);
+            }
             self.link.stats.timeouts += 1;
             self.silent += 1;
             self.timing.timed_out();
