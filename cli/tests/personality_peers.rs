@@ -90,10 +90,20 @@ fn zmodems_lines_work_with_lrzsz() {
     arrived(&desk, false);
     std::fs::remove_file(desk.path("in/data.bin")).expect("the file");
     let Some(sz) = theirs("sz", &["-vv", "-b", "-e", "data.bin"], root) else { return };
+    let said = sent.stderr;
     let (sent, received) = cross(&sz, &ours("rz", &["-y", "-E", "-r"], into));
     sent.expect(0);
     received.expect(0);
     arrived(&desk, false);
+    // picocom and minicom call sz so, and show what it says.
+    let count = |text: &str| (text.lines().count(), text.len());
+    let ((lines, bytes), (their_lines, their_bytes)) = (count(&said), count(&sent.stderr));
+    println!("with -vv: {lines} lines, {bytes} bytes; lrzsz's {their_lines}, {their_bytes}");
+    assert!(
+        lines <= their_lines + 2 && bytes <= their_bytes * 2,
+        "ours:\n{said}\nlrzsz's:\n{}",
+        sent.stderr
+    );
 }
 
 #[test]
