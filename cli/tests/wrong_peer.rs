@@ -8,12 +8,15 @@
 mod common;
 mod peers;
 
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use common::{WST, run, wst};
+use common::{Running, WST, wst};
 use peers::peer;
+use rustix::process::{Pid, Signal, getpgid, getpgrp, kill_process, kill_process_group};
 
 /// How long it may take until it is said who the peer is. The issue says 10 s, and
 /// `drive/tests/lookout.rs` has that in virtual time; here the machine may be busy.
@@ -73,9 +76,64 @@ fn prepare(dir: &Path) {
     script("receive.ksc", "receive");
 }
 
+/// Whoever works in a directory of ours. When this value goes, whatever the reason, they are killed, each
+/// with its process group.
+struct Workers(PathBuf);
+
+impl Workers {
+    fn there(&self) -> Vec<Pid> {
+        let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let here = |pid: &Pid| {
+            let place = std::fs::read_link(format!("/proc/{}/cwd", pid.as_raw_nonzero()));
+            place.is_ok_and(|place| place.starts_with(&self.0))
+        };
+        let id = |name: std::ffi::OsString| Pid::from_raw(name.to_str()?.parse().ok()?);
+        processes.flatten().filter_map(|entry| id(entry.file_name())).filter(here).collect()
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for pid in self.there() {
+            // Each may have gone since, with its group.
+            let _ = match getpgid(Some(pid)) {
+                Ok(group) if group != getpgrp() => kill_process_group(group, Signal::KILL),
+                _ => kill_process(pid, Signal::KILL),
+            };
+        }
+    }
+}
+
+#[test]
+fn workers_are_killed_with_their_group() {
+    let scratch = tempfile::tempdir().expect("a directory");
+    let dir = scratch.path().canonicalize().expect("a path");
+    let workers = Workers(dir.clone());
+    let mut leader = Command::new("sh")
+        .args(["-c", "trap '' HUP INT TERM; sleep 600 & sleep 600"])
+        .current_dir(&dir)
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("a shell");
+    let until = Instant::now() + Duration::from_secs(30);
+    while workers.there().len() < 3 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let before = workers.there().len();
+    drop(workers);
+    leader.wait().expect("the shell can be waited for");
+    let workers = Workers(dir);
+    while !workers.there().is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!((before, workers.there()), (3, vec![]));
+}
+
 /// Runs one case, and says what is wrong with it.
 fn one(dir: &Path, protocol: &str, sends: bool, other: &Other) -> Option<String> {
     prepare(dir);
+    let _workers = Workers(dir.canonicalize().expect("a path"));
     // A program in pipes tells on our stderr what it says, in a terminal on the line.
     let kind = if other.ours { "exec" } else { "exec-pty" };
     let line = format!("{kind}:cd there; {}", other.command);
@@ -86,8 +144,8 @@ fn one(dir: &Path, protocol: &str, sends: bool, other: &Other) -> Option<String>
         args.extend(["--as", "x.bin"]);
     }
     let mut command = wst(&args);
-    command.current_dir(dir);
-    let ran = run(command);
+    command.current_dir(dir).process_group(0);
+    let ran = Running::start(command).end();
     let mut flags = vec![format!("-P {}", other.protocol)];
     if other.ours {
         // It says who we are, and may be the first to leave.
