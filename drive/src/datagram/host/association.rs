@@ -222,6 +222,11 @@ impl<'a> Association<'a> {
     /// The other host says that nobody listens there.
     pub(super) fn refused(&mut self) {
         self.refusals += 1;
+    }
+
+    /// All that has come is read. A peer that has told why it ends, and closed its socket, is heard
+    /// before the refusals that follow, which the system tells first.
+    pub(super) fn heard_all(&mut self) {
         if self.refusals >= REFUSALS {
             let error = io::Error::from(io::ErrorKind::ConnectionRefused);
             self.broke(failed(Blame::Line, FailureKind::Closed), error);

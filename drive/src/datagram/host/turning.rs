@@ -135,6 +135,7 @@ impl<'a, 'o> Turning<'a, 'o> {
             // seem to have come at once.
             if drained {
                 self.now = self.options.clock.now();
+                self.partners.iter_mut().for_each(Association::heard_all);
             }
             moved |= self.signals();
             let every = (self.options.progress_every, self.options.grace);
