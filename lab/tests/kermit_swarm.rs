@@ -85,3 +85,8 @@ fn refusals_resumes_and_cancels_on_bad_lines() {
     println!("{done} ended in good order, {whole} files are whole");
     assert!(done > 700 && whole > 1500, "{done} ended in good order, {whole} files are whole");
 }
+
+#[test]
+fn noisy_lines_in_every_window() {
+    swarm_run::noisy(Protocol::Kermit, 98, 0);
+}

@@ -65,3 +65,16 @@ fn ymodem_is_never_fooled() {
 fn ymodem_g_never_lies() {
     run("ymodem-g", 1);
 }
+
+#[test]
+fn noisy_lines() {
+    for (variant, done, fooled_one_in) in [
+        ("xmodem", 0, 5),
+        ("xmodem-crc", 0, 100),
+        ("xmodem-1k", 0, 100),
+        ("ymodem", 0, 100),
+        ("ymodem-g", 0, 100),
+    ] {
+        swarm_run::noisy(Protocol::of(variant).expect("a protocol"), done, fooled_one_in);
+    }
+}

@@ -91,3 +91,8 @@ fn refusals_resumes_and_wishes_lose_no_other_file() {
     println!("{runs} runs, {done} done; {tallies:?}");
     assert!(done * 10 >= runs * 8, "{done} of {runs} transfers came through");
 }
+
+#[test]
+fn noisy_lines() {
+    swarm_run::noisy(Protocol::Zmodem, 0, 0);
+}

@@ -198,6 +198,13 @@ impl<'a> Swarm<'a> {
         }
     }
 
+    /// This command runs one seed again, with `{seed}` in the place of the seed.
+    #[must_use]
+    pub fn replayed_by(mut self, replay: &'a str) -> Self {
+        self.replay = replay;
+        self
+    }
+
     /// Picks lines in this way.
     #[must_use]
     pub fn lines(mut self, lines: &'a dyn Fn(&mut Random) -> LineModel) -> Self {
@@ -493,6 +500,33 @@ pub fn any_line(random: &mut Random) -> LineModel {
         line.half_duplex = Some(Duration::from_millis(random.between(0, 200)));
     }
     line
+}
+
+/// A line of many bit errors, up to one in 1,000, where one byte of 100 is wrong.
+pub fn noisy_line(random: &mut Random) -> LineModel {
+    LineModel {
+        rate_bps: random.pick(&[1200, 9600, 9600, 115_200]),
+        delay: Duration::from_millis(random.pick(&[0, 20, 250])),
+        buffer_bytes: random.pick(&[64, 512, 4096]),
+        direction: random.pick(&[Direction::Both, Direction::Both, Direction::Forward]),
+        bit_errors: random.pick(
+            &[(1, 4), (3, 4), (1, 3), (1, 3)]
+                .map(|(n, scale)| Probability::new(n, scale).unwrap_or_default()),
+        ),
+        seed: random.bits(),
+        ..LineModel::default()
+    }
+}
+
+/// One or two files, which may be longer than the longest packet of any protocol.
+pub fn longer_files(random: &mut Random) -> Vec<MemoryFile> {
+    let made = |index: u64, random: &mut Random| {
+        let contents = [Content::Random(random.bits()), Content::Text(random.bits())];
+        let longest = random.pick(&[100, 3000, 3000, 20_000]);
+        let len = random.between(0, longest) as usize;
+        MemoryFile::made(&format!("file{index}.dat"), random.pick(&contents), len)
+    };
+    (0..random.between(1, 2)).map(|index| made(index, random)).collect()
 }
 
 /// One to three files of up to 3000 bytes, of any content.

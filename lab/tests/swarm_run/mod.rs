@@ -2,7 +2,8 @@
 
 #![allow(dead_code)] // Each test uses a part.
 
-use wetstring_lab::swarm::{Swarm, Tally};
+use wetstring_lab::scenario::Protocol;
+use wetstring_lab::swarm::{Fault, Run, Swarm, Tally};
 use wetstring_lab::trace::Recorder;
 
 fn number(name: &str) -> Option<u64> {
@@ -55,4 +56,47 @@ pub(crate) fn nobody_lies(swarm: impl Fn() -> Swarm<'static> + Sync) {
     // A swarm that hits nothing, or in which nothing arrives, proves nothing.
     assert!(hits > runs, "the lines did harm");
     assert!(done * 10 >= runs * 9, "{done} of {runs} transfers came through");
+}
+
+/// Lines of bit errors up to one in 1,000: nobody hangs or panics, this many of a hundred come through, and
+/// what is wrong where both ends are content is less than one run of so many, for checks of 16 bits; 0 is none
+/// at all.
+pub(crate) fn noisy(protocol: Protocol, done_percent: u64, fooled_one_in: u64) {
+    let swarm = || Swarm::noisy(protocol);
+    let name = protocol.name();
+    let one = |seed, recorder: &mut Recorder| {
+        swarm().one(seed, recorder).unwrap_or_else(|failed| panic!("{name} {failed}"))
+    };
+    if replayed(one) {
+        return;
+    }
+    let runs = runs(300);
+    let seeds = |first: u64| {
+        let (mut tally, mut fooled) = (Tally::default(), Vec::new());
+        for seed in (first..runs).step_by(2) {
+            match swarm().one(seed, &mut Recorder::off()) {
+                Ok(report) => tally.add(&Run::from(&report)),
+                Err(failed)
+                    if fooled_one_in > 0 && matches!(failed.fault, Fault::FalseSuccess(_)) =>
+                {
+                    fooled.push(seed);
+                }
+                Err(failed) => panic!("{name} {failed}"),
+            }
+        }
+        (tally, fooled)
+    };
+    let [(even, mut fooled), (odd, more)] = std::thread::scope(|scope| {
+        [0, 1]
+            .map(|first| scope.spawn(move || seeds(first)))
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    fooled.extend(more);
+    let done = even.done + odd.done;
+    println!("{name}, noisy: {done} of {runs} done, fooled {fooled:?}; {even:?} {odd:?}");
+    assert!(done * 100 >= runs * done_percent, "{name}: {done} of {runs} came through");
+    assert!(
+        fooled.is_empty() || (fooled.len() as u64) * fooled_one_in <= runs,
+        "{name}: fooled too often: {fooled:?}"
+    );
 }
