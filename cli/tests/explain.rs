@@ -36,8 +36,28 @@ fn adds_up(account: &Value) {
     assert_eq!(Some(sum), account["elapsed_ns"].as_u64(), "{account}");
 }
 
-/// A transfer over the line, with these flags at both ends. Gives what each end explains.
+/// Whether something was sent again: on this line, which loses nothing, because the machine was too busy
+/// for a timer.
+fn disturbed(account: &Value) -> bool {
+    let parts = account["parts"].as_array().expect("parts");
+    let again = |part: &Value| part["part"].as_str().is_some_and(|name| name.contains("again"));
+    parts.iter().any(|part| again(part) && part["ns"].as_u64() > Some(0))
+}
+
+/// A transfer over the line, with these flags at both ends. Gives what each end explains. One that the
+/// machine disturbed is made again.
 fn live(len: usize, flags: &[&str]) -> (Value, Value) {
+    for _ in 0..3 {
+        let (sender, receiver) = live_once(len, flags);
+        if !disturbed(&sender) && !disturbed(&receiver) {
+            return (sender, receiver);
+        }
+        println!("something was sent again: {sender}");
+    }
+    live_once(len, flags)
+}
+
+fn live_once(len: usize, flags: &[&str]) -> (Value, Value) {
     let desk = Desk::new(len);
     let (a, b) = (desk.path("a"), desk.path("b"));
     let ends = [format!("pty:{a}"), format!("pty:{b}")];

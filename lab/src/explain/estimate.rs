@@ -123,7 +123,7 @@ fn by_length(exchanges: &[Exchange]) -> Lengths {
     // Less than a tenth of the time, and the line is too fast to be measured by it; few bytes, and
     // whatever else takes time counts for more.
     if bytes >= FEW {
-        let rate = per(bytes, ns).filter(|_| ns >= short_ns / TENTH);
+        let rate = by_pairs(&short, &long).filter(|_| ns >= short_ns / TENTH);
         return rate.map_or(Lengths::Fast, Lengths::Rate);
     }
     let spread = median(long.iter().map(|exchange| exchange.ns.abs_diff(long_ns)).collect());
@@ -131,11 +131,21 @@ fn by_length(exchanges: &[Exchange]) -> Lengths {
     if bytes < FEWEST || !clear {
         return Lengths::Silent;
     }
-    // Few packets are short, and each is of another length: the middle of what each tells.
-    let rates = short.iter().filter_map(|exchange| {
-        per(many.saturating_sub(exchange.len), long_ns.saturating_sub(exchange.ns))
+    // Few packets are short, and each is of another length.
+    by_pairs(&short, &long).map_or(Lengths::Silent, Lengths::Rate)
+}
+
+/// The middle of the rates that a short and a long exchange tell together, over all pairs. The middle
+/// length and the middle time of a group may be those of different exchanges, where some of few came late.
+fn by_pairs(short: &[&Exchange], long: &[&Exchange]) -> Option<u64> {
+    let rates = short.iter().flat_map(|few| {
+        long.iter().map(|many| {
+            let ns = many.ns.saturating_sub(few.ns);
+            // No longer: as fast as can be.
+            per(many.len.saturating_sub(few.len), ns).unwrap_or(u64::MAX)
+        })
     });
-    median(rates.collect()).map_or(Lengths::Silent, Lengths::Rate)
+    median(rates.collect()).filter(|rate| *rate < u64::MAX)
 }
 
 /// Bytes by nanoseconds, in characters per 1000 s.
