@@ -212,7 +212,7 @@ pub(crate) fn put(
     let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let mut sources = Vec::new();
     for path in things {
-        sources.extend(outgoing::sources(voice, Path::new(path))?);
+        sources.extend(outgoing::sources(voice, Path::new(path), true)?);
     }
     let options = SendOptions {
         paths: verb.how.recursive,

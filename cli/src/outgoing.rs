@@ -11,8 +11,8 @@ use crate::words::{count, escaped};
 use crate::{Exit, Level, Voice};
 
 /// A file, or with their directories all files below a directory. One that cannot be read is found out
-/// before the line is opened.
-pub(crate) fn sources(voice: &Voice, path: &Path) -> Result<Vec<Source>, Ending> {
+/// before the line is opened. `keeps`: the receiver is told to keep directories.
+pub(crate) fn sources(voice: &Voice, path: &Path, keeps: bool) -> Result<Vec<Source>, Ending> {
     if !path.is_dir() {
         readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
         return Ok(vec![Source::path(path)]);
@@ -23,10 +23,8 @@ pub(crate) fn sources(voice: &Voice, path: &Path) -> Result<Vec<Source>, Ending>
     let mut files = Vec::new();
     gather(&whole, true, &mut files)?;
     let shown = escaped(path.as_os_str().as_bytes());
-    let say = format!(
-        "{shown}: {}; a wst at the other end keeps their directories with receive -r",
-        count(files.len() as u64, "file")
-    );
+    let hint = if keeps { "" } else { "; a wst there keeps their directories with receive -r" };
+    let say = format!("{shown}: {}{hint}", count(files.len() as u64, "file"));
     if !files.is_empty() {
         voice.say(Level::Note, &say);
     }

@@ -189,7 +189,8 @@ pub(crate) fn send(
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
     let nameless = is_ncp || stream && protocol.is_nameless();
-    let sources = sources(voice, verb, &files, &spec, nameless)?;
+    let keeps = line.as_encoded_bytes().starts_with(b"ssh://");
+    let sources = sources(voice, verb, &files, &spec, nameless, keeps)?;
     if verb.resume && stream {
         may_resume(protocol)?;
     }
@@ -298,13 +299,14 @@ fn may_resume(protocol: Protocol) -> Result<(), Ending> {
 }
 
 /// The files to send. One that cannot be read is found out before the line is opened. `single`: only
-/// one file can go, and no directory.
+/// one file can go, and no directory. `keeps`: the receiver is told to keep directories.
 fn sources(
     voice: &Voice,
     verb: &Send,
     files: &[PathBuf],
     spec: &LineSpec,
     single: bool,
+    keeps: bool,
 ) -> Result<Vec<Source>, Ending> {
     if verb.name.is_some() && files.len() > 1 {
         return Err(usage("expected one file with --as, got several".to_owned()));
@@ -323,7 +325,7 @@ fn sources(
             readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
             all.push(Source::path(path));
         } else {
-            all.extend(outgoing::sources(voice, path)?);
+            all.extend(outgoing::sources(voice, path, keeps)?);
         }
     }
     if let (Some(name), [one]) = (&verb.name, &mut all[..]) {

@@ -191,6 +191,22 @@ fn the_rate_is_found_from_short_and_long_packets() {
     }
 }
 
+/// The port's rate, which a PTY names and does not keep to, is no limit where more was carried.
+#[test]
+fn a_port_that_carries_more_than_its_rate_is_not_believed() {
+    let text =
+        "protocol = \"kermit\"\nline = \"115200\"\nfile = { made = \"random\", bytes = 50_000 }\n";
+    let sender = one_end(&run(text).1, "sender");
+    let told = |bps: u64| {
+        let head = format!("0.000000000 run value rate_bps={bps}");
+        let lines: Vec<String> = [head].into_iter().chain(sender.iter().cloned()).collect();
+        account(&lines).millicps.expect("a rate")
+    };
+    assert!(told(9600) > 10_000_000, "{}", told(9600));
+    let near = told(115_200);
+    assert!((11_000_000..=12_000_000).contains(&near), "{near}");
+}
+
 #[test]
 fn each_kind_of_retransmission_is_told_from_the_others() {
     let file = "[file]\nbytes = 60000\n";
