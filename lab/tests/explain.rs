@@ -196,7 +196,7 @@ fn the_rate_is_found_from_short_and_long_packets() {
 fn a_port_that_carries_more_than_its_rate_is_not_believed() {
     let text =
         "protocol = \"kermit\"\nline = \"115200\"\nfile = { made = \"random\", bytes = 50_000 }\n";
-    let sender = one_end(&run(text).1, "sender");
+    let sender = one_end(&run(text).1, "A");
     let told = |bps: u64| {
         let head = format!("0.000000000 run value rate_bps={bps}");
         let lines: Vec<String> = [head].into_iter().chain(sender.iter().cloned()).collect();
