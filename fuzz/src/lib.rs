@@ -22,12 +22,14 @@
 //! | [`kermit::command`] | the words of a client | what is read can be written and read again |
 //! | [`kermit::server`] | a script: packets to a server, time, answers of a store | no panic, no endless requests, an abort ends it |
 //! | [`pair::kermit`], [`pair::xymodem`], [`pair::zmodem`], [`pair::uucp`] | a script: what a wire does to a sender and a receiver, and packets put between | no panic, the order of requests, no endless talk, nothing whole that is not, both end |
+//! | [`names::names`] | names and lists of names of a peer | what is taken stays below the directory, and stays as it is; patterns end |
 //! | [`telnet::talk`] | a script: what a partner says, data, wishes | nothing comes of nothing, what is owed is bounded |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 
 pub mod arpanet;
 pub mod kermit;
+pub mod names;
 pub mod netblt;
 pub mod pair;
 pub mod script;

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use wetstring_fuzz::{arpanet, kermit, netblt, pair, script, session, slip, talk, telnet};
+use wetstring_fuzz::{arpanet, kermit, names, netblt, pair, script, session, slip, talk, telnet};
 use wetstring_proto::stats::Stats;
 
 fn number(name: &str) -> Option<u64> {
@@ -153,6 +153,12 @@ fn arpanet_ncp() {
 #[test]
 fn arpanet_reply() {
     body("arpanet-reply", 20_000, arpanet::reply);
+}
+
+#[test]
+fn names_of_a_peer() {
+    let taken = body("names", 5000, names::names);
+    assert!(!is_whole() || taken.iter().sum::<usize>() > 10_000);
 }
 
 #[test]

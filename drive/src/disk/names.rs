@@ -186,21 +186,30 @@ fn strip_roots<'a>(mut name: &'a [u8], rules: &mut Rules) -> &'a [u8] {
     }
 }
 
-/// One component: control characters, devices and length.
+/// One component: control characters, devices and length, until no rule acts any more: what is cut may be a device,
+/// or UTF-8 with control characters that it was not before.
 fn component(part: &[u8], rules: &mut Rules) -> Vec<u8> {
-    let mut clean = without_controls(part);
-    if clean != part {
-        rules.add(NameRule::Control);
+    let mut clean = part.to_vec();
+    loop {
+        let before = clean.len();
+        let visible = without_controls(&clean);
+        if visible != clean {
+            rules.add(NameRule::Control);
+            clean = visible;
+        }
+        if is_device(&clean) {
+            clean.insert(0, b'_');
+            rules.add(NameRule::Device);
+        }
+        if clean.len() > MAX_LEN {
+            clean = cut(&clean, MAX_LEN);
+            rules.add(NameRule::TooLong);
+            continue;
+        }
+        if clean.len() == before {
+            return clean;
+        }
     }
-    if is_device(&clean) {
-        clean.insert(0, b'_');
-        rules.add(NameRule::Device);
-    }
-    if clean.len() > MAX_LEN {
-        clean = cut(&clean, MAX_LEN);
-        rules.add(NameRule::TooLong);
-    }
-    clean
 }
 
 /// Replaces control characters: those of ASCII always, those of Unicode (C1) where the name is
