@@ -5,7 +5,8 @@
 //! finds those files (`targets/`, a workspace of its own, since it needs the nightly compiler):
 //!
 //! ```text
-//! cd fuzz/targets && ./fuzz netblt-engine 60        a minute of one body
+//! cargo xtask fuzz                                 a minute of each body
+//! cargo xtask fuzz netblt-engine --seconds 600     ten of one
 //! ```
 //!
 //! | body | what it gets | what must hold |

@@ -3,11 +3,13 @@
 //! | chore | what it does |
 //! |---|---|
 //! | `tidy` | checks the rules of the house ([`tidy`]); also an ordinary test |
+//! | `fuzz [BODY...] [--seconds N]` | runs the fuzz bodies under libFuzzer ([`fuzz`]) |
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
 //! | `table [--write]` | checks, or writes, `docs/settings.md` from the table of settings ([`table`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 mod deny;
+mod fuzz;
 mod peers;
 mod table;
 mod tidy;
@@ -27,9 +29,10 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("deny") => deny::run(&root()),
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
+        Some("fuzz") => fuzz::run(&root(), rest),
         Some("peers") => peers::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, table [--write], peers), got {}",
+            "expected a chore (tidy, deny, fuzz, table [--write], peers), got {}",
             other.unwrap_or("nothing")
         )),
     };
