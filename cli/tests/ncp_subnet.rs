@@ -36,8 +36,18 @@ fn a_file_goes_through_the_imps_and_takes_its_time() {
     let (bytes, file) = (noise(11, 20_000), dir.path().join("tape.bin"));
     fs::write(&file, &bytes).unwrap();
     let begin = Instant::now();
-    run(wst(["send", file.to_str().unwrap(), &at_a, "--set", "ncp.byte=36"])).expect(0);
+    let sent = run(wst(["send", file.to_str().unwrap(), &at_a, "--set", "ncp.byte=36", "--json"]));
+    sent.expect(0);
     let took = begin.elapsed();
+    // What has its RFNM, not what was read from the file.
+    let mut seen = 0;
+    for event in sent.events().iter().filter(|event| event["event"] == "progress") {
+        let number = |name: &str| event[name].as_f64().unwrap();
+        let most = number("elapsed_s") * 25_000.0 * 1.1 + 1500.0;
+        assert!(number("bytes") <= most, "{event} with at most {most}");
+        seen += usize::from(number("bytes") > 0.0);
+    }
+    assert!(seen > 2, "{seen} with anything");
     assert!(fs::read(root.join("tape.bin")).unwrap() == bytes, "the file came as another");
     // 160,000 bits at 50 kb/s, four times as fast.
     assert!(took >= Duration::from_millis(800), "{took:?}");

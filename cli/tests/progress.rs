@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{Running, noise, run, wst};
+use std::os::unix::fs::PermissionsExt;
+
+use common::{Desk, Running, noise, run, wst};
 
 /// Characters per second of the line.
 const CARRIES: f64 = 1920.0;
@@ -59,6 +61,45 @@ fn progress_is_what_the_line_can_have_carried() {
             });
         }
     });
+}
+
+/// What is on its way over a long path is not there: at each moment at most what left a round trip ago.
+#[test]
+fn progress_of_netblt_is_what_is_acknowledged() {
+    let desk = Desk::new(400_000);
+    let secret = desk.path("secret");
+    std::fs::write(&secret, "a secret that is long enough\n").expect("the secret");
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+    let with_secret = |words: &[&str]| wst([words, &["--secret-file", &secret]].concat());
+    let into = desk.path("in");
+    let receiver =
+        Running::start(with_secret(&["receive", "udp-listen://127.0.0.1:0", "-o", &into]));
+    let to = format!("udp://{}", receiver.says("listening on "));
+    let path = "path:rate=1M,delay=500ms,mtu=1400,queue=1M";
+    let relay = Running::start(wst(["line", path, "-a", "udp-listen://127.0.0.1:0", "-b", &to]));
+    let line = format!("udp://{}", relay.says("end A: listening on "));
+    let sent = run(with_secret(&["send", &desk.path("data.bin"), &line, "--json"]));
+    sent.expect(0);
+    receiver.end().expect(0);
+    relay.signal(rustix::process::Signal::INT);
+    relay.end();
+    desk.arrived();
+    let events = sent.events();
+    let number = |event: &serde_json::Value, name: &str| event[name].as_f64().expect("a number");
+    let done = events.iter().find(|event| event["event"] == "file-done").expect("it is done");
+    let done = number(done, "elapsed_s");
+    let mut seen = 0;
+    for event in events.iter().filter(|event| event["event"] == "progress") {
+        let at = number(event, "elapsed_s");
+        // 125,000 bytes a second, and a round trip of one until the first is known of.
+        let most = (at - 1.0).max(0.0) * 125_000.0 + 2000.0;
+        assert!(number(event, "bytes") <= most, "{event} with at most {most}");
+        // The last packet left a second before its acknowledgement came.
+        let is_over = number(event, "bytes") >= 400_000.0;
+        assert!(!is_over || at > done - 0.3, "{event}, done at {done} s");
+        seen += usize::from(number(event, "bytes") > 0.0);
+    }
+    assert!(seen > 3, "{seen} with anything");
 }
 
 #[test]

@@ -198,6 +198,16 @@ impl Running {
     }
 }
 
+impl Drop for Running {
+    /// A test that fails leaves none behind.
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
 /// The connection that comes within ten seconds.
 #[track_caller]
 pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {

@@ -424,6 +424,7 @@ impl Core {
         self.link.note(Note::Negotiated);
         let offset = self.file.size.map_or(0, |size| self.source.ranges.kept(size));
         self.link.stats.current_file_bytes = offset;
+        self.link.stats.current_acked_bytes = Some(offset);
         self.link.note(Note::Started { offset });
     }
 

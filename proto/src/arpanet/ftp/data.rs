@@ -82,6 +82,11 @@ impl Outgoing {
         !self.ended && self.to - self.from < PIECE
     }
 
+    /// Of the octets that were read, how many the other host is not known to have.
+    pub(crate) fn waiting(&self, host: &Host<'_>, id: Id) -> u64 {
+        (self.to - self.from + host.queued(id).div_ceil(8)) as u64
+    }
+
     /// Where the store is to put octets.
     pub(crate) fn lend<'a>(&mut self, memory: &'a mut [u8]) -> &'a mut [u8] {
         memory.copy_within(self.from..self.to, 0);

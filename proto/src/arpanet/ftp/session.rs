@@ -349,6 +349,9 @@ impl Session {
         let moved = self.progress != (self.stats.file_bytes, host.queued(id));
         let over = if self.sends {
             self.outgoing.pump(host, id, mem.file);
+            let waiting = self.outgoing.waiting(host, id);
+            self.stats.current_acked_bytes =
+                Some(self.stats.current_file_bytes.saturating_sub(waiting));
             if self.outgoing.done {
                 host.close(id);
             } else if self.outgoing.wants() && self.ask == Ask::Nothing && !failed {
@@ -389,6 +392,7 @@ impl Session {
         (self.rest, self.announced) = (0, None);
         self.stage = Stage::Data;
         self.stats.current_file_bytes = 0;
+        self.stats.current_acked_bytes = None;
         self.note(Note::Started);
     }
 

@@ -336,6 +336,9 @@ impl User {
         let moved = self.progress != (self.stats.file_bytes, host.queued(id));
         if self.puts {
             self.outgoing.pump(host, id, mem.file);
+            let waiting = self.outgoing.waiting(host, id);
+            self.stats.current_acked_bytes =
+                Some(self.stats.current_file_bytes.saturating_sub(waiting));
             if self.outgoing.done {
                 host.close(id);
             } else if self.outgoing.wants() && self.ask == Ask::Nothing {

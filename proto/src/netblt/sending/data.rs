@@ -152,12 +152,25 @@ impl Core {
             return false;
         }
         sends.finish(index);
+        self.acknowledged(index);
+        let mut sends = Sends::new(self.shape, mem.slots);
         while sends.is_done(self.low) {
             sends.release(self.low);
             self.low += 1;
         }
         self.scan = self.scan.max(self.low);
         true
+    }
+
+    /// The receiver has this buffer.
+    fn acknowledged(&mut self, index: u64) {
+        let buffer = u64::from(self.link.agreed.buffer);
+        let rest = self.source.total().map_or(buffer, |all| all.saturating_sub(index * buffer));
+        // The digest behind it is no part of the file.
+        let size = self.file.size.unwrap_or(u64::MAX);
+        if let Some(acked) = &mut self.link.stats.current_acked_bytes {
+            *acked = (*acked + rest.min(buffer)).min(size);
+        }
     }
 
     /// The receiver offers burst values: they are taken as far as our own limits allow.

@@ -253,6 +253,7 @@ impl User {
     /// The server has begun.
     fn started(&mut self, cx: &mut Cx<'_>, size: Option<u64>) {
         self.stats.current_file_bytes = 0;
+        self.stats.current_acked_bytes = self.puts.then_some(0);
         if self.puts {
             self.outgoing = Outgoing::new(self.form(), 0);
             self.note(Note::Started);
