@@ -215,8 +215,8 @@ impl Core {
             return most;
         }
         let window = usize::from(link.agreed.window);
-        let mut wanted = self.lengths.length(self.idle_bytes(), window);
-        wanted = wanted.min(self.lengths.proven());
+        let wanted = self.lengths.length(self.idle_bytes(), window);
+        let wanted = wanted.min(self.lengths.proven(window));
         // The terminator counts in the length, but is no part of the packet.
         let header = if wanted <= MAX_SHORT + 3 { SHORT_HEADER } else { LONG_HEADER };
         most.min(wanted.saturating_sub(header + check.len() + 1).max(10))
@@ -224,7 +224,12 @@ impl Core {
 
     /// Bytes of line time until an answer comes: with a window of one they pass unused.
     fn idle_bytes(&self) -> usize {
-        let Some(rtt) = self.timing.shortest() else { return 0 };
+        let measured = match self.link.agreed.window {
+            0 | 1 => self.timing.smoothed(),
+            // With others under way, what it takes is mostly their time.
+            _ => self.timing.shortest(),
+        };
+        let Some(rtt) = measured else { return 0 };
         // A line of unknown rate is taken for a slow one: longer packets do no harm on a fast one.
         let rate =
             if self.link.config.line.rate_bps == 0 { 9600 } else { self.link.config.line.rate_bps };
@@ -659,6 +664,8 @@ impl Core {
         let slot = self.flight.slot(number);
         if slot.kind == kind::DATA {
             self.lengths.lost(slot.len());
+        } else {
+            self.lengths.stumbled();
         }
     }
 
