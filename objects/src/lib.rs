@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use wetstring_drive::disk::ReceiveOptions;
+use wetstring_drive::serve::tree::{Found, Step};
 use wetstring_drive::serve::{Content, Entry, Room, Tree};
 use wetstring_proto::file::Store;
 
@@ -254,14 +255,14 @@ impl Tree for ObjectTree {
         Ok(Entry { name, is_directory: true, size: 0, modified: None, mode: None })
     }
 
-    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>> {
+    fn names(&self, place: &[Vec<u8>], found: &mut Found<'_>) -> io::Result<()> {
         let path = self.path(place)?;
         let mut entries = self.bucket.names(&path)?;
         if entries.is_empty() && !place.is_empty() {
             return Err(ErrorKind::NotFound.into());
         }
         entries.retain(|entry| entry.name != MARKER.as_bytes());
-        Ok(entries)
+        entries.iter().try_for_each(|entry| found(&entry.name, entry.is_directory))
     }
 
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
@@ -295,7 +296,7 @@ impl Tree for ObjectTree {
         Ok(())
     }
 
-    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], _: &mut Step<'_>) -> io::Result<()> {
         let old = self.inside(from)?;
         self.bucket.head(&old)?.ok_or(ErrorKind::NotFound)?;
         self.copy_all(from, to).map(drop)

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wetstring_drive::disk::ReceiveOptions;
-use wetstring_drive::serve::tree::Room;
+use wetstring_drive::serve::tree::{Found, Room, Step};
 use wetstring_drive::serve::{Content, Entry, Tree};
 use wetstring_proto::{Reply, Request, Store, StoreError};
 
@@ -88,11 +88,12 @@ impl Tree for Shelf {
         self.file(place).map(|(name, bytes)| entry(&name, bytes.len(), false))
     }
 
-    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>> {
+    fn names(&self, place: &[Vec<u8>], found: &mut Found<'_>) -> io::Result<()> {
         if !place.is_empty() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(self.files().iter().map(|(name, bytes)| entry(name, bytes.len(), false)).collect())
+        let names: Vec<Vec<u8>> = self.files().keys().cloned().collect();
+        names.iter().try_for_each(|name| found(name, false))
     }
 
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
@@ -115,11 +116,11 @@ impl Tree for Shelf {
     }
 
     fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
-        self.copy(from, to)?;
+        self.copy(from, to, &mut || Ok(()))?;
         self.remove(from)
     }
 
-    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], _: &mut Step<'_>) -> io::Result<()> {
         let (_, bytes) = self.file(from)?;
         let [name] = to else { return Err(io::ErrorKind::NotFound.into()) };
         self.files().insert(name.clone(), bytes);

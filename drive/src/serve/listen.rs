@@ -171,6 +171,7 @@ impl Service {
         let roster = self.clone();
         let mut session = Session::new(self.tree.clone(), self.rules.clone(), &client, address)
             .speaking(Sets::from(&self.config))
+            .heeding(signals.clone())
             .knowing(Arc::new(move || roster.roster()));
         if let Some(audit) = &self.audit {
             session = session.audited(audit.clone());
@@ -197,6 +198,19 @@ impl Service {
         };
         self.note(&format!("{client} disconnect: {outcome}"));
         Ok(ended)
+    }
+
+    /// Serves a client so that a fault of ours ends its session and nothing else.
+    fn serve_apart(self: &Arc<Self>, port: &mut dyn Port, address: IpAddr, stop: &Signals) {
+        let client = port.facts().name.clone();
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _ = self.serve(port, Some(address), stop);
+        }));
+        if let Err(fault) = done {
+            let text = fault.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+            self.note(&format!("{client} disconnect: a fault of this program, {text}"));
+        }
     }
 
     /// Serves everybody who connects, each in a thread of his own, until a signal comes.
@@ -227,7 +241,7 @@ impl Service {
                 continue;
             }
             let spawned = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-                let _ = service.serve(&mut *port, Some(peer.ip()), &stop);
+                service.serve_apart(&mut *port, peer.ip(), &stop);
             });
             match spawned {
                 Ok(thread) => threads.push(thread),

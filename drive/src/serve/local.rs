@@ -1,6 +1,6 @@
 //! A directory of this machine, and nothing outside it.
 
-use super::tree::{Content, Entry, Room, Tree};
+use super::tree::{Content, Entry, Found, Room, Step, Tree};
 use crate::disk::{DiskStore, ReceiveOptions, place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, unlinkat};
 use std::fs::File;
@@ -71,22 +71,27 @@ impl Tree for LocalTree {
         Ok(entry(name, &stat))
     }
 
-    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>> {
+    fn names(&self, place: &[Vec<u8>], each: &mut Found<'_>) -> io::Result<()> {
         let at = self.directory(place)?;
-        let mut entries = Vec::new();
         for found in Dir::read_from(&at)? {
             let found = found?;
             let name = found.file_name().to_bytes();
             if matches!(name, b"." | b"..") {
                 continue;
             }
+            let kind = match found.file_type() {
+                FileType::Unknown => {
+                    let Some(stat) = place::look(&at, name)? else { continue };
+                    place::kind(&stat)
+                }
+                kind => kind,
+            };
             // Pipes, devices, sockets and links are nothing that a client could have.
-            let Some(stat) = place::look(&at, name)? else { continue };
-            if matches!(place::kind(&stat), FileType::RegularFile | FileType::Directory) {
-                entries.push(entry(name, &stat));
+            if matches!(kind, FileType::RegularFile | FileType::Directory) {
+                each(name, kind == FileType::Directory)?;
             }
         }
-        Ok(entries)
+        Ok(())
     }
 
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
@@ -122,7 +127,7 @@ impl Tree for LocalTree {
         Ok(place::move_new(here, name, there, new)?)
     }
 
-    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
         let (what, mut content) = self.open(from)?;
         let (above, name) = self.parent(to)?;
         let mode = Mode::from_raw_mode(what.mode.unwrap_or(0o666));
@@ -131,6 +136,7 @@ impl Tree for LocalTree {
         let copied = (|| {
             let (mut buffer, mut offset) = (vec![0; COPY], 0);
             loop {
+                step()?;
                 let len = content.read(offset, &mut buffer)?;
                 if len == 0 {
                     return Ok(());

@@ -5,6 +5,7 @@ use super::users::Users;
 use crate::charset::{Sets, SharedSets};
 use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running};
 use crate::in_words;
+use crate::signals::Signals;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -18,6 +19,11 @@ use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
 
 mod commands;
+mod search;
+mod sheet;
+
+use search::{Heed, Names, Search, sent_as};
+use sheet::Sheet;
 
 /// What a client may ask for, each of which can be disabled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -193,11 +199,12 @@ pub(super) type Roster = dyn Fn() -> String + Send + Sync;
 
 /// What is being sent.
 enum Outgoing {
-    /// Text for the screen: what it is called, and what of it is left to be offered.
-    Screen { title: Vec<u8>, text: Vec<u8> },
-    /// Files: where they are, and what they are called.
+    /// Text for the screen: what it is called, and what is to be offered.
+    Screen { title: Vec<u8>, size: u64, text: Box<dyn Content> },
+    /// Files, which are looked for while they are sent.
     Files {
-        files: std::vec::IntoIter<(Place, Vec<u8>)>,
+        search: Box<Search>,
+        names: Names,
         delete: bool,
         resume: bool,
         /// As the client has said.
@@ -221,6 +228,8 @@ pub struct Session {
     rules: Rules,
     audit: Option<Arc<dyn Audit>>,
     roster: Option<Arc<Roster>>,
+    /// Ends what takes long.
+    stop: Option<Signals>,
     /// The client, for people: `127.0.0.1:4711`.
     client: String,
     address: Option<IpAddr>,
@@ -256,6 +265,7 @@ type Done = Result<Said, String>;
 enum Said {
     Text(Vec<u8>),
     Screen { title: Vec<u8>, text: Vec<u8> },
+    Sheet { title: Vec<u8>, sheet: Sheet },
     Files,
 }
 
@@ -274,6 +284,7 @@ impl Session {
             rules,
             audit: None,
             roster: None,
+            stop: None,
             client: client.to_owned(),
             address,
             user: None,
@@ -307,6 +318,16 @@ impl Session {
     #[must_use]
     pub fn audited(self, audit: Arc<dyn Audit>) -> Self {
         Self { audit: Some(audit), ..self }
+    }
+
+    /// Ends a long command when one of these has come.
+    #[must_use]
+    pub fn heeding(self, stop: Signals) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    fn heed(&self) -> Heed {
+        Heed::new(self.stop.clone())
     }
 
     /// Knows who is there.
@@ -392,6 +413,12 @@ impl Session {
                     }
                     Said::Text(text) => self.show(Vec::new(), text),
                     Said::Screen { title, text } => self.show(title, text),
+                    // How long it will be is not known before it is made.
+                    Said::Sheet { title, sheet } => {
+                        let (size, text) = (u64::MAX, Box::new(sheet));
+                        self.outgoing = Some(Outgoing::Screen { title, size, text });
+                        Reply::Follow { screen: true }
+                    }
                     Said::Files => Reply::Follow { screen: false },
                 }
             }
@@ -399,40 +426,61 @@ impl Session {
     }
 
     fn show(&mut self, title: Vec<u8>, text: Vec<u8>) -> Reply<'static> {
-        self.outgoing = Some(Outgoing::Screen { title, text });
+        let (size, text) = (text.len() as u64, Box::new(Text(text)));
+        self.outgoing = Some(Outgoing::Screen { title, size, text });
         Reply::Follow { screen: true }
     }
 
     /// The next file to send, or text.
     fn next(&mut self) -> Reply<'_> {
         self.current = None;
-        match &mut self.outgoing {
+        match self.outgoing.take() {
             None => Reply::NoMoreFiles,
-            Some(Outgoing::Screen { title, text }) => {
-                let (title, text) = (std::mem::take(title), std::mem::take(text));
-                self.outgoing = None;
+            Some(Outgoing::Screen { title, size, text }) => {
                 self.current = Some(Current {
                     place: Place::new(),
                     name: title,
-                    size: text.len() as u64,
-                    content: Box::new(Text(text)),
+                    size,
+                    content: text,
                     running: Running::new(Some(DigestKind::Xxh3)),
                     reached: 0,
                 });
                 let name = self.current.as_ref().map_or(&[][..], |current| &current.name);
                 Reply::File(FileInfo { name, kind: FileKind::Text, ..FileInfo::default() })
             }
-            Some(Outgoing::Files { .. }) => self.next_file(),
+            files => {
+                self.outgoing = files;
+                self.next_file()
+            }
         }
     }
 
     fn next_file(&mut self) -> Reply<'_> {
         loop {
-            let Some(Outgoing::Files { files, resume, kind, .. }) = &mut self.outgoing else {
+            let Some(Outgoing::Files { search, names, resume, kind, .. }) = &mut self.outgoing
+            else {
                 return Reply::NoMoreFiles;
             };
             let (resume, kind) = (*resume, *kind);
-            let Some((place, name)) = files.next() else { return Reply::NoMoreFiles };
+            let (place, name) = match search.next() {
+                Ok(Some(hit)) => {
+                    let name = sent_as(&hit, search.is_recursive());
+                    (hit.0, name)
+                }
+                Ok(None) => return Reply::NoMoreFiles,
+                // Files are missing: this is no good end.
+                Err(why) => {
+                    self.outgoing = None;
+                    self.note("get", b"", &format!("failed, {why}"));
+                    return Reply::Failed(StoreError::Io);
+                }
+            };
+            let other = names.another(&name);
+            if let Some(other) = &other {
+                let say = format!("sent as {}", other.escape_ascii());
+                self.note("get", &shown(&place), &say);
+            }
+            let name = other.unwrap_or(name);
             match self.tree.open(&place) {
                 Ok((entry, mut content)) => {
                     let found = self.rules.detects && !resume;

@@ -38,12 +38,35 @@ pub struct Room {
     pub total: u64,
 }
 
+/// Is told a name and whether it is a directory's.
+pub type Found<'f> = dyn FnMut(&[u8], bool) -> io::Result<()> + 'f;
+
+/// Asked between two steps of something long; an error ends it.
+pub type Step<'s> = dyn FnMut() -> io::Result<()> + 's;
+
 /// Files behind a server. Several sessions use it at once.
 pub trait Tree: Send + Sync {
     /// What stands at a place; the root is a directory.
     fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry>;
-    /// What is in a directory, in any order.
-    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>>;
+    /// Tells each name in a directory and whether it is a directory's, in any order, until that is
+    /// answered with an error, which is then the result.
+    fn names(&self, place: &[Vec<u8>], found: &mut Found<'_>) -> io::Result<()>;
+    /// What is in a directory, in any order. All of it is in memory: for a few files.
+    fn list(&self, place: &[Vec<u8>]) -> io::Result<Vec<Entry>> {
+        let mut names = Vec::new();
+        self.names(place, &mut |name, _| {
+            names.push(name.to_vec());
+            Ok(())
+        })?;
+        let mut entries = Vec::with_capacity(names.len());
+        for name in names {
+            match self.entry(&[place, &[name]].concat()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                entry => entries.push(entry?),
+            }
+        }
+        Ok(entries)
+    }
     /// Opens a file to read it.
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)>;
     /// A store that takes files into a directory.
@@ -56,8 +79,8 @@ pub trait Tree: Send + Sync {
     fn remove(&self, place: &[Vec<u8>]) -> io::Result<()>;
     /// Gives a file or directory another name, where there is none of that name.
     fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()>;
-    /// Copies a file to a name that is free.
-    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()>;
+    /// Copies a file to a name that is free, and asks `step` again and again whether it should go on.
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()>;
     /// Makes a directory.
     fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()>;
     /// Removes an empty directory.
@@ -169,13 +192,18 @@ fn class(pattern: &[u8], byte: u8) -> Option<(bool, usize)> {
 /// quotes. What each may mean, [`readings`] says.
 pub fn words(list: &[u8]) -> Vec<&[u8]> {
     let mut words = Vec::new();
-    let mut rest = list.trim_ascii_start();
-    while !rest.is_empty() {
-        let (word, more) = rest.split_at(word_len(rest));
-        words.push(word);
-        rest = more.trim_ascii_start();
+    let mut rest = list;
+    while let Some((first, more)) = word(rest) {
+        words.push(first);
+        rest = more;
     }
     words
+}
+
+/// The first of them, and what follows it.
+pub fn word(list: &[u8]) -> Option<(&[u8], &[u8])> {
+    let list = list.trim_ascii_start();
+    (!list.is_empty()).then(|| list.split_at(word_len(list)))
 }
 
 /// The length of the word at the start of a list.

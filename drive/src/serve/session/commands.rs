@@ -4,12 +4,12 @@
 #![allow(clippy::unnecessary_wraps)]
 
 use super::super::listing;
-use super::super::tree::{
-    Place, is_pattern, matches, patterns, readings, resolve, shown, unescaped, ungrouped, words,
-};
+use super::super::tree::{Place, is_pattern, shown, unescaped, ungrouped};
 use super::super::users::NotLoggedIn;
+use super::search::{self, Asked, Form, Search};
+use super::sheet::Sheet;
 use super::{Action, Done, Outgoing, Said, Session};
-use crate::disk::{Collision, Incomplete, distinct};
+use crate::disk::{Collision, Incomplete};
 use crate::in_words;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -23,10 +23,6 @@ use wetstring_proto::file::FileKind;
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
 
-/// Files in one transfer, or lines in one listing.
-const MOST_FILES: usize = 100_000;
-/// How deep a walk goes.
-const DEEPEST: usize = 64;
 /// Variables of a session, and bytes of each.
 const MOST_VARIABLES: usize = 64;
 const LONGEST_VALUE: usize = 1024;
@@ -66,8 +62,9 @@ fn nothing() -> Done {
 }
 
 /// An error of the tree, for a client: without what it says of our disk.
-fn said(error: &io::Error) -> String {
+pub(super) fn said(error: &io::Error) -> String {
     match error.kind() {
+        io::ErrorKind::Interrupted => "The server is ending".into(),
         io::ErrorKind::NotFound => "No such file or directory".into(),
         io::ErrorKind::AlreadyExists => "A file of that name exists".into(),
         io::ErrorKind::DirectoryNotEmpty => "The directory is not empty".into(),
@@ -81,15 +78,6 @@ fn said(error: &io::Error) -> String {
         }
         _ => "Input/output error".into(),
     }
-}
-
-/// Files: where they are, and what they are called from the current directory.
-type Found = Vec<(Place, Vec<u8>)>;
-
-/// Whether an error says that a name stands for nothing; object stores have names that cannot be.
-fn absent(error: &io::Error) -> bool {
-    use io::ErrorKind as K;
-    matches!(error.kind(), K::NotFound | K::NotADirectory | K::InvalidInput | K::InvalidFilename)
 }
 
 /// The name of something new: C-Kermit 11 may quote braces in it.
@@ -150,19 +138,11 @@ impl Session {
     }
 
     fn place(&self, name: &[u8]) -> Result<Place, String> {
-        resolve(&self.here, name).map_err(|_| "Access denied".into())
+        search::place(&self.here, name)
     }
 
-    /// The name among these that stands for something; a name is literal before it is a pattern.
     fn existing<'n>(&self, names: &'n [Vec<u8>]) -> Result<Option<&'n [u8]>, String> {
-        for name in names {
-            match self.tree.entry(&self.place(name)?) {
-                Ok(_) => return Ok(Some(name)),
-                Err(e) if absent(&e) => {}
-                Err(e) => return Err(said(&e)),
-            }
-        }
-        Ok(None)
+        search::existing(&*self.tree, &self.here, names)
     }
 
     /// The place of a name that stands for something, as it is or without what quotes in it; of a
@@ -172,77 +152,14 @@ impl Session {
         self.place(self.existing(&names)?.unwrap_or(name))
     }
 
+    fn search(&self, asked: Asked) -> Search {
+        Search::new(self.tree.clone(), &self.here, asked, self.heed())
+    }
+
     /// The one or several files that the argument of a command means, blanks and all.
-    fn argument(&self, spec: &[u8], directories: bool) -> Result<Found, String> {
-        let pattern = is_pattern(spec).then(|| spec.to_vec());
-        let names = [spec.to_vec(), unescaped(spec)];
-        self.found(&names, pattern.as_slice(), false, directories)
-    }
-
-    /// Which files are meant by the first of these names that exists, or else by the first of these
-    /// patterns that fits any, with their names as seen from the current directory, sorted.
-    fn found(
-        &self,
-        names: &[Vec<u8>],
-        patterns: &[Vec<u8>],
-        recursive: bool,
-        directories: bool,
-    ) -> Result<Found, String> {
-        let mut all = Vec::new();
-        if let Some(spec) = self.existing(names)? {
-            let place = self.place(spec)?;
-            let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
-            let spec = spec.strip_suffix(b"/").unwrap_or(spec);
-            if entry.is_directory && (recursive || directories) {
-                let name = if place.is_empty() { Vec::new() } else { [spec, b"/"].concat() };
-                self.walk(&place, &name, b"*", recursive, directories, &mut all)?;
-            } else if !entry.is_directory {
-                all.push((place, spec.to_vec()));
-            }
-            return Ok(all);
-        }
-        if patterns.is_empty() {
-            return Err("No such file or directory".into());
-        }
-        for spec in patterns {
-            let place = self.place(spec)?;
-            let front = spec.iter().rposition(|b| *b == b'/').map_or(&[][..], |at| &spec[..=at]);
-            let Some((last, above)) = place.split_last() else { continue };
-            self.walk(above, front, last, recursive, directories, &mut all)?;
-            if !all.is_empty() {
-                break;
-            }
-        }
-        Ok(all)
-    }
-
-    fn walk(
-        &self,
-        at: &[Vec<u8>],
-        name: &[u8],
-        pattern: &[u8],
-        recursive: bool,
-        directories: bool,
-        all: &mut Vec<(Place, Vec<u8>)>,
-    ) -> Result<(), String> {
-        let mut entries = self.tree.list(at).map_err(|e| said(&e))?;
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        for entry in entries {
-            let place = [at, std::slice::from_ref(&entry.name)].concat();
-            let full = [name, &entry.name].concat();
-            let hit = matches(pattern, &entry.name, self.dot_files);
-            if hit && (!entry.is_directory || directories) {
-                all.push((place.clone(), full.clone()));
-            }
-            let hidden = entry.name.first() == Some(&b'.') && !self.dot_files;
-            if recursive && entry.is_directory && !hidden && place.len() < DEEPEST {
-                self.walk(&place, &[&full[..], b"/"].concat(), pattern, true, directories, all)?;
-            }
-            if all.len() > MOST_FILES {
-                return Err(format!("More than {MOST_FILES} files"));
-            }
-        }
-        Ok(())
+    fn argument(&self, spec: &[u8], directories: bool) -> Search {
+        let (text, form, recursive) = (spec.to_vec(), Form::Argument, false);
+        self.search(Asked { text, form, recursive, directories, dots: self.dot_files })
     }
 
     fn receive(&mut self) -> Done {
@@ -262,43 +179,21 @@ impl Session {
         if get.delete {
             self.allowed(Action::Delete)?;
         }
-        let mut files = Vec::new();
         // A name may have blanks in it: what exists as one name is not a list.
         let inner = ungrouped(get.names);
         let whole = [get.names.to_vec(), inner.to_vec(), unescaped(inner)];
-        let lists = match self.existing(&whole)? {
-            Some(_) => vec![get.names],
-            None => words(get.names),
-        };
-        for word in lists {
-            let (names, patterns) = (readings(word), patterns(word));
-            for (place, name) in self.found(&names, &patterns, get.recursive, false)? {
-                // Directories go with their files only where they were asked for.
-                let last = place.last().cloned().unwrap_or_default();
-                let up = name.starts_with(b"/") || name.split(|b| *b == b'/').any(|p| p == b"..");
-                let name = match get.recursive {
-                    true if up => place.join(&b'/'),
-                    true => name,
-                    false => last,
-                };
-                files.push((place, name));
-            }
-        }
-        if files.is_empty() {
+        let form = if self.existing(&whole)?.is_some() { Form::Name } else { Form::List };
+        let (text, recursive, dots) = (get.names.to_vec(), get.recursive, self.dot_files);
+        let search = self.search(Asked { text, form, recursive, directories: false, dots });
+        let (files, names) = search.names()?;
+        if files == 0 {
             return Err("No files match".into());
-        }
-        let mut names: Vec<Vec<u8>> = files.iter().map(|(_, name)| name.clone()).collect();
-        for renamed in distinct(&mut names, <[u8]>::to_vec) {
-            let (place, name) = &mut files[renamed.index];
-            let say = format!("sent as {}", renamed.wire.escape_ascii());
-            *name = renamed.wire;
-            let place = shown(place);
-            self.note("get", &place, &say);
         }
         self.receiving = None;
         self.current = None;
         self.outgoing = Some(Outgoing::Files {
-            files: files.into_iter(),
+            search: Box::new(search),
+            names,
             delete: get.delete,
             resume: get.recover,
             kind: get.kind,
@@ -335,22 +230,12 @@ impl Session {
     }
 
     fn directory(&mut self, spec: &[u8]) -> Done {
-        let found = self.argument(if spec.is_empty() { b"*" } else { spec }, true)?;
-        let mut lines = Vec::new();
-        let (mut files, mut bytes) = (0u64, 0u64);
-        for (place, name) in found {
-            // What has gone since it was listed is not there.
-            let Ok(entry) = self.tree.entry(&place) else { continue };
-            files += 1;
-            bytes += if entry.is_directory { 0 } else { entry.size };
-            lines.extend(listing::line(&entry, &name));
-        }
-        if files == 0 && is_pattern(spec) {
+        let search = self.argument(if spec.is_empty() { b"*" } else { spec }, true);
+        if search.len()? == 0 && is_pattern(spec) {
             return Err("No files match".into());
         }
-        lines.extend(format!("{files} files, {bytes} bytes\n").into_bytes());
         let title = [&b"DIRECTORY "[..], &shown(&self.here)].concat();
-        Ok(Said::Screen { title, text: lines })
+        Ok(Said::Sheet { title, sheet: Sheet::listing(self.tree.clone(), search) })
     }
 
     fn space(&self) -> Done {
@@ -365,7 +250,13 @@ impl Session {
 
     fn delete(&mut self, spec: &[u8]) -> Done {
         let mut gone = 0;
-        for (place, name) in self.argument(spec, false)? {
+        let mut search = self.argument(spec, false);
+        search.len()?;
+        let before = |why: String, gone| match gone {
+            0 => why,
+            gone => format!("{why}, {gone} deleted before"),
+        };
+        while let Some((place, name)) = search.next().map_err(|why| before(why, gone))? {
             self.tree.remove(&place).map_err(|e| {
                 format!("{}: {}, {gone} deleted before", name.escape_ascii(), said(&e))
             })?;
@@ -395,34 +286,26 @@ impl Session {
         if self.tree.entry(&to).is_ok_and(|entry| entry.is_directory) {
             to.extend(from.last().cloned());
         }
-        let done = if moves { self.tree.rename(&from, &to) } else { self.tree.copy(&from, &to) };
+        let mut heed = self.heed();
+        let mut step = || heed.step();
+        let done = if moves {
+            self.tree.rename(&from, &to)
+        } else {
+            self.tree.copy(&from, &to, &mut step)
+        };
         done.map_err(|e| said(&e))?;
         let word = if moves { " renamed to " } else { " copied to " };
         text([shown(&from), word.into(), shown(&to)].concat())
     }
 
     fn show_files(&mut self, spec: &[u8]) -> Done {
-        let mut out = Vec::new();
-        for (place, _) in self.argument(spec, false)? {
-            let (entry, mut content) = self.tree.open(&place).map_err(|e| said(&e))?;
-            if out.len() as u64 + entry.size > MOST_OUTPUT {
-                return Err("Too long to be shown, use GET".into());
-            }
-            let mut offset = 0;
-            let mut buffer = [0; 8192];
-            while offset < entry.size {
-                let len = content.read(offset, &mut buffer).map_err(|e| said(&e))?;
-                if len == 0 {
-                    break;
-                }
-                out.extend_from_slice(&buffer[..len]);
-                offset += len as u64;
-            }
-        }
-        if out.is_empty() {
+        let search = |session: &Self| session.argument(spec, false);
+        search(self).len()?;
+        if Sheet::len(&*self.tree, &mut search(self), MOST_OUTPUT)? == 0 {
             return Err("No files match, or they are empty".into());
         }
-        Ok(Said::Screen { title: [b"TYPE ", spec].concat(), text: out })
+        let sheet = Sheet::files(self.tree.clone(), search(self));
+        Ok(Said::Sheet { title: [b"TYPE ", spec].concat(), sheet })
     }
 
     fn help(&self) -> String {

@@ -1,0 +1,466 @@
+//! The files that a command means, found while they are asked for.
+//!
+//! A directory is gone through in passes. Each keeps the first names behind the last one of the pass
+//! before, as many as fit into a page, so that names come sorted out of a directory of any size in
+//! bounded memory, and a name that is deleted or added meanwhile moves no other.
+
+use super::super::tree::{Place, Tree, is_pattern, matches, patterns, readings, resolve};
+use super::super::tree::{unescaped, word};
+use super::commands::said;
+use crate::signals::Signals;
+use std::collections::{BinaryHeap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::sync::Arc;
+
+/// Files of one transfer, or lines of one listing.
+const MOST_FILES: usize = 100_000;
+/// Files of one transfer that several words ask for: those have to be told apart.
+const MOST_OF_SEVERAL: usize = 20_000;
+/// Names that a command may go through before its answer begins.
+const MOST_LOOKED: u64 = 8_000_000;
+/// How deep a walk goes.
+const DEEPEST: usize = 64;
+/// Bytes of a page of the directory that is asked for; below it each is half as long, down to the
+/// shortest: less than 0.6 MB for the deepest walk.
+const PAGE: usize = 128 * 1024;
+const SHORTEST_PAGE: usize = 4 * 1024;
+/// What a name takes beside its bytes.
+const PER_NAME: usize = 64;
+
+/// What a long command looks at between its steps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Heed {
+    /// Ends the session.
+    pub(super) stop: Option<Signals>,
+    /// How many names were looked at, and may be.
+    looked: u64,
+    most: Option<u64>,
+}
+
+impl Heed {
+    pub(super) fn new(stop: Option<Signals>) -> Self {
+        Self { stop, ..Self::default() }
+    }
+
+    /// An error if the command should not go on. A name that is matched with a long pattern is worth
+    /// several.
+    fn look(&mut self, pattern: &[u8]) -> io::Result<()> {
+        self.looked += pattern.len() as u64 / 32;
+        self.step()
+    }
+
+    /// An error if the command should not go on.
+    pub(super) fn step(&mut self) -> io::Result<()> {
+        if self.stop.as_ref().is_some_and(|stop| stop.count() > 0) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        self.looked += 1;
+        if self.most.is_some_and(|most| self.looked > most) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(())
+    }
+}
+
+/// What the words of a command are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// One name or pattern, blanks and all.
+    Argument,
+    /// One name as GET has it.
+    Name,
+    /// Several of these.
+    List,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) text: Vec<u8>,
+    pub(super) form: Form,
+    pub(super) recursive: bool,
+    /// Directories are found, too.
+    pub(super) directories: bool,
+    /// Names with a dot in front are found by any wildcard.
+    pub(super) dots: bool,
+}
+
+impl Asked {
+    fn is_several(&self) -> bool {
+        self.form == Form::List && word(&self.text).is_some_and(|(_, rest)| word(rest).is_some())
+    }
+}
+
+/// A file: where it is, and what it is called from the current directory.
+pub(super) type Hit = (Place, Vec<u8>);
+
+/// Whether an error says that a name stands for nothing; object stores have names that cannot be.
+fn absent(error: &io::Error) -> bool {
+    use io::ErrorKind as K;
+    matches!(error.kind(), K::NotFound | K::NotADirectory | K::InvalidInput | K::InvalidFilename)
+}
+
+pub(super) fn place(here: &[Vec<u8>], name: &[u8]) -> Result<Place, String> {
+    resolve(here, name).map_err(|_| "Access denied".into())
+}
+
+/// The name among these that stands for something; a name is literal before it is a pattern.
+pub(super) fn existing<'n>(
+    tree: &dyn Tree,
+    here: &[Vec<u8>],
+    names: &'n [Vec<u8>],
+) -> Result<Option<&'n [u8]>, String> {
+    for name in names {
+        match tree.entry(&place(here, name)?) {
+            Ok(_) => return Ok(Some(name)),
+            Err(e) if absent(&e) => {}
+            Err(e) => return Err(said(&e)),
+        }
+    }
+    Ok(None)
+}
+
+/// A directory that is gone through.
+struct Level {
+    /// What stands in front of its names.
+    front: Vec<u8>,
+    page: std::vec::IntoIter<(Vec<u8>, bool)>,
+    /// The last name of the page.
+    last: Option<Vec<u8>>,
+    /// There is no further page.
+    whole: bool,
+}
+
+/// A directory, or everything below it.
+struct Walk {
+    at: Place,
+    levels: Vec<Level>,
+    pattern: Vec<u8>,
+    recursive: bool,
+    directories: bool,
+    dots: bool,
+}
+
+impl Walk {
+    fn new(at: &[Vec<u8>], front: Vec<u8>, pattern: &[u8], asked: &Asked) -> Self {
+        let mut walk = Self {
+            at: at.to_vec(),
+            levels: Vec::new(),
+            pattern: pattern.to_vec(),
+            recursive: asked.recursive,
+            directories: asked.directories,
+            dots: asked.dots,
+        };
+        walk.enter(front);
+        walk
+    }
+
+    fn enter(&mut self, front: Vec<u8>) {
+        let page = Vec::new().into_iter();
+        self.levels.push(Level { front, page, last: None, whole: false });
+    }
+
+    fn is_hit(&self, name: &[u8], is_directory: bool) -> bool {
+        (!is_directory || self.directories) && matches(&self.pattern, name, self.dots)
+    }
+
+    fn descends(&self, name: &[u8], is_directory: bool) -> bool {
+        let hidden = name.first() == Some(&b'.') && !self.dots;
+        self.recursive && is_directory && !hidden && self.at.len() + 1 < DEEPEST
+    }
+
+    fn next(&mut self, tree: &dyn Tree, heed: &mut Heed) -> io::Result<Option<Hit>> {
+        loop {
+            let depth = self.levels.len();
+            let Some(level) = self.levels.last_mut() else { return Ok(None) };
+            let Some((name, is_directory)) = level.page.next() else {
+                if !level.whole {
+                    self.turn(tree, heed)?;
+                    continue;
+                }
+                self.levels.pop();
+                if depth > 1 {
+                    self.at.pop();
+                }
+                continue;
+            };
+            let full = [&level.front[..], &name].concat();
+            let hit = self.is_hit(&name, is_directory).then(|| {
+                let place = [&self.at[..], std::slice::from_ref(&name)].concat();
+                (place, full.clone())
+            });
+            if self.descends(&name, is_directory) {
+                self.at.push(name);
+                self.enter([&full[..], b"/"].concat());
+            }
+            if hit.is_some() {
+                return Ok(hit);
+            }
+        }
+    }
+
+    /// The next page of the innermost directory.
+    fn turn(&mut self, tree: &dyn Tree, heed: &mut Heed) -> io::Result<()> {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        let room = (PAGE >> (self.levels.len() - 1).min(16)).max(SHORTEST_PAGE);
+        let mut kept = BinaryHeap::<(Vec<u8>, bool)>::new();
+        let (mut bytes, mut whole) = (0, true);
+        tree.names(&self.at, &mut |name, is_directory| {
+            heed.look(&self.pattern)?;
+            let before = level.last.as_deref().is_some_and(|last| name <= last);
+            let behind = !whole && kept.peek().is_some_and(|(last, _)| name >= &last[..]);
+            let wanted = self.is_hit(name, is_directory) || self.descends(name, is_directory);
+            if before || behind || !wanted {
+                return Ok(());
+            }
+            bytes += name.len() + PER_NAME;
+            kept.push((name.to_vec(), is_directory));
+            while bytes > room && kept.len() > 1 {
+                bytes -= kept.pop().map_or(0, |(gone, _)| gone.len() + PER_NAME);
+                whole = false;
+            }
+            Ok(())
+        })?;
+        let last = kept.peek().map(|(name, _)| name.clone());
+        if let Some(level) = self.levels.last_mut() {
+            level.page = kept.into_sorted_vec().into_iter();
+            level.last = last;
+            level.whole = whole;
+        }
+        Ok(())
+    }
+
+    /// All names of the one directory of a walk that does not descend, in any order, in one pass.
+    fn each(
+        &self,
+        tree: &dyn Tree,
+        heed: &mut Heed,
+        found: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        tree.names(&self.at, &mut |name, is_directory| {
+            heed.look(&self.pattern)?;
+            if self.is_hit(name, is_directory) { found(name) } else { Ok(()) }
+        })
+    }
+}
+
+/// What a command finds, file by file.
+pub(super) struct Search {
+    tree: Arc<dyn Tree>,
+    here: Place,
+    asked: Asked,
+    heed: Heed,
+    /// Where the next word begins.
+    at: usize,
+    /// Patterns that the word may still be, if none was of use.
+    patterns: std::vec::IntoIter<Vec<u8>>,
+    hit: bool,
+    one: Option<Hit>,
+    walk: Option<Walk>,
+}
+
+impl Search {
+    pub(super) fn new(tree: Arc<dyn Tree>, here: &[Vec<u8>], asked: Asked, heed: Heed) -> Self {
+        let (here, patterns) = (here.to_vec(), Vec::new().into_iter());
+        Self { tree, here, asked, heed, at: 0, patterns, hit: false, one: None, walk: None }
+    }
+
+    fn again(&self) -> Self {
+        let heed = Heed { looked: 0, ..self.heed.clone() };
+        Self::new(self.tree.clone(), &self.here, self.asked.clone(), heed)
+    }
+
+    /// What the next word may be: names and patterns.
+    #[allow(clippy::type_complexity)]
+    fn word(&mut self) -> Option<(Vec<Vec<u8>>, Vec<Vec<u8>>)> {
+        let rest = self.asked.text.get(self.at..)?;
+        let (one, next) = match self.asked.form {
+            Form::List => {
+                let (one, rest) = word(rest)?;
+                (one, self.asked.text.len() - rest.len())
+            }
+            _ => (rest, self.asked.text.len() + 1),
+        };
+        let found = if self.asked.form == Form::Argument {
+            let pattern = is_pattern(one).then(|| one.to_vec());
+            (vec![one.to_vec(), unescaped(one)], pattern.into_iter().collect())
+        } else {
+            (readings(one), patterns(one))
+        };
+        self.at = next;
+        Some(found)
+    }
+
+    /// Goes on to the next thing that files may come from; whether there is one.
+    fn source(&mut self) -> Result<bool, String> {
+        loop {
+            if !self.hit
+                && let Some(spec) = self.patterns.next()
+            {
+                let place = place(&self.here, &spec)?;
+                let front = spec.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
+                let Some((last, above)) = place.split_last() else { continue };
+                self.walk = Some(Walk::new(above, spec[..front].to_vec(), last, &self.asked));
+                return Ok(true);
+            }
+            let Some((names, patterns)) = self.word() else { return Ok(false) };
+            self.hit = false;
+            self.patterns = Vec::new().into_iter();
+            let Some(spec) = existing(&*self.tree, &self.here, &names)? else {
+                if patterns.is_empty() {
+                    return Err("No such file or directory".into());
+                }
+                self.patterns = patterns.into_iter();
+                continue;
+            };
+            let place = place(&self.here, spec)?;
+            let entry = self.tree.entry(&place).map_err(|e| said(&e))?;
+            let spec = spec.strip_suffix(b"/").unwrap_or(spec);
+            if !entry.is_directory {
+                self.one = Some((place, spec.to_vec()));
+            } else if self.asked.recursive || self.asked.directories {
+                let front = if place.is_empty() { Vec::new() } else { [spec, b"/"].concat() };
+                self.walk = Some(Walk::new(&place, front, b"*", &self.asked));
+            } else {
+                continue;
+            }
+            return Ok(true);
+        }
+    }
+
+    /// The next file; sorted within what one word of the command means.
+    pub(super) fn next(&mut self) -> Result<Option<Hit>, String> {
+        loop {
+            if let Some(hit) = self.one.take() {
+                return Ok(Some(hit));
+            }
+            if let Some(walk) = &mut self.walk {
+                let hit = walk.next(&*self.tree, &mut self.heed).map_err(|e| said(&e))?;
+                if hit.is_some() {
+                    self.hit = true;
+                    return Ok(hit);
+                }
+                self.walk = None;
+            }
+            if !self.source()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Counts what all words bring together, up to what a command may bring, and keeps none of it.
+    /// `each` sees the names that files would be sent under.
+    fn count(&self, each: &mut dyn FnMut(&[u8])) -> Result<usize, String> {
+        let several = self.asked.is_several();
+        let most = if several { MOST_OF_SEVERAL } else { MOST_FILES };
+        let mut files = 0;
+        let mut one = |name: &[u8]| {
+            files += 1;
+            each(name);
+            // The reason is said below.
+            if files > most { Err(io::Error::from(io::ErrorKind::QuotaExceeded)) } else { Ok(()) }
+        };
+        let mut search = self.again();
+        search.heed.most = Some(MOST_LOOKED);
+        let over = |error: &io::Error| match error.kind() {
+            io::ErrorKind::QuotaExceeded if several => {
+                format!("More than {most} files by several names: ask for fewer at once")
+            }
+            io::ErrorKind::QuotaExceeded => format!("More than {most} files"),
+            io::ErrorKind::FileTooLarge => "Too many names to look through".into(),
+            _ => said(error),
+        };
+        while search.source()? {
+            if let Some(hit) = search.one.take() {
+                one(&sent_as(&hit, self.asked.recursive)).map_err(|e| over(&e))?;
+            }
+            let Some(mut walk) = search.walk.take() else { continue };
+            let mut any = false;
+            if self.asked.recursive {
+                while let Some(hit) =
+                    walk.next(&*search.tree, &mut search.heed).map_err(|e| over(&e))?
+                {
+                    any = true;
+                    one(&sent_as(&hit, true)).map_err(|e| over(&e))?;
+                }
+            } else {
+                let mut found = |name: &[u8]| {
+                    any = true;
+                    one(name)
+                };
+                walk.each(&*search.tree, &mut search.heed, &mut found).map_err(|e| over(&e))?;
+            }
+            search.hit |= any;
+        }
+        Ok(files)
+    }
+
+    /// How many files there are, up to what a command may bring.
+    pub(super) fn len(&self) -> Result<usize, String> {
+        self.count(&mut |_| {})
+    }
+
+    /// The same, and what tells the names of a transfer apart.
+    pub(super) fn names(&self) -> Result<(usize, Names), String> {
+        let several = self.asked.is_several();
+        let mut names = Names::default();
+        let files = self.count(&mut |name| {
+            if several {
+                names.known.push(names.keys.hash_one(name));
+            }
+        })?;
+        names.known.sort_unstable();
+        names.known.dedup();
+        names.sent = vec![false; names.known.len()];
+        Ok((files, names))
+    }
+
+    /// Whether directories go with files in their names.
+    pub(super) fn is_recursive(&self) -> bool {
+        self.asked.recursive
+    }
+}
+
+/// What a file is called on its way: directories go with it only where they were asked for.
+pub(super) fn sent_as((place, name): &Hit, recursive: bool) -> Vec<u8> {
+    if !recursive {
+        return place.last().cloned().unwrap_or_default();
+    }
+    let up = name.starts_with(b"/") || name.split(|b| *b == b'/').any(|part| part == b"..");
+    if up { place.join(&b'/') } else { name.clone() }
+}
+
+/// Tells the names of a transfer apart by their hashes: no two files go under one name. Empty where
+/// one word asks for all, as a walk comes by no name twice.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    keys: RandomState,
+    /// What files have as names of their own, sorted, and whether one of them went.
+    known: Vec<u64>,
+    sent: Vec<bool>,
+    made: HashSet<u64>,
+}
+
+impl Names {
+    /// Another name for a file, if one went under its own.
+    pub(super) fn another(&mut self, name: &[u8]) -> Option<Vec<u8>> {
+        if self.known.is_empty() {
+            return None;
+        }
+        let key = self.keys.hash_one(name);
+        let first = match self.known.binary_search(&key) {
+            Ok(at) => !std::mem::replace(&mut self.sent[at], true),
+            // It has come since they were counted.
+            Err(_) => self.made.insert(key),
+        };
+        if first {
+            return None;
+        }
+        (1u64..).find_map(|number| {
+            let made = [name, format!(".~{number}~").as_bytes()].concat();
+            let key = self.keys.hash_one(&made[..]);
+            (self.known.binary_search(&key).is_err() && self.made.insert(key)).then_some(made)
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! Text for the screen that is made while it is sent.
+
+use super::super::listing;
+use super::super::tree::{Content, Tree};
+use super::commands::said;
+use super::search::Search;
+use std::io;
+use std::sync::Arc;
+
+/// Bytes that are made at a time, at least.
+const PIECE: usize = 8 * 1024;
+
+/// Makes the next piece of a text; false if there is none.
+type Make = dyn FnMut(&mut Vec<u8>) -> io::Result<bool> + Send;
+
+/// Text that is read once, from its beginning to its end.
+pub(super) struct Sheet {
+    piece: Vec<u8>,
+    /// Where the piece begins.
+    from: u64,
+    make: Box<Make>,
+}
+
+impl Sheet {
+    fn new(make: impl FnMut(&mut Vec<u8>) -> io::Result<bool> + Send + 'static) -> Self {
+        Self { piece: Vec::new(), from: 0, make: Box::new(make) }
+    }
+
+    /// The lines of a directory.
+    pub(super) fn listing(tree: Arc<dyn Tree>, mut search: Search) -> Self {
+        let (mut files, mut bytes, mut over) = (0u64, 0u64, false);
+        Self::new(move |out| {
+            while out.len() < PIECE && !over {
+                let Some((place, name)) = search.next().map_err(io::Error::other)? else {
+                    over = true;
+                    out.extend(format!("{files} files, {bytes} bytes\n").into_bytes());
+                    break;
+                };
+                // What has gone since it was listed is not there.
+                let Ok(entry) = tree.entry(&place) else { continue };
+                files += 1;
+                bytes += if entry.is_directory { 0 } else { entry.size };
+                out.extend(listing::line(&entry, &name));
+            }
+            Ok(!out.is_empty())
+        })
+    }
+
+    /// What files have in them, one behind the other.
+    pub(super) fn files(tree: Arc<dyn Tree>, mut search: Search) -> Self {
+        let mut open: Option<(u64, u64, Box<dyn Content>)> = None;
+        Self::new(move |out| {
+            loop {
+                let Some((offset, size, content)) = &mut open else {
+                    let Some((place, _)) = search.next().map_err(io::Error::other)? else {
+                        return Ok(false);
+                    };
+                    let (entry, content) = tree.open(&place)?;
+                    open = Some((0, entry.size, content));
+                    continue;
+                };
+                // What was counted is what is shown, though the file may grow.
+                let room = usize::try_from(*size - *offset).unwrap_or(PIECE).min(PIECE);
+                out.resize(room, 0);
+                let len = if room == 0 { 0 } else { content.read(*offset, out)? };
+                out.truncate(len);
+                *offset += len as u64;
+                if len > 0 {
+                    return Ok(true);
+                }
+                open = None;
+            }
+        })
+    }
+
+    /// How long the text of these files is; an error where one of them cannot be shown.
+    pub(super) fn len(tree: &dyn Tree, search: &mut Search, most: u64) -> Result<u64, String> {
+        let mut bytes = 0u64;
+        while let Some((place, _)) = search.next()? {
+            let (entry, _) = tree.open(&place).map_err(|e| said(&e))?;
+            bytes = bytes.saturating_add(entry.size);
+            if bytes > most {
+                return Err("Too long to be shown, use GET".into());
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl Content for Sheet {
+    fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let at = offset.checked_sub(self.from).ok_or(io::ErrorKind::InvalidInput)?;
+            let rest = usize::try_from(at).ok().and_then(|at| self.piece.get(at..));
+            let rest = rest.unwrap_or_default();
+            if !rest.is_empty() {
+                let len = rest.len().min(into.len());
+                into[..len].copy_from_slice(&rest[..len]);
+                return Ok(len);
+            }
+            self.from += self.piece.len() as u64;
+            self.piece.clear();
+            if !(self.make)(&mut self.piece)? {
+                return Ok(0);
+            }
+        }
+    }
+}
