@@ -84,7 +84,7 @@ fn every_setting_acts_or_says_why_not() {
     let scene = Scene::new();
     let all = settings(&scene);
     assert!(all.len() > 100, "{}", all.len());
-    let mut script = String::new();
+    let mut lines = Vec::new();
     let mut tried = Vec::new();
     for setting in &all {
         let only = supported(setting);
@@ -92,13 +92,14 @@ fn every_setting_acts_or_says_why_not() {
         values.extend(only.iter().flatten().cloned());
         for value in values {
             let at = tried.len();
-            script += &format!("set {} {value}\nif success echo .{at}. taken\n", setting.name);
-            script += &format!("else echo .{at}. refused\n");
+            lines.push(format!("set {} {value}", setting.name));
+            lines.push(format!("if success echo .{at}. taken"));
+            lines.push(format!("else echo .{at}. refused"));
             let good = only.as_ref().is_none_or(|only| only.contains(&value));
             tried.push((format!("SET {} {value}", setting.name), good));
         }
     }
-    let (said, _) = kermit(&scene, &script);
+    let (said, _) = kermit(&scene, &(lines.join("\n") + "\n"));
     for (at, (what, good)) in tried.iter().enumerate() {
         let taken = said.contains(&format!(".{at}. taken"));
         assert!(taken || said.contains(&format!(".{at}. refused")), "{what}: {said}");
@@ -178,8 +179,8 @@ fn every_command_has_help() {
     let list = said.lines().skip(1).filter(|line| line.starts_with(' '));
     let names: Vec<&str> = list.flat_map(str::split_whitespace).collect();
     assert!(names.len() > 90, "{said}");
-    let script: String = names.iter().map(|name| format!("help {name}\n")).collect();
-    let (said, code) = kermit(&scene, &script);
+    let lines: Vec<String> = names.iter().map(|name| format!("help {name}")).collect();
+    let (said, code) = kermit(&scene, &(lines.join("\n") + "\n"));
     assert_eq!(code, 0, "{said}");
     for name in names {
         let big = name.to_uppercase();

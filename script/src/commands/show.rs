@@ -319,7 +319,7 @@ impl Interp<'_> {
     /// A setting's value as it is said to SET; empty if there is none.
     fn value_of(&mut self, name: &str) -> String {
         let entry = ENTRIES.iter().find(|entry| entry.name() == name);
-        let row = entry.and_then(|entry| entry.row());
+        let row = entry.and_then(super::settings::Entry::row);
         let row = row.and_then(|row| self.world.shown(row));
         // The table has words of its own.
         let word = |value: String| match entry.map(|entry| entry.takes) {
