@@ -6,7 +6,7 @@
 //!
 //! Writes are tried before they are waited for, and a read that came back short is not repeated
 //! before `poll` says so: a busy line costs one system call per block moved. Nothing is
-//! allocated while the loop turns.
+//! allocated while the loop turns, but once for longer reads.
 //!
 //! A partner on the same machine that answers every block within microseconds is not slept for at
 //! once: to wake a processor takes longer than the answer (see `SPIN`).
@@ -84,6 +84,8 @@ pub struct RunOptions<'a> {
     pub silence: Option<Duration>,
     /// After so long it is over, whatever moves.
     pub longest: Option<Duration>,
+    /// Bytes asked for in one read, at most. 256 KiB unless set.
+    pub read_len: usize,
     /// The line is a terminal at which a person may sit: a Ctrl-C that comes alone, before the peer has
     /// said anything, is theirs. It has the effect of the signal, which a raw terminal does not send.
     pub typed: bool,
@@ -102,6 +104,7 @@ impl<'a> RunOptions<'a> {
             linger: None,
             silence: None,
             longest: None,
+            read_len: READ_LEN,
             typed: false,
         }
     }
@@ -128,6 +131,8 @@ pub struct Ended {
 /// Bytes asked for in one read: at least half the receive window of a fast TCP connection, as
 /// the streaming draft advises.
 const READ_LEN: usize = 256 * 1024;
+/// Bytes asked for as long as no read has brought that much: who says little takes little memory.
+const FIRST_READ_LEN: usize = 4 * 1024;
 /// Bytes written before the other direction is looked at.
 const WRITE_TURN: usize = 256 * 1024;
 /// Requests answered before the other doors are looked at.
@@ -164,7 +169,7 @@ pub fn run(
 ) -> Ended {
     let start = options.clock.now();
     let linger = options.linger.unwrap_or(port.facts().reliable != Some(true));
-    let mut input = vec![0; READ_LEN.max(options.before.len())];
+    let mut input = vec![0; FIRST_READ_LEN.max(options.before.len())];
     input[..options.before.len()].copy_from_slice(options.before);
     let mut turning = Turning {
         fed: 0,
@@ -368,6 +373,7 @@ impl Turning<'_, '_> {
                 (self.fed, self.filled) = (0, len);
                 // A short read has emptied the port: ask poll before the next.
                 self.input_ready = len == self.input.len() || len == TERMINAL_READ;
+                let fills = len == self.input.len() && len < self.options.read_len;
                 self.now = self.options.clock.now();
                 self.stirred = self.now;
                 moved = true;
@@ -376,6 +382,9 @@ impl Turning<'_, '_> {
                     self.command(Command::Abort);
                 }
                 self.feed();
+                if fills {
+                    self.input.resize(self.options.read_len, 0);
+                }
             }
             Ok(None) => self.input_ready = false,
             Err(error) => {

@@ -7,6 +7,7 @@ use crate::in_words;
 use crate::port::{PATIENCE, Port};
 use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
+use rustix::event::PollFlags;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wetstring_proto::engine::{Command, Event, Failure, FailureKind};
+use wetstring_proto::engine::{Blame, Command, Event, Failure, FailureKind, Outcome};
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
 use wetstring_proto::kermit::{Config, Server};
@@ -25,6 +26,8 @@ use wetstring_proto::trace::NoTrace;
 
 /// File data that one session keeps between the line and the disk.
 const BUFFER: usize = 64 * 1024;
+/// Bytes of what a client says first that are read before it gets any memory.
+const FIRST: usize = 2048;
 /// Stack of a session; only what is touched of it takes memory.
 const STACK: usize = 2 * 1024 * 1024;
 /// Open files of a session: its connection, what ends it, a file, and directories on the way there.
@@ -139,6 +142,59 @@ impl Service {
         Some(Place { service: self.clone(), id })
     }
 
+    fn session(
+        self: &Arc<Self>,
+        client: &str,
+        address: Option<IpAddr>,
+        signals: &Signals,
+    ) -> Session {
+        let roster = self.clone();
+        let session = Session::new(self.tree.clone(), self.rules.clone(), client, address)
+            .speaking(Sets::from(&self.config))
+            .heeding(signals.clone())
+            .knowing(Arc::new(move || roster.roster()));
+        match &self.audit {
+            Some(audit) => session.audited(audit.clone()),
+            None => session,
+        }
+    }
+
+    /// Waits for what a client says first, on a line where it need not be told anything before: who
+    /// says nothing takes no memory. 0 bytes where the session begins without; an error if it is over.
+    fn first(
+        &self,
+        port: &mut dyn Port,
+        signals: &Signals,
+        into: &mut [u8],
+    ) -> Result<usize, FailureKind> {
+        let most = self.limits.session.map_or(self.limits.silence, |s| s.min(self.limits.silence));
+        let until = Instant::now() + most;
+        while port.facts().reliable == Some(true) {
+            if port.held() && port.flush().is_err() {
+                return Err(FailureKind::Closed);
+            }
+            match port.read(into) {
+                Ok(None) => {}
+                Ok(Some(0)) | Err(_) => return Err(FailureKind::Closed),
+                Ok(Some(len)) => return Ok(len),
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(FailureKind::Silence);
+            }
+            // What is held is rare and short: it is looked at again soon.
+            let (soon, held) = (Duration::from_millis(100), port.held());
+            let wait = if held { left.min(soon) } else { left };
+            if !matches!(
+                Signals::wait(Some(signals), port.read_fd(), PollFlags::IN, Some(wait)),
+                Ok(Ok(_))
+            ) {
+                break;
+            }
+        }
+        Ok(0)
+    }
+
     /// Serves one client on an open line until it is done.
     pub fn serve(
         self: &Arc<Self>,
@@ -156,6 +212,14 @@ impl Service {
             return Err(io::Error::other(in_words(&error)));
         }
         self.note(&format!("{client} connect: done"));
+        let mut start = [0; FIRST];
+        let began = Instant::now();
+        let came = match self.first(port, signals, &mut start) {
+            Ok(came) => came,
+            Err(kind) => {
+                return Ok(self.over(port, &client, ended_before(kind, began.elapsed())));
+            }
+        };
         let config = Config {
             line: LineFacts {
                 reliable: port.facts().reliable,
@@ -168,36 +232,41 @@ impl Service {
         };
         let memory = vec![0; config.server_memory()];
         let mut server = Server::new(config, memory).map_err(io::Error::other)?;
-        let roster = self.clone();
-        let mut session = Session::new(self.tree.clone(), self.rules.clone(), &client, address)
-            .speaking(Sets::from(&self.config))
-            .heeding(signals.clone())
-            .knowing(Arc::new(move || roster.roster()));
-        if let Some(audit) = &self.audit {
-            session = session.audited(audit.clone());
-        }
+        let mut session = self.session(&client, address, signals);
         let mut trace = NoTrace;
         let mut options = RunOptions::new(&mut trace);
         options.signals = Some(signals);
         options.progress_every = NEVER;
         let limits = self.limits;
-        options.silence = Some(limits.silence);
-        options.longest = limits.session;
+        options.before = &start[..came];
+        options.read_len = BUFFER;
+        let waited = began.elapsed();
+        // Who has not said anything has used up a part of both.
+        options.silence = Some(match came {
+            0 => limits.silence.saturating_sub(waited),
+            _ => limits.silence,
+        });
+        options.longest = limits.session.map(|longest| longest.saturating_sub(waited));
         let sets = session.sets();
         let mut store = Translated::following(&mut session, sets);
         let ended = run(&mut server, port, &mut store, &mut Nobody, options);
         drop(session);
+        Ok(self.over(port, &client, ended))
+    }
+
+    /// Hangs up, and notes how it ended.
+    fn over(&self, port: &mut dyn Port, client: &str, ended: Ended) -> Ended {
         let _ = port.finish(PATIENCE);
         let outcome = match ended.outcome {
-            wetstring_proto::Outcome::Done => "done".to_owned(),
+            Outcome::Done => "done".to_owned(),
             // That is how most say goodbye; what was cut short by it is noted with its file.
-            wetstring_proto::Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
+            Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
                 "done, the client hung up".to_owned()
             }
-            wetstring_proto::Outcome::Failed(failure) => failure.to_string(),
+            Outcome::Failed(failure) => failure.to_string(),
         };
         self.note(&format!("{client} disconnect: {outcome}"));
-        Ok(ended)
+        ended
     }
 
     /// Serves a client so that a fault of ours ends its session and nothing else.
@@ -256,6 +325,18 @@ impl Service {
             let _ = thread.join();
         }
         Ok(())
+    }
+}
+
+/// The end of a session in which nothing was said.
+fn ended_before(kind: FailureKind, elapsed: Duration) -> Ended {
+    Ended {
+        outcome: Outcome::Failed(Failure { blame: Blame::Line, kind }),
+        stats: Stats::default(),
+        leftover: Vec::new(),
+        elapsed,
+        interrupted: None,
+        error: None,
     }
 }
 
