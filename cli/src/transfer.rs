@@ -189,8 +189,7 @@ pub(crate) fn send(
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
     let nameless = is_ncp || stream && protocol.is_nameless();
-    let keeps = line.as_encoded_bytes().starts_with(b"ssh://");
-    let sources = sources(voice, verb, &files, &spec, nameless, keeps)?;
+    let sources = sources(voice, verb, (&files, line), &spec, nameless)?;
     if verb.resume && stream {
         may_resume(protocol)?;
     }
@@ -299,15 +298,16 @@ fn may_resume(protocol: Protocol) -> Result<(), Ending> {
 }
 
 /// The files to send. One that cannot be read is found out before the line is opened. `single`: only
-/// one file can go, and no directory. `keeps`: the receiver is told to keep directories.
+/// one file can go, and no directory.
 fn sources(
     voice: &Voice,
     verb: &Send,
-    files: &[PathBuf],
+    (files, line): (&[PathBuf], &OsStr),
     spec: &LineSpec,
     single: bool,
-    keeps: bool,
 ) -> Result<Vec<Source>, Ending> {
+    // The receiver is told to keep directories.
+    let keeps = line.as_encoded_bytes().starts_with(b"ssh://");
     if verb.name.is_some() && files.len() > 1 {
         return Err(usage("expected one file with --as, got several".to_owned()));
     }

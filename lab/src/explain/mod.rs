@@ -129,14 +129,8 @@ impl Account {
             (_, None) => Ends::Sender,
             (None, _) => Ends::Receiver,
         };
-        let sent = log.sender.iter().flat_map(|side| &side.sent);
-        let sent: u64 = sent.map(|sent| sent.file).sum();
-        let moved = log.sender.as_ref().or(log.receiver.as_ref()).and_then(|side| side.file_bytes);
-        let moved = u128::from(moved.unwrap_or(sent)) * 1_000_000_000_000;
-        // A PTY or a TCP connection behind a port is not bound by the rate that the port names.
-        let is_beyond = |rate: u64| moved * 20 > u128::from(rate) * u128::from(log.end) * 21;
         let trust = match known {
-            Some(rate) if millicps.is_none() && is_beyond(rate) => Known::No,
+            Some(rate) if millicps.is_none() && carried_more(&log, rate) => Known::No,
             Some(rate) if millicps.is_none() && ends != Ends::Both => Known::Port(rate),
             Some(rate) => Known::Sure(rate),
             None => Known::No,
@@ -212,6 +206,14 @@ impl Account {
     pub fn directory(&self) -> Option<&str> {
         self.log.text("directory")
     }
+}
+
+/// Whether more came through than a port's rate allows: a PTY or a connection behind a port is not bound by it.
+fn carried_more(log: &Log, millicps: u64) -> bool {
+    let sent = log.sender.iter().flat_map(|side| &side.sent).map(|sent| sent.file).sum();
+    let told = log.sender.as_ref().or(log.receiver.as_ref()).and_then(|side| side.file_bytes);
+    let moved = u128::from(told.unwrap_or(sent)) * 1_000_000_000_000;
+    moved * 20 > u128::from(millicps) * u128::from(log.end) * 21
 }
 
 /// The rate that the trace tells of; 0 if it tells that the line takes no time.

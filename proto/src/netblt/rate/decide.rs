@@ -289,15 +289,16 @@ impl Controller {
         }
         let (sent_before, missing) = self.probe_seen;
         self.probe_seen = (sent_before + found.packets, missing + found.missing);
-        if self.is_to_probe() {
-            let least = self.delay.least().unwrap_or(0);
-            if self.probe_every >= DRAIN_EVERY * self.delay.smooth && !self.probe_told {
-                self.drain = Some((sent, least));
-                return sent / 2;
-            }
-            return self.begin_to_probe(sent);
+        if self.is_to_probe() { self.begin_to_look(sent) } else { self.grow(found) }
+    }
+
+    /// Less is sent, or half for a while, to see whether others are there.
+    fn begin_to_look(&mut self, sent: u64) -> u64 {
+        if self.probe_every >= DRAIN_EVERY * self.delay.smooth && !self.probe_told {
+            self.drain = Some((sent, self.delay.least().unwrap_or(0)));
+            return sent / 2;
         }
-        self.grow(found)
+        self.begin_to_probe(sent)
     }
 
     /// Whether it is time to see whether others make the usual loss.
