@@ -165,6 +165,14 @@ fn numbers_go_one_above_the_highest() {
     assert_eq!((inbox.text("f"), inbox.text("f.~4~")), ("new".into(), "old".into()));
     assert_eq!(inbox.last().path.as_deref(), Some(inbox.path("f").as_path()));
     assert_eq!(inbox.last().put_aside.as_deref(), Some(inbox.path("f.~4~").as_path()));
+    // Who puts the highest number there is into the directory stops nobody.
+    for name in ["h", "h.~1~", "h.~18446744073709551615~", "i", "i.~999999~", "i.~1000000~"] {
+        inbox.put(name, "old");
+    }
+    for (name, aside) in [("h", "h.~2~"), ("h", "h.~3~"), ("i", "i.~1~"), ("i", "i.~2~")] {
+        assert_eq!(inbox.receive(name, "new"), TAKEN);
+        assert_eq!(inbox.last().put_aside.as_deref(), Some(inbox.path(aside).as_path()));
+    }
     let long = "x".repeat(250);
     for _ in 0..12 {
         assert_eq!(inbox.receive(&long, "new"), TAKEN);

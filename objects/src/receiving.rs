@@ -7,7 +7,7 @@ use object_store::{
 };
 use std::io;
 use twox_hash::xxhash3_128::Hasher;
-use wetstring_drive::disk::names::confine;
+use wetstring_drive::disk::names::{confine, next_backup};
 use wetstring_drive::disk::{Collision, ReceiveOptions};
 use wetstring_proto::file::{DigestKind, FileInfo, Refusal, Reply, Request, Store, StoreError};
 
@@ -202,16 +202,12 @@ impl Incoming {
         self.numbered(bucket)
     }
 
-    /// `NAME.~N~`, N one above the highest there is.
+    /// The next free `NAME.~N~`.
     fn numbered(&self, bucket: &Bucket) -> io::Result<Path> {
-        let number = |name: &[u8]| -> Option<u64> {
-            let rest = name.strip_prefix(&self.name[..])?.strip_prefix(b".~")?;
-            std::str::from_utf8(rest.strip_suffix(b"~")?).ok()?.parse().ok()
-        };
         let names = bucket.names(&self.directory)?;
-        let highest = names.iter().filter_map(|entry| number(&entry.name)).max().unwrap_or(0);
+        let number = next_backup(&self.name, names.iter().map(|entry| &entry.name[..]));
         let mut name = self.name.clone();
-        name.extend(format!(".~{}~", highest.saturating_add(1)).bytes());
+        name.extend(format!(".~{number}~").bytes());
         below(&self.directory, &name)
     }
 

@@ -114,6 +114,29 @@ pub const MAX_LEN: usize = 250;
 /// Most directories in a name.
 pub const MAX_DEPTH: usize = 32;
 
+/// Numbers of backups from here on are not gone on from: somebody has chosen them.
+const MOST_BACKUPS: u64 = 1_000_000;
+
+/// The number of the next backup of a file, `NAME.~N~`: one above the highest among the names in its directory, or, where
+/// that has no end, the lowest that is free.
+pub fn next_backup<'a>(name: &[u8], names: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let number = |entry: &[u8]| -> Option<u64> {
+        let digits = entry.strip_prefix(name)?.strip_prefix(b".~")?.strip_suffix(b"~")?;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    };
+    let mut taken: Vec<u64> = names.filter_map(number).collect();
+    taken.sort_unstable();
+    taken.dedup();
+    match taken.last() {
+        Some(highest) if *highest >= MOST_BACKUPS => {
+            let low = taken.iter().filter(|number| **number > 0);
+            let gap = low.zip(1u64..).find(|(number, free)| **number != *free);
+            gap.map_or(taken.len() as u64 + 1, |(_, free)| free)
+        }
+        highest => highest.map_or(1, |highest| highest + 1),
+    }
+}
+
 /// Makes a name from the wire safe, or says why it cannot be.
 pub fn confine(wire: &[u8], paths: PathRule) -> Result<SafeName, BadName> {
     let mut rules = Rules::default();

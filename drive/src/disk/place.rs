@@ -1,7 +1,7 @@
 //! Names inside one open directory: opening without following, numbering, and putting a file in
 //! its place without a moment in which another could be overwritten.
 
-use super::names::cut;
+use super::names::{cut, next_backup};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, linkat, mkdirat, openat, renameat,
     renameat_with, statat, unlinkat,
@@ -80,22 +80,17 @@ pub(super) fn numbered(name: &[u8], number: u64) -> Vec<u8> {
     numbered
 }
 
-/// One above the highest `NAME.~N~` in the directory.
+/// The number of the next `NAME.~N~` in the directory.
 fn next_number(directory: impl AsFd, name: &[u8]) -> io::Result<u64> {
-    let mut highest = 0;
+    let mut backups = Vec::new();
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
-        let number = entry
-            .file_name()
-            .to_bytes()
-            .strip_prefix(name)
-            .and_then(|rest| rest.strip_prefix(b".~"))
-            .and_then(|rest| rest.strip_suffix(b"~"))
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| digits.parse::<u64>().ok());
-        highest = highest.max(number.unwrap_or(0));
+        let entry = entry.file_name().to_bytes();
+        if entry.starts_with(name) && entry.ends_with(b"~") {
+            backups.push(entry.to_vec());
+        }
     }
-    Ok(highest.saturating_add(1))
+    Ok(next_backup(name, backups.iter().map(Vec::as_slice)))
 }
 
 /// Renames unless the new name exists ([`Errno::EXIST`]).
