@@ -27,6 +27,7 @@ use crate::transfer::{Ending, Keeper, outbox, prepare, readable, say_lost, usage
 use crate::users;
 use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
+use crate::wanted::Wanted;
 use crate::watch::{Observer, Way};
 use crate::words::escaped;
 
@@ -183,7 +184,8 @@ pub(crate) fn get(
     let mut talk = Conversation::open(voice, common, all, &spec)?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
-    let names = name_list(names.iter().map(|name| name.as_bytes()));
+    let asked = names;
+    let names = name_list(asked.iter().map(|name| name.as_bytes()));
     let command = ServerCommand::Get(GetFiles {
         names: &names,
         delete: verb.how.delete,
@@ -193,12 +195,35 @@ pub(crate) fn get(
         kind: verb.how.kind(),
     });
     let mut observer = Observer::new(voice, Way::Receive, talk.port.carries_bps());
-    let mut screen = Screen::new(Some(keeper.store()));
+    let asked = asked.iter().map(|name| name.as_bytes());
+    let mut wanted = Wanted::new(keeper.store(), asked, verb.how.recursive);
+    let mut screen = Screen::new(Some(&mut wanted));
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     talk.close();
+    let other = other_than_asked(&wanted);
     let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[], medium };
     verdict.tell_records(true);
-    Ok(verdict.conclude(&ended, &observer))
+    let mut ending = verdict.conclude(&ended, &observer);
+    if let (Exit::Done | Exit::Skipped, Some(other)) = (ending.exit, other) {
+        ending.exit = Exit::Skipped;
+        ending.message = other;
+    }
+    Ok(ending)
+}
+
+/// What a server sent that was not asked for, or did not send though it was.
+fn other_than_asked(wanted: &Wanted<'_>) -> Option<String> {
+    let shown =
+        |names: &mut dyn Iterator<Item = &[u8]>| names.map(escaped).collect::<Vec<_>>().join(", ");
+    let (refused, more) = wanted.refused();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let refused = shown(&mut refused.iter().map(Vec::as_slice));
+    let missing = shown(&mut wanted.missing());
+    let refused =
+        (!refused.is_empty()).then(|| format!("not asked for, so not stored: {refused}{more}"));
+    let missing = (!missing.is_empty()).then(|| format!("did not come: {missing}"));
+    let said: Vec<String> = [refused, missing].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// Runs `wst put`.

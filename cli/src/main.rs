@@ -44,6 +44,7 @@ mod users;
 mod verdict;
 mod voice;
 mod waiting;
+mod wanted;
 mod watch;
 mod words;
 

@@ -1,0 +1,115 @@
+//! What `wst get` stores is what it asked for, whatever the server sends; and what does not come is said.
+
+mod common;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::thread;
+
+use common::{Desk, Running, run, wst};
+
+fn server(desk: &Desk) -> (Running, String) {
+    let root = desk.path("root");
+    let server = Running::start(wst(["serve", "tcp-listen://127.0.0.1:0", "--root", &root]));
+    let at = server.says("listening on ");
+    (server, at)
+}
+
+/// A relay to a server that gives `from`, as long as `to`, another name: F packets with a check of type 3.
+fn relay(at: String, from: &'static [u8], to: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let here = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        let (client, _) = listener.accept().expect("a client");
+        let server = TcpStream::connect(at).expect("the server");
+        let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        thread::spawn(move || std::io::copy(&mut up, &mut down));
+        forge(server, client, from, to);
+    });
+    format!("tcp://{here}")
+}
+
+fn forge(mut server: TcpStream, mut client: TcpStream, from: &[u8], to: &[u8]) {
+    let mut held = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let count = server.read(&mut chunk).unwrap_or(0);
+        held.extend_from_slice(&chunk[..count]);
+        // Packets end with a carriage return; what is behind the last one waits for its end.
+        let whole = held.iter().rposition(|byte| *byte == b'\r').map_or(0, |at| at + 1);
+        let mut out: Vec<u8> = held.drain(..if count == 0 { held.len() } else { whole }).collect();
+        let header = [b"F", from].concat();
+        if let Some(at) = out.windows(header.len()).position(|window| window == header) {
+            let end = at + header.len();
+            out[at + 1..end].copy_from_slice(to);
+            let crc = crc_of(&out[at - 2..end]);
+            let chars = [crc >> 12, crc >> 6 & 0x3F, crc & 0x3F].map(|six| six as u8 + 32);
+            out[end..end + 3].copy_from_slice(&chars);
+        }
+        if count == 0 || client.write_all(&out).is_err() {
+            let _ = client.shutdown(Shutdown::Both);
+            return;
+        }
+    }
+}
+
+/// The check of type 3.
+fn crc_of(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(
+            crc ^ u16::from(*byte),
+            |crc, _| {
+                if crc & 1 == 1 { crc >> 1 ^ 0x8408 } else { crc >> 1 }
+            },
+        )
+    })
+}
+
+#[test]
+fn a_name_that_was_not_asked_for_is_not_stored() {
+    let desk = Desk::new(1);
+    fs::create_dir_all(desk.path("root/d")).unwrap();
+    fs::write(desk.path("root/a.txt"), "text").unwrap();
+    let inbox = desk.path("in");
+    let names = |at: &str| -> Vec<_> {
+        let found = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name());
+        found.map(|name| name.into_string().unwrap()).collect()
+    };
+    let get = |line: &str, asked: &str| {
+        run(wst(["get", asked, line, "-o", &inbox, "--set", "kermit.check=3"]))
+    };
+    for (asked, to) in [("a.txt", b".bash"), ("a.txt", b"b.txt"), ("*", b".bash")] {
+        let (_server, at) = server(&desk);
+        let got = get(&relay(at, b"a.txt", to), asked);
+        assert_eq!(got.code(), 1, "{asked}: {}", got.stderr);
+        let named = String::from_utf8_lossy(to);
+        let said = format!("not asked for, so not stored: {named}; did not come: {asked}");
+        assert!(got.stderr.contains(&said), "{asked}: {}", got.stderr);
+        assert!(names(&inbox).is_empty(), "{:?}", names(&inbox));
+    }
+    // The relay by itself does no harm.
+    let (_server, at) = server(&desk);
+    get(&relay(at, b"a.txt", b"a.txt"), "a.txt").expect(0);
+    assert_eq!(names(&inbox), ["a.txt"]);
+}
+
+#[test]
+fn what_did_not_come_is_named() {
+    let desk = Desk::new(1);
+    fs::create_dir_all(desk.path("root/b")).unwrap();
+    fs::write(desk.path("root/a"), "text").unwrap();
+    let inbox = desk.path("in");
+    // A directory is no file: the server sends the other.
+    for (asked, left) in [(&["a", "b"][..], "b"), (&["a", "none*"], "none*")] {
+        let (_server, at) = server(&desk);
+        let mut words = vec!["get"];
+        words.extend(asked);
+        let line = format!("tcp://{at}");
+        words.extend([&line[..], "-o", &inbox, "--set", "store.collision=replace"]);
+        let got = run(wst(words));
+        println!("{}", got.stderr);
+        assert_ne!(got.code(), 0, "{}", got.stderr);
+        assert!(got.stderr.contains(left), "{}", got.stderr);
+    }
+}
