@@ -72,7 +72,7 @@ fn a_name_that_was_not_asked_for_is_not_stored() {
     fs::create_dir_all(desk.path("root/d")).unwrap();
     fs::write(desk.path("root/a.txt"), "text").unwrap();
     let inbox = desk.path("in");
-    let in_box = |at: &str| -> Vec<_> {
+    let stored = |at: &str| -> Vec<_> {
         let found = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name());
         found.map(|name| name.into_string().unwrap()).collect()
     };
@@ -86,12 +86,12 @@ fn a_name_that_was_not_asked_for_is_not_stored() {
         let named = String::from_utf8_lossy(to);
         let said = format!("not asked for, so not stored: {named}; did not come: {asked}");
         assert!(got.stderr.contains(&said), "{asked}: {}", got.stderr);
-        assert!(in_box(&inbox).is_empty(), "{:?}", in_box(&inbox));
+        assert!(stored(&inbox).is_empty(), "{:?}", stored(&inbox));
     }
     // The relay by itself does no harm.
     let (_server, at) = server(&desk);
     get(&relay(at, b"a.txt", b"a.txt"), "a.txt").expect(0);
-    assert_eq!(in_box(&inbox), ["a.txt"]);
+    assert_eq!(stored(&inbox), ["a.txt"]);
 }
 
 #[test]
