@@ -176,7 +176,8 @@ impl Scenario {
             };
             return (report, ending);
         }
-        let (mut source, mut sink) = (MemorySource::one(self.file.clone()), MemorySink::new());
+        let (mut source, mut sink) =
+            (MemorySource::one(self.file.clone()), MemorySink::new().scattered());
         let report = pair.run((sender, &mut source), (receiver, &mut sink), recorder);
         let ending = match ending(&report) {
             Ending::Done if !self.is_same(&sink) => Ending::Wrong,

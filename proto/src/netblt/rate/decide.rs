@@ -240,20 +240,7 @@ impl Controller {
             return self.probed(before, found);
         }
         let stands = found.queue > found.allowed;
-        if let Some(most) =
-            self.dispersion.rate().filter(|most| found.trips >= SURE && sent <= *most)
-        {
-            // A queue that stands while all of the bottleneck is ours is ours.
-            let lost = if found.losing { found.lost - self.loss.usual } else { 0 };
-            let ours = part(found.passed, ONE - lost);
-            // While it stands the bottleneck is busy: what is not ours is that of others.
-            let much = ours < most - most / 8;
-            // All that is offered is carried: a queue that has begun to stand meanwhile is that of others.
-            let begins = found.begins && found.passed < sent - sent / 64;
-            if !stands || much || begins || (ours < most - most / 64 && !found.falls) {
-                self.traffic.sign(stands || begins);
-            }
-        }
+        self.look_for_others(found, stands);
         if stands {
             return self.shorten(found);
         }
@@ -290,6 +277,28 @@ impl Controller {
         let (sent_before, missing) = self.probe_seen;
         self.probe_seen = (sent_before + found.packets, missing + found.missing);
         if self.is_to_probe() { self.begin_to_look(sent) } else { self.grow(found) }
+    }
+
+    /// Whether the queue, or what does not pass, is that of others.
+    fn look_for_others(&mut self, found: &Found, stands: bool) {
+        let sent = self.offered;
+        let (Some(rate), Some(sure)) = (self.dispersion.rate(), self.dispersion.sure()) else {
+            return;
+        };
+        if found.trips < SURE || sent > rate {
+            return;
+        }
+        // A queue that stands while all of the bottleneck is ours is ours.
+        let lost = if found.losing { found.lost - self.loss.usual } else { 0 };
+        let ours = part(found.passed, ONE - lost);
+        // While it stands the bottleneck is busy: what is not ours is that of others.
+        let much = ours < sure - sure / 8;
+        // All that is offered is carried: a queue that has begun to stand meanwhile is that of others.
+        let carried = sent.min(sure);
+        let begins = found.begins && found.passed < carried - carried / 64;
+        if !stands || much || begins || (ours < sure - sure / 64 && !found.falls) {
+            self.traffic.sign(stands || begins);
+        }
     }
 
     /// Less is sent, or half for a while, to see whether others are there.
@@ -360,13 +369,14 @@ impl Controller {
         let sent = self.offered;
         let known = self.full.unwrap_or(found.passed).max(found.passed.min(sent));
         self.full = Some(known);
-        let most = self.dispersion.rate().unwrap_or(FASTEST);
+        let most = self.dispersion.most().unwrap_or(FASTEST);
         if sent >= most - most / 64 {
             self.rooms += 1;
             let more = if self.rooms.is_multiple_of(TRY_MORE) { most / 64 } else { 0 };
             return most - most / 256 + more;
         }
-        if most == FASTEST && sent > known + known / 32 && found.passed <= known {
+        let rough = most == FASTEST || self.dispersion.is_rough();
+        if rough && sent > known + known / 32 && found.passed <= known + known / 64 {
             // More is sent than arrives: it is full, and the queue has begun to grow.
             self.rooms = 0;
             return known - known / 64;
@@ -385,7 +395,8 @@ impl Controller {
         Look {
             now: self.last_arrival,
             rtt: self.delay.smooth,
-            full: self.dispersion.rate().unwrap_or(self.traffic.before()),
+            full: self.dispersion.most().unwrap_or(self.traffic.before()),
+            sure: self.dispersion.sure().unwrap_or(self.traffic.before()),
             sent: self.offered,
             came: found.delivered,
             stands: found.queue > found.allowed || found.losing,
@@ -395,7 +406,7 @@ impl Controller {
 
     /// Others are there: what is sent beside them from now on.
     fn begin_to_share(&mut self, found: &Found, before: u64, queueless: bool) -> u64 {
-        let full = self.dispersion.rate().unwrap_or(before);
+        let full = self.dispersion.most().unwrap_or(before);
         (self.missed, self.cut) = (0, true);
         self.traffic.begin(&Look { full, ..self.look(found) }, queueless)
     }
@@ -413,13 +424,15 @@ impl Controller {
     /// A queue stands: it is drained within a round trip, unless it is that of others.
     fn shorten(&mut self, found: &Found) -> u64 {
         let Found { queue, horizon, .. } = *found;
-        let passed = found.passed.min(self.dispersion.rate().unwrap_or(found.delivered));
+        let lost = if found.losing { found.lost.saturating_sub(self.loss.usual) } else { 0 };
+        let passed = part(found.passed, ONE - lost);
+        let passed = passed.min(self.dispersion.rate().unwrap_or(found.delivered));
         self.rooms = 0;
         self.loss.reset();
         let Some(times) = self.traffic.stands(queue, passed) else {
             return self.begin_to_share(found, self.traffic.before(), false);
         };
-        let carried = self.full.filter(|_| times > 1).unwrap_or(passed);
+        let carried = self.full.filter(|_| times > 1 && lost == 0).unwrap_or(passed);
         self.full = Some(carried);
         let drain = share(queue, horizon).min(ONE / 2);
         carried - part(carried, drain * 3 / 4)

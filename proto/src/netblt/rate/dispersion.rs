@@ -11,11 +11,18 @@
 //! together: so of eight measurements the third quickest counts, and of all those the quickest. Where two packets
 //! take less time than clocks tell, several bursts are one measurement. Where some come in one frame and others in
 //! two (a satellite's slots), the mean counts. What is delivered is never more than the capacity.
+//!
+//! Where packets are held back on the way, the quickest of many are much quicker than the bottleneck, but as many are
+//! slower. So the middle of each set is kept as well, smoothed, and how much it varies: between the middle less that
+//! and the middle and that the capacity lies, as long as others do not come between most of the pairs. That what
+//! passes is less than the capacity, so that somebody else has the rest, is concluded from the lower of the two.
 
 use super::mpps;
 
 /// Measurements that are looked at together.
 const SET: u8 = 8;
+/// Of which the quickest are kept, up to the one in the middle.
+const QUICKEST: usize = 5;
 /// A mean of so few tells little: a period lasts until so many were taken, if any.
 const MEANS: u8 = 64;
 /// A time below this is the clock's, not the path's, in nanoseconds.
@@ -32,13 +39,16 @@ pub(super) struct Dispersion {
     /// Packets that followed another, and the time they took, of the measurement under way.
     count: u64,
     time: u64,
-    /// The quickest three of the set under way, and how many it has.
-    quick: [u64; 3],
+    /// The quickest of the set under way, and how many it has.
+    quick: [u64; QUICKEST],
     set: u8,
     /// All that followed in this set, and their time; and some came in one frame.
     together: bool,
     sum: (u64, u64),
     frames: bool,
+    /// What sets tell in their middle, smoothed, and how much that varies.
+    middle: u64,
+    varies: u64,
     /// Means that were taken in this period.
     means: u8,
     /// The best of this period and of the one before.
@@ -84,21 +94,50 @@ impl Dispersion {
     }
 
     fn note(&mut self, rate: u64) {
-        let [first, second, third] = self.quick;
-        self.quick = if rate > first {
-            [rate, first, second]
-        } else if rate > second {
-            [first, rate, second]
-        } else {
-            [first, second, third.max(rate)]
-        };
+        let at = self.quick.iter().position(|quick| rate > *quick);
+        if let Some(at) = at {
+            self.quick[at..].rotate_right(1);
+            self.quick[at] = rate;
+        }
         self.set += 1;
         if self.set == SET {
             let rate = if self.frames { mpps(self.sum.0, self.sum.1) } else { self.quick[2] };
             self.best[0] = self.best[0].max(rate);
             self.means = self.means.saturating_add(u8::from(self.frames));
-            (self.quick, self.set, self.sum, self.frames) = ([0; 3], 0, (0, 0), false);
+            let [.., fourth, fifth] = self.quick;
+            self.tell(if self.frames { rate } else { fourth.midpoint(fifth) });
+            (self.quick, self.set, self.sum, self.frames) = ([0; QUICKEST], 0, (0, 0), false);
         }
+    }
+
+    /// A set told so much in its middle.
+    fn tell(&mut self, middle: u64) {
+        if self.middle == 0 {
+            self.middle = middle;
+        } else {
+            self.varies = (self.varies * 7 + self.middle.abs_diff(middle)) / 8;
+            self.middle = (self.middle * 7 + middle) / 8;
+        }
+    }
+
+    /// The capacity is so much at least, by what pairs tell mostly.
+    pub(super) fn sure(&self) -> Option<u64> {
+        let rate = self.rate()?;
+        let middle = self.middle.saturating_sub(self.varies);
+        Some(if self.middle == 0 { rate } else { rate.min(middle) })
+    }
+
+    /// The capacity is so much at most, by what pairs tell mostly.
+    pub(super) fn most(&self) -> Option<u64> {
+        let rate = self.rate()?;
+        // Pairs may differ so much that they tell nothing.
+        let blind = self.middle == 0 || self.varies > self.middle / 4;
+        Some(if blind { rate } else { rate.min(self.middle + self.varies) })
+    }
+
+    /// Whether pairs differ so much that they tell the capacity roughly.
+    pub(super) fn is_rough(&self) -> bool {
+        self.varies > self.middle / 32
     }
 
     /// Whether packets followed one another in a time that no clock tells, so far.
@@ -128,6 +167,9 @@ impl Dispersion {
     pub(super) fn delivered(&mut self, rate: u64) {
         if self.rate().is_some_and(|capacity| rate > capacity + capacity / 64) {
             self.best[0] = self.best[0].max(rate);
+        }
+        if self.middle > 0 {
+            self.middle = self.middle.max(rate);
         }
         // What was in the way is gone.
         self.policed &= rate < self.best[0].max(self.best[1]) / 2;
@@ -168,6 +210,26 @@ mod tests {
     fn packets_of_others_between_do_not_count() {
         let spread = pairs(&[9, 1, 8, 7, 1, 6, 1, 5].map(|ms| ms * 1_000_000));
         assert_eq!(spread.rate(), Some(1_000_000));
+    }
+
+    /// Each packet is held back by up to half of what the bottleneck takes for it.
+    #[test]
+    fn pairs_that_are_held_back_tell_the_capacity_roughly() {
+        let mut chance = 1_u64;
+        let times: std::vec::Vec<u64> = (0..400)
+            .map(|_| {
+                chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                750_000 + (chance >> 33) % 250_000 + (chance >> 43) % 250_000
+            })
+            .collect();
+        let jittered = pairs(&times);
+        assert!(jittered.rate() > Some(1_100_000), "{jittered:?}");
+        let (sure, most) = (jittered.sure().expect("known"), jittered.most().expect("known"));
+        assert!((850_000..1_000_000).contains(&sure), "{jittered:?}");
+        assert!((1_000_000..1_100_000).contains(&most) && jittered.is_rough(), "{jittered:?}");
+        let steady = pairs(&[1_000_000; 24]);
+        assert_eq!((steady.sure(), steady.most()), (Some(1_000_000), Some(1_000_000)));
+        assert!(!steady.is_rough());
     }
 
     #[test]

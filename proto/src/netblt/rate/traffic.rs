@@ -43,8 +43,9 @@ struct Shared {
 pub(super) struct Look {
     pub(super) now: u64,
     pub(super) rtt: u64,
-    /// What the bottleneck carries; what was sent, and what came.
+    /// What the bottleneck carries at most and for sure; what was sent, and what came.
     pub(super) full: u64,
+    pub(super) sure: u64,
     pub(super) sent: u64,
     pub(super) came: u64,
     /// A queue stands, or more is lost than chance explains.
@@ -116,7 +117,7 @@ impl Traffic {
     /// The rate beside others, and whether it was cut because packets are missing. `None` if they have gone.
     pub(super) fn rate(&mut self, look: &Look) -> Option<(u64, bool)> {
         let shared = self.shared.as_mut()?;
-        let nearly = look.came >= look.full - look.full / 16;
+        let nearly = look.came >= look.sure - look.sure / 16;
         shared.alone = shared.alone.or(Some(look.now)).filter(|_| nearly);
         if shared.alone.is_some_and(|since| look.now - since >= ALONE.max(ALONE_TRIPS * look.rtt)) {
             *self = Self::new();
@@ -198,7 +199,7 @@ mod tests {
 
     fn look(full: u64, sent: u64) -> Look {
         let (rtt, came) = (100_000_000, sent);
-        Look { now: rtt, rtt, full, sent, came, stands: false, missing: false }
+        Look { now: rtt, rtt, full, sure: full, sent, came, stands: false, missing: false }
     }
 
     #[test]
