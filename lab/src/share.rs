@@ -37,6 +37,8 @@ pub struct Flow {
     pub mover: Mover,
     /// When it begins.
     pub from: Duration,
+    /// When it ends, if it does.
+    until: Option<Duration>,
 }
 
 /// Several flows over one path.
@@ -83,13 +85,18 @@ impl Engines {
 /// A flow under way.
 enum Runner<'a> {
     Engines(Pair<'a>, Box<[Side<'a>; 2]>),
-    Bytes { element: &'a mut dyn Element, pattern: Pattern, sent: u64, came: u64 },
+    Bytes { element: &'a mut dyn Element, pattern: Pattern, sent: u64, came: u64, until: Instant },
 }
 
 impl<'a> Runner<'a> {
-    fn new(element: &'a mut dyn Element, engines: Option<&'a mut Engines>) -> Self {
+    fn new(
+        element: &'a mut dyn Element,
+        engines: Option<&'a mut Engines>,
+        until: Option<Duration>,
+    ) -> Self {
         let Some(ends) = engines else {
-            return Self::Bytes { element, pattern: Pattern::new(), sent: 0, came: 0 };
+            let until = until.map_or(Instant(u64::MAX), |until| Instant::ZERO + until);
+            return Self::Bytes { element, pattern: Pattern::new(), sent: 0, came: 0, until };
         };
         let a = Side::new(End::A, "A", (&mut ends.sender, &mut ends.source));
         let b = Side::new(End::B, "B", (&mut ends.receiver, &mut ends.sink));
@@ -103,10 +110,11 @@ impl<'a> Runner<'a> {
                 let ends = pair.settle(sides, now, &mut Recorder::off());
                 assert!(ends, "something keeps on happening at {now}");
             }
-            Self::Bytes { element, pattern, sent, came } => {
+            Self::Bytes { element, pattern, sent, came, until } => {
                 let cx = &mut Cx { now, trace: &mut NoTrace };
                 loop {
-                    let taken = element.offer(cx, End::A, pattern.at(*sent, CHUNK));
+                    let offered = if now < *until { CHUNK } else { 0 };
+                    let taken = element.offer(cx, End::A, pattern.at(*sent, offered));
                     let len = element.emit(cx, End::B, into);
                     assert!(pattern.is(*came, &into[..len]), "a byte came that was not sent");
                     (*sent, *came) = (*sent + taken as u64, *came + len as u64);
@@ -153,7 +161,10 @@ impl Sharing {
         let mut runners: Vec<Runner<'_>> = elements
             .iter_mut()
             .zip(&mut engines)
-            .map(|(element, engines)| Runner::new(element.as_mut(), engines.as_mut()))
+            .zip(&self.flows)
+            .map(|((element, engines), flow)| {
+                Runner::new(element.as_mut(), engines.as_mut(), flow.until)
+            })
             .collect();
         let mut into = vec![0; CHUNK];
         let mut periods = Vec::new();
@@ -229,13 +240,19 @@ impl Flow {
             "netblt" => Mover::Netblt(Box::default()),
             _ => Mover::Transport(Comparator::of(name)?),
         };
-        Some(Self { mover, from: Duration::ZERO })
+        Some(Self { mover, from: Duration::ZERO, until: None })
     }
 
     /// The same, later.
     #[must_use]
     pub fn from(self, from: Duration) -> Self {
         Self { from, ..self }
+    }
+
+    /// The same, up to a time only: from then on a comparator has nothing more to send.
+    #[must_use]
+    pub fn until(self, until: Duration) -> Self {
+        Self { until: Some(until), ..self }
     }
 
     fn engines(&self) -> Option<Engines> {

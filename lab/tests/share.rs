@@ -123,3 +123,36 @@ fn measured() {
     let names: Vec<&str> = names.split(' ').collect();
     println!("{text}: {:?}", shares(path, &names, 120));
 }
+
+/// Once the others have gone all of the path is taken within half a minute, though packets are lost by chance as well.
+#[test]
+fn what_others_leave_is_taken() {
+    for (path, least) in [
+        ("rate=10M,rtt=69ms,queue=rtt", 900),
+        ("rate=10M,rtt=69ms,queue=rtt,loss=0.1%", 850),
+        ("rate=10M,rtt=200ms,queue=rtt,loss=1%", 800),
+        // Its own queue stands here now and then, and what is lost by chance meanwhile counts as theirs.
+        ("rate=50M,rtt=20ms,queue=20p,loss=0.1%", 650),
+    ] {
+        let model: PathModel = path.parse().unwrap_or_else(|bad| panic!("{path}: {bad}"));
+        let rate = model.rate_bps;
+        let (ours, theirs) = (Flow::of("netblt"), Flow::of("quic-cubic"));
+        let theirs =
+            theirs.expect("a name").from(Duration::from_secs(5)).until(Duration::from_secs(45));
+        let sharing = Sharing { path: model, flows: vec![ours.expect("a name"), theirs] };
+        let periods = sharing.run(Duration::from_secs(1), 120);
+        if std::env::var_os("WETSTRING_SHOW").is_some() {
+            for (second, period) in periods.iter().enumerate() {
+                println!(
+                    "{second:3} {:?}",
+                    period.iter().map(|n| n * 800 / rate).collect::<Vec<_>>()
+                );
+            }
+        }
+        let last = &periods[75..];
+        let part =
+            last.iter().map(|period| period[0]).sum::<u64>() * 8000 / rate / last.len() as u64;
+        println!("{path}: {part}");
+        assert!(part >= least, "{path}: {part} of 1000");
+    }
+}

@@ -17,6 +17,8 @@ pub(super) struct Arrivals {
     /// The least round trip, and how many were measured.
     pub(super) rtt: Option<u64>,
     pub(super) trips: u32,
+    /// The longest of them.
+    pub(super) longest_rtt: u64,
     /// The first round trip, and the last.
     pub(super) first_rtt: u64,
     pub(super) last_rtt: u64,
@@ -52,6 +54,7 @@ impl Arrivals {
             self.first_rtt = rtt;
         }
         self.last_rtt = rtt;
+        self.longest_rtt = self.longest_rtt.max(rtt);
         self.trips += 1;
     }
 

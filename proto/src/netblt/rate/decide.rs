@@ -62,6 +62,8 @@ struct Found {
     queue: u64,
     /// A queue up to this does not stand.
     allowed: u64,
+    /// It stood at some time.
+    crowded: bool,
     /// It has become shorter meanwhile: less is sent than the bottleneck carries.
     falls: bool,
     /// It stands in the end, and did not at first.
@@ -163,6 +165,7 @@ impl Controller {
         let found = Found {
             queue: queue(arrivals.rtt?),
             allowed: self.queue_allowed(),
+            crowded: queue(arrivals.longest_rtt) > self.queue_allowed(),
             falls: queue(arrivals.last_rtt) * 8 < queue(arrivals.first_rtt) * 7,
             begins: queue(arrivals.first_rtt) < queue(arrivals.last_rtt) / 2
                 && queue(arrivals.last_rtt) > self.queue_allowed(),
@@ -399,7 +402,9 @@ impl Controller {
             sure: self.dispersion.sure().unwrap_or(self.traffic.before()),
             sent: self.offered,
             came: found.delivered,
-            stands: found.queue > found.allowed || found.losing,
+            stands: found.queue > found.allowed,
+            crowded: found.crowded,
+            losing: found.losing,
             missing: self.missed > 0 || found.queue > waits,
         }
     }

@@ -32,6 +32,8 @@ struct Shared {
     rest: u64,
     /// They make no queue that is seen: any loss tells that there is no more.
     queueless: bool,
+    /// A queue stood at some time before the last decision.
+    crowded: bool,
     /// Until then nothing is taken but what TCP would have: they fill the queue until packets are lost.
     filled: u64,
     /// Since then nearly all that the bottleneck carries comes here, see [`ALONE`].
@@ -48,8 +50,10 @@ pub(super) struct Look {
     pub(super) sure: u64,
     pub(super) sent: u64,
     pub(super) came: u64,
-    /// A queue stands, or more is lost than chance explains.
+    /// A queue stands; it stood at some time; more is lost than chance explains.
     pub(super) stands: bool,
+    pub(super) crowded: bool,
+    pub(super) losing: bool,
     /// Packets are missing that were sent since less was offered last.
     pub(super) missing: bool,
 }
@@ -109,7 +113,7 @@ impl Traffic {
         let cubic = Cubic::new(look.now, look.full / 2, look.rtt);
         let half = cubic.rate(look.rtt);
         let rest = if queueless { half } else { look.came - look.came / 8 };
-        let shared = Some(Shared { cubic, rest, queueless, filled: 0, alone: None });
+        let shared = Some(Shared { cubic, rest, queueless, crowded: true, filled: 0, alone: None });
         *self = Self { shared, before: look.full, ..Self::new() };
         rest.max(half)
     }
@@ -123,7 +127,11 @@ impl Traffic {
             *self = Self::new();
             return None;
         }
-        if look.missing {
+        // Who fills a queue loses packets when it is full. What is missing where none stood is missing by chance.
+        let crowded = core::mem::replace(&mut shared.crowded, look.crowded) || look.crowded;
+        let theirs = shared.queueless || crowded;
+        let (missing, stands) = (look.missing && theirs, look.stands || look.losing && theirs);
+        if missing {
             let least = shared.cubic.rate(look.rtt);
             shared.cubic.lost(look.now);
             if shared.rest <= least + least / 16 {
@@ -133,18 +141,17 @@ impl Traffic {
             shared.cubic.grow(look.now, look.rtt);
         }
         let least = shared.cubic.rate(look.rtt);
-        shared.rest = match (shared.queueless, look.stands) {
+        shared.rest = match (shared.queueless, stands) {
             _ if look.now < shared.filled => least,
             (false, true) => look.sent - look.sent / 8,
             (false, false) => look.sent + look.sent / 16,
-            (true, _) if look.missing || look.stands => least,
+            (true, _) if missing || stands => least,
             (true, _) => look.sent + look.sent / 64,
         };
         let most = if look.now < shared.filled { look.full / 16 * MOST } else { look.full };
         shared.cubic.used(look.now, most, look.rtt);
-        let clocked =
-            if look.stands && !look.missing { look.came + look.came / CLOCKED } else { most };
-        Some((shared.rest.max(least).min(most).min(clocked), look.missing))
+        let clocked = if stands && !missing { look.came + look.came / CLOCKED } else { most };
+        Some((shared.rest.max(least).min(most).min(clocked), missing))
     }
 }
 
@@ -199,7 +206,18 @@ mod tests {
 
     fn look(full: u64, sent: u64) -> Look {
         let (rtt, came) = (100_000_000, sent);
-        Look { now: rtt, rtt, full, sure: full, sent, came, stands: false, missing: false }
+        Look {
+            now: rtt,
+            rtt,
+            full,
+            sure: full,
+            sent,
+            came,
+            stands: false,
+            crowded: false,
+            losing: false,
+            missing: false,
+        }
     }
 
     #[test]
@@ -207,11 +225,11 @@ mod tests {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let mut sent = traffic.begin(&look(full, full), false);
         for _ in 0..10 {
-            let found = Look { stands: true, ..look(full, sent) };
+            let found = Look { stands: true, crowded: true, ..look(full, sent) };
             sent = traffic.rate(&found).expect("others").0;
         }
         assert!(sent.abs_diff(full / 2) < full / 100, "{sent}");
-        let found = Look { stands: true, missing: true, ..look(full, sent) };
+        let found = Look { stands: true, crowded: true, missing: true, ..look(full, sent) };
         let (after, cut) = traffic.rate(&found).expect("others");
         assert!(cut && after < sent * 9 / 10, "{sent} {after}");
     }
@@ -222,7 +240,11 @@ mod tests {
         let mut sent = traffic.begin(&look(full, full), false);
         // They take a tenth; a queue stands when more is sent than the rest.
         for _ in 0..100 {
-            let found = Look { stands: sent > full * 9 / 10, ..look(full, sent) };
+            let found = Look {
+                stands: sent > full * 9 / 10,
+                crowded: sent > full * 9 / 10,
+                ..look(full, sent)
+            };
             sent = traffic.rate(&found).expect("others").0;
             assert!(sent > full * 3 / 4 && sent < full, "{sent}");
         }
