@@ -7,11 +7,11 @@ use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
 use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
-use wetstring_drive::disk::{FileOutcome, PathRule, ReceiveOptions, Resume, SendOptions};
+use wetstring_drive::disk::{PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
-use wetstring_proto::kermit::{Client, Sender};
+use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::{Access, Common, Get, Put, Remote};
@@ -204,6 +204,12 @@ pub(crate) fn get(
     let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[], medium };
     verdict.tell_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
+    let blemish = [FILE_CHANGED, FILE_KEPT];
+    let said = observer.partner_said.as_deref().is_some_and(|said| blemish.contains(&said));
+    if ending.exit == Exit::Peer && said {
+        // Everything is here.
+        ending.exit = Exit::Skipped;
+    }
     if let (Exit::Done | Exit::Skipped, Some(other)) = (ending.exit, other) {
         ending.exit = Exit::Skipped;
         ending.message = other;
@@ -261,14 +267,7 @@ pub(crate) fn put(
     verdict.tell_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
     if verb.how.delete {
-        for record in keeper.files().iter().filter(|file| file.outcome == FileOutcome::Sent) {
-            let Some(path) = &record.path else { continue };
-            if let Err(error) = std::fs::remove_file(path) {
-                let name = escaped(path.as_os_str().as_bytes());
-                ending.exit = Exit::Store;
-                ending.message = format!("could not delete {name}: {}", in_words(&error));
-            }
-        }
+        ending.kept(outgoing::delete_sent(voice, keeper.files(), "wst"));
     }
     Ok(ending)
 }

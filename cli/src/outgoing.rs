@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use wetstring_drive::disk::Source;
+use wetstring_drive::disk::{FileOutcome, FileRecord, Source};
 
 use crate::client::gather;
 use crate::transfer::{Ending, readable};
@@ -34,4 +34,18 @@ pub(crate) fn sources(voice: &Voice, path: &Path, keeps: bool) -> Result<Vec<Sou
         Source::path(&file).named(name.as_os_str().as_bytes())
     });
     Ok(named.collect())
+}
+
+/// Deletes the files that were sent and are as they were sent; how many others there are.
+pub(crate) fn delete_sent(voice: &Voice, files: &[FileRecord], who: &str) -> u64 {
+    let mut kept = 0;
+    for file in files.iter().filter(|file| file.outcome == FileOutcome::Sent) {
+        let Some(path) = &file.path else { continue };
+        if let Err(why) = file.delete_sent() {
+            let name = escaped(path.as_os_str().as_bytes());
+            voice.say(Level::Error, &format!("{who}: {name}: sent and not deleted: {why}"));
+            kept += 1;
+        }
+    }
+    kept
 }

@@ -43,7 +43,7 @@ use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
 use crate::waiting::{self, Waiting};
 use crate::watch::{Observer, Way};
-use crate::words::escaped;
+use crate::words::{count, escaped};
 
 /// How the program ends, with its last words and the fields of the last event.
 pub(crate) struct Ending {
@@ -60,10 +60,10 @@ pub(crate) struct Ending {
 /// What became of the files, for those who act on it.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Files that could not be read or written.
+    /// Files that could not be read or written, or changed meanwhile.
     pub(crate) unread: usize,
     /// Files that were sent whole.
-    pub(crate) sent: Vec<PathBuf>,
+    pub(crate) sent: Vec<FileRecord>,
     /// How the command ended that was sent to the other end.
     pub(crate) completed: Option<u8>,
 }
@@ -72,6 +72,21 @@ impl Ending {
     /// An end before anything has moved.
     pub(crate) fn early(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), fields: Value::Null, tally: Box::default() }
+    }
+
+    /// Files were to be deleted and are still there.
+    pub(crate) fn kept(&mut self, files: u64) {
+        if files == 0 {
+            return;
+        }
+        if self.exit == Exit::Done {
+            self.exit = Exit::Skipped;
+        }
+        // No one has asked for that to be forgiven.
+        self.tally.unread += usize::try_from(files).unwrap_or(usize::MAX);
+        let say = format!("{} not deleted", count(files, "file"));
+        let before = std::mem::take(&mut self.message);
+        self.message = if before.is_empty() { say } else { format!("{before}; {say}") };
     }
 }
 

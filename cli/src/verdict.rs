@@ -85,8 +85,8 @@ impl Verdict<'_> {
             message,
             fields,
             tally: Box::new(Tally {
-                unread: records.iter().filter(unread).count(),
-                sent: sent.filter_map(|record| record.path.clone()).collect(),
+                unread: records.iter().filter(|record| unread(record) || record.changed).count(),
+                sent: sent.cloned().collect(),
                 completed: observer.completed,
             }),
         }
@@ -167,6 +167,11 @@ impl Verdict<'_> {
         let good = records.iter().filter(whole).count();
         let missed = (records.len() - good) as u64;
         if missed == 0 && observer.missed == 0 {
+            let changed = records.iter().filter(|record| record.changed).count() as u64;
+            if changed > 0 {
+                let changed = words::count(changed, "file");
+                return (Exit::Skipped, format!("{changed} changed while being sent"));
+            }
             let none = good == 0 && self.way == Way::Receive;
             return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
         }

@@ -15,11 +15,13 @@ mod receive;
 mod reserve;
 mod scribe;
 mod send;
+pub(crate) mod source;
 
 pub use batch::{Renamed, distinct};
 pub(crate) use send::kind_of;
 
 pub use names::{NameRule, PathRule};
+pub use source::NotDeleted;
 
 pub(crate) use digest::Running;
 pub(crate) use error::store_error;
@@ -252,6 +254,8 @@ pub struct FileRecord {
     /// The digest of the whole file, if one was kept ([`SendOptions::digest`],
     /// [`ReceiveOptions::digest`]).
     pub digest: Option<(DigestKind, [u8; 32])>,
+    /// The file that is sent, as it was when it was opened.
+    opened: Option<source::Opened>,
 }
 
 /// How a file ended.
@@ -286,6 +290,16 @@ impl FileRecord {
             verified: false,
             changed: false,
             digest: None,
+            opened: None,
+        }
+    }
+
+    /// Deletes the file that was sent, if it still is as it was when it was opened, and nothing else has its
+    /// name. Only for one that was sent whole ([`FileOutcome::Sent`]).
+    pub fn delete_sent(&self) -> Result<(), NotDeleted> {
+        match (&self.outcome, &self.path, &self.opened) {
+            (FileOutcome::Sent, Some(path), Some(opened)) => source::delete(path, opened),
+            _ => Err(NotDeleted::Stream),
         }
     }
 }

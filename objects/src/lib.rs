@@ -27,7 +27,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-use wetstring_drive::disk::ReceiveOptions;
+use wetstring_drive::disk::{NotDeleted, ReceiveOptions};
 use wetstring_drive::serve::tree::{Found, Step};
 use wetstring_drive::serve::{Content, Entry, Room, Tree};
 use wetstring_proto::file::Store;
@@ -358,5 +358,28 @@ impl Content for Object {
         let len = here.len().min(into.len());
         into[..len].copy_from_slice(&here[..len]);
         Ok(len)
+    }
+
+    fn changed(&mut self) -> bool {
+        self.stands().is_ok_and(|stands| !stands)
+    }
+
+    /// No store deletes on a condition: an object that is put between the look and the deletion is lost.
+    fn delete(&mut self) -> Result<(), NotDeleted> {
+        if !self.stands()? {
+            return Err(NotDeleted::Changed);
+        }
+        Ok(self.bucket.wait(self.bucket.store.delete(&self.meta.location))?)
+    }
+}
+
+impl Object {
+    /// Whether the object of this name is the one that was opened.
+    fn stands(&self) -> io::Result<bool> {
+        let now = self.bucket.head(&self.meta.location)?;
+        let state = |meta: &ObjectMeta| {
+            (meta.size, meta.e_tag.clone(), meta.version.clone(), meta.last_modified)
+        };
+        Ok(now.is_some_and(|now| state(&now) == state(&self.meta)))
     }
 }

@@ -268,8 +268,10 @@ pub enum StoreError {
     NotFound,
     /// The device reported an error.
     Io,
-    /// The file became shorter while it was sent.
+    /// A file changed while it was sent.
     Changed,
+    /// A file was sent and could not be deleted, which was asked for, too.
+    Kept,
     /// This store does not do that.
     Unsupported,
 }
@@ -282,6 +284,7 @@ impl fmt::Display for StoreError {
             Self::NotFound => "file not found in the store",
             Self::Io => "the store reported an input/output error",
             Self::Changed => "the file changed while it was sent",
+            Self::Kept => "a file was sent, but not deleted",
             Self::Unsupported => "not supported by the store",
         })
     }

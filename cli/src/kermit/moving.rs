@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
-    DiskStore, FileRecord, PathRule, ReceiveOptions, Resume, SendOptions, Source,
+    DiskStore, FileOutcome, FileRecord, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
 use wetstring_drive::{LineSpec, RunOptions, SinkStore, in_words, run};
 use wetstring_proto::kermit::Client;
@@ -192,10 +192,8 @@ pub(super) trait Mover: World {
         }
         let turned = self.turn(&|all| Protocol::Kermit.sender(all), &mut disk, Way::Send, false)?;
         let report = with_files(turned.report, disk.files(), disk.last_error());
-        if sending.delete && report.done {
-            for name in &sending.files {
-                self.files().delete(name)?;
-            }
+        if sending.delete {
+            delete_sent(disk.files())?;
         }
         Ok(Done { report: Some(report), ..Done::default() })
     }
@@ -472,11 +470,27 @@ fn read(path: &Path) -> Result<Vec<u8>, Fault> {
     Ok(std::fs::read(path)?)
 }
 
+/// Deletes what was sent and is as it was sent.
+fn delete_sent(files: &[FileRecord]) -> Result<(), Fault> {
+    let sent = files.iter().filter(|file| file.outcome == FileOutcome::Sent);
+    let mut kept = Vec::new();
+    for file in sent.filter(|file| file.path.is_some()) {
+        if let Err(why) = file.delete_sent() {
+            kept.push(format!("{}: sent and not deleted: {why}", safe(&file.wire_name)));
+        }
+    }
+    if kept.is_empty() { Ok(()) } else { Err(Fault::new(kept.join("; "))) }
+}
+
 /// What the store knows besides.
 fn with_files(mut report: Report, files: &[FileRecord], error: Option<&str>) -> Report {
     if let Some(last) = files.last() {
         report.last_bytes = last.size;
         report.name.clone_from(&last.wire_name);
+    }
+    if report.done && files.iter().any(|file| file.changed) {
+        report.done = false;
+        report.message = "a file changed while it was sent".to_owned();
     }
     if let (false, Some(error)) = (report.done, error) {
         report.message = format!("{}: {}", report.message, in_words(&error));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wetstring_drive::disk::ReceiveOptions;
+use wetstring_drive::disk::{NotDeleted, ReceiveOptions};
 use wetstring_drive::serve::tree::{Found, Room, Step};
 use wetstring_drive::serve::{Content, Entry, Tree};
 use wetstring_proto::{Reply, Request, Store, StoreError};
@@ -34,15 +34,28 @@ fn entry(name: &[u8], size: usize, is_directory: bool) -> Entry {
     Entry { name: name.to_vec(), is_directory, size: size as u64, modified: None, mode: None }
 }
 
-struct Book(Arc<Vec<u8>>);
+struct Book {
+    shelf: Shelf,
+    name: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
+}
 
 impl Content for Book {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        let rest = usize::try_from(offset).ok().and_then(|offset| self.0.get(offset..));
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..));
         let rest = rest.unwrap_or_default();
         let len = rest.len().min(into.len());
         into[..len].copy_from_slice(&rest[..len]);
         Ok(len)
+    }
+
+    fn delete(&mut self) -> Result<(), NotDeleted> {
+        let mut files = self.shelf.files();
+        if !files.get(&self.name).is_some_and(|bytes| Arc::ptr_eq(bytes, &self.bytes)) {
+            return Err(NotDeleted::Changed);
+        }
+        files.remove(&self.name);
+        Ok(())
     }
 }
 
@@ -98,7 +111,8 @@ impl Tree for Shelf {
 
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
         let (name, bytes) = self.file(place)?;
-        Ok((entry(&name, bytes.len(), false), Box::new(Book(bytes))))
+        let found = entry(&name, bytes.len(), false);
+        Ok((found, Box::new(Book { shelf: self.clone(), name, bytes })))
     }
 
     fn receive(

@@ -8,11 +8,10 @@ mod options;
 mod plan;
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use wetstring_drive::{Signals, in_words};
+use wetstring_drive::Signals;
 use wetstring_proto::xymodem::Variant;
 
 use crate::args::Common;
@@ -107,21 +106,13 @@ impl Personality {
         std::thread::sleep(plan.delay);
         let forgiving = plan.forgiving;
         let unlink = plan.unlink;
-        let ending = plan.run(&voice, &common).unwrap_or_else(|early| early);
+        let mut ending = plan.run(&voice, &common).unwrap_or_else(|early| early);
         if !ending.message.is_empty() {
             let level = if ending.exit == Exit::Done { Level::Detail } else { Level::Error };
             voice.say(level, &format!("{}: {}", self.name, ending.message));
         }
         if unlink {
-            for path in &ending.tally.sent {
-                if let Err(e) = std::fs::remove_file(path) {
-                    let name = crate::words::escaped(path.as_os_str().as_bytes());
-                    voice.say(
-                        Level::Error,
-                        &format!("{}: could not remove {name}: {}", self.name, in_words(&e)),
-                    );
-                }
-            }
+            ending.kept(crate::outgoing::delete_sent(&voice, &ending.tally.sent, &self.name));
         }
         code_of(&ending, forgiving).into()
     }

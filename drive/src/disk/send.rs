@@ -3,6 +3,7 @@
 use super::batch::{Renamed, distinct};
 use super::digest::{self, Running};
 use super::error::{Failed, show};
+use super::source::Opened;
 use super::{FileOutcome, FileRecord, Origin, SendOptions, Source};
 use crate::signals::Signals;
 use rustix::event::PollFlags;
@@ -97,6 +98,7 @@ impl Sending {
             match open(&source, self.options.digest) {
                 Ok(outgoing) => {
                     record.size = outgoing.announced.unwrap_or(0);
+                    record.opened = outgoing.opened(record.path.as_deref());
                     files.push(record);
                     let info = FileInfo { left: Some(left), ..info(&outgoing, &self.options) };
                     let kind = if self.options.detect { found_kind(&outgoing) } else { info.kind };
@@ -181,11 +183,15 @@ impl Sending {
             record.size = open.announced.unwrap_or(open.reached);
             record.digest = open.running.whole(record.size);
         }
-        record.changed = !open.stream
-            && fstat(&open.file).is_ok_and(|now| {
-                (now.st_size, now.st_mtime, now.st_mtime_nsec)
-                    != (open.before.st_size, open.before.st_mtime, open.before.st_mtime_nsec)
-            });
+        let opened = Opened::plain(&open.before);
+        record.changed = !open.stream && fstat(&open.file).is_ok_and(|now| !opened.is(&now));
+    }
+}
+
+impl Outgoing {
+    /// What is to be deleted afterwards, if that is asked for.
+    fn opened(&self, path: Option<&Path>) -> Option<Opened> {
+        path.filter(|_| !self.stream).map(|path| Opened::by(path, &self.before))
     }
 }
 

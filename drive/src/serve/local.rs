@@ -1,7 +1,8 @@
 //! A directory of this machine, and nothing outside it.
 
 use super::tree::{Content, Entry, Found, Room, Step, Tree};
-use crate::disk::{DiskStore, ReceiveOptions, place};
+use crate::disk::source::{Opened, delete_in};
+use crate::disk::{DiskStore, NotDeleted, ReceiveOptions, place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, unlinkat};
 use std::fs::File;
 use std::io;
@@ -101,7 +102,8 @@ impl Tree for LocalTree {
         if place::kind(&stat) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        Ok((entry(name, &stat), Box::new(LocalFile(file))))
+        let (opened, found) = (Opened::plain(&stat), entry(name, &stat));
+        Ok((found, Box::new(LocalFile { file, opened, above, name: name.to_vec() })))
     }
 
     fn receive(
@@ -169,15 +171,29 @@ impl Tree for LocalTree {
     }
 }
 
-struct LocalFile(OwnedFd);
+struct LocalFile {
+    file: OwnedFd,
+    opened: Opened,
+    /// The directory it is in, and its name there.
+    above: OwnedFd,
+    name: Vec<u8>,
+}
 
 impl Content for LocalFile {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         loop {
-            match rustix::io::pread(&self.0, &mut *into, offset) {
+            match rustix::io::pread(&self.file, &mut *into, offset) {
                 Err(rustix::io::Errno::INTR) => {}
                 result => return Ok(result?),
             }
         }
+    }
+
+    fn changed(&mut self) -> bool {
+        fstat(&self.file).is_ok_and(|now| !self.opened.is(&now))
+    }
+
+    fn delete(&mut self) -> Result<(), NotDeleted> {
+        delete_in(&self.above, &self.name, &self.opened)
     }
 }

@@ -206,6 +206,8 @@ enum Outgoing {
         search: Box<Search>,
         names: Names,
         delete: bool,
+        /// Why the end cannot be a good one, though every file so far was sent.
+        blemish: Option<StoreError>,
         resume: bool,
         /// As the client has said.
         kind: Option<FileKind>,
@@ -457,7 +459,8 @@ impl Session {
 
     fn next_file(&mut self) -> Reply<'_> {
         loop {
-            let Some(Outgoing::Files { search, names, resume, kind, .. }) = &mut self.outgoing
+            let Some(Outgoing::Files { search, names, blemish, resume, kind, .. }) =
+                &mut self.outgoing
             else {
                 return Reply::NoMoreFiles;
             };
@@ -467,7 +470,11 @@ impl Session {
                     let name = sent_as(&hit, search.is_recursive());
                     (hit.0, name)
                 }
-                Ok(None) => return Reply::NoMoreFiles,
+                Ok(None) => {
+                    let end = blemish.take().map_or(Reply::NoMoreFiles, Reply::Failed);
+                    self.outgoing = None;
+                    return end;
+                }
                 // Files are missing: this is no good end.
                 Err(why) => {
                     self.outgoing = None;
@@ -543,20 +550,26 @@ impl Session {
     }
 
     /// A file that was sent is over.
-    fn sent(&mut self, current: &Current, complete: bool) {
-        let Some(Outgoing::Files { delete, .. }) = &self.outgoing else { return };
-        let delete = *delete && complete;
+    fn sent(&mut self, mut current: Current, complete: bool) {
+        let Some(Outgoing::Files { delete, blemish, .. }) = &mut self.outgoing else { return };
         let place = shown(&current.place);
+        let changed = complete && current.content.changed();
+        if changed {
+            *blemish = Some(StoreError::Changed);
+        }
+        let gone = (*delete && complete).then(|| current.content.delete());
+        if let Some(Err(_)) = gone {
+            *blemish = Some(StoreError::Kept);
+        }
         if !complete {
             return self.note("get", &place, "not sent whole");
         }
         self.counts.files_out += 1;
         self.counts.bytes_out += current.size;
-        self.note("get", &place, &format!("done, {} bytes", current.size));
-        if delete {
-            let gone = self.tree.remove(&current.place);
-            let result =
-                gone.map_or_else(|e| format!("failed, {}", in_words(&e)), |()| "done".into());
+        let end = if changed { "changed while it was sent" } else { "done" };
+        self.note("get", &place, &format!("{end}, {} bytes", current.size));
+        if let Some(gone) = gone {
+            let result = gone.map_or_else(|why| format!("kept, {why}"), |()| "done".into());
             self.note("delete", &place, &result);
         }
     }
@@ -650,7 +663,7 @@ impl Store for Session {
             }
             Request::Close { complete, .. } if self.current.is_some() => {
                 if let Some(current) = self.current.take() {
-                    self.sent(&current, complete);
+                    self.sent(current, complete);
                 }
                 Reply::Done
             }

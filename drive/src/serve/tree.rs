@@ -1,6 +1,6 @@
 //! What a server needs of the files behind it, and names in it.
 
-use crate::disk::ReceiveOptions;
+use crate::disk::{NotDeleted, ReceiveOptions};
 use std::io;
 use wetstring_proto::file::Store;
 
@@ -27,6 +27,14 @@ pub struct Entry {
 pub trait Content: Send {
     /// Reads from a position on; 0 is the end.
     fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+    /// Whether it is not any more what it was when it was opened, where that can be told.
+    fn changed(&mut self) -> bool {
+        false
+    }
+    /// Deletes the file, unless it has changed since it was opened, or another has its name.
+    fn delete(&mut self) -> Result<(), NotDeleted> {
+        Err(NotDeleted::Stream)
+    }
 }
 
 /// Room in a tree, in bytes.

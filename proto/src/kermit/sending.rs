@@ -21,6 +21,7 @@ mod crowd;
 mod files;
 mod sender;
 
+pub use files::{FILE_CHANGED, FILE_KEPT};
 pub(super) use sender::Mem;
 pub use sender::Sender;
 

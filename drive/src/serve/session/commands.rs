@@ -195,6 +195,7 @@ impl Session {
             search: Box::new(search),
             names,
             delete: get.delete,
+            blemish: None,
             resume: get.recover,
             kind: get.kind,
         });

@@ -2,7 +2,7 @@
 
 use super::{Ask, Cancel, Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{FileInfo, FileKind, Refusal, Reply};
+use crate::file::{FileInfo, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes::{self, AttributeReply};
 use crate::kermit::encode::{Shift, encode_text};
 use crate::kermit::link::{Ending, Note};
@@ -13,6 +13,10 @@ use crate::kermit::probe::{self, Bare};
 use crate::kermit::states::Sending;
 use crate::trace::TraceEvent;
 
+/// What the peer is told at the end, when all files are sent and one is not as it was when it was opened.
+pub const FILE_CHANGED: &str = "A file changed while it was sent";
+/// The same when one could not be deleted, which was asked for.
+pub const FILE_KEPT: &str = "A file was sent, but not deleted where it came from";
 /// Room in an A packet for all attributes and the codes to be tried.
 const ROOM_TO_TRY: usize = 256;
 
@@ -122,7 +126,11 @@ impl Core {
             }
             (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
             (_, Reply::Failed(error)) => {
-                let say = Some("The sender cannot read the file");
+                let say = Some(match error {
+                    StoreError::Changed => FILE_CHANGED,
+                    StoreError::Kept => FILE_KEPT,
+                    _ => "The sender cannot read the file",
+                });
                 self.file.open &= !matches!(ask, Ask::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
             }

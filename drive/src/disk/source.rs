@@ -1,0 +1,238 @@
+//! Deleting a file that was sent: that file as it was sent, and no other of its name.
+//!
+//! Nothing unlinks by descriptor, so the name is moved out of the way of others first. What was moved is looked
+//! at again, and goes back if it is not what was sent.
+
+use super::place::{kind, look, move_new, os, remove, rename_free, rename_new};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, statat};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// How often a private name that is taken is replaced by the next.
+const ATTEMPTS: u32 = 100;
+
+/// What tells one state of a file from another: device, inode, length, and time of the last change of contents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Identity([i128; 5]);
+
+impl Identity {
+    fn of(stat: &Stat) -> Self {
+        Self([
+            i128::from(stat.st_dev),
+            i128::from(stat.st_ino),
+            i128::from(stat.st_size),
+            i128::from(stat.st_mtime),
+            i128::from(stat.st_mtime_nsec),
+        ])
+    }
+}
+
+/// A file and its name as they were when it was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Opened {
+    file: Identity,
+    /// What stands at the name: the file, or a symlink to it.
+    named: Identity,
+}
+
+impl Opened {
+    /// A file that was opened without following symlinks.
+    pub(crate) fn plain(file: &Stat) -> Self {
+        Self { file: Identity::of(file), named: Identity::of(file) }
+    }
+
+    /// A file that was opened by a path, perhaps through a symlink.
+    pub(super) fn by(path: &Path, file: &Stat) -> Self {
+        let opened = Self::plain(file);
+        match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(link) if kind(&link) == FileType::Symlink => {
+                Self { named: Identity::of(&link), ..opened }
+            }
+            _ => opened,
+        }
+    }
+
+    /// Whether a file is in the same state.
+    pub(crate) fn is(&self, file: &Stat) -> bool {
+        Identity::of(file) == self.file
+    }
+
+    /// Whether it stands at a name as it was.
+    fn stands(&self, directory: impl AsFd, name: &[u8]) -> io::Result<bool> {
+        let found = look(&directory, name)?.ok_or(io::ErrorKind::NotFound)?;
+        if Identity::of(&found) != self.named || self.named == self.file {
+            return Ok(Identity::of(&found) == self.named);
+        }
+        match statat(&directory, os(name), AtFlags::empty()) {
+            Ok(file) => Ok(self.is(&file)),
+            Err(Errno::NOENT | Errno::LOOP) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why a file that was sent is still there.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotDeleted {
+    /// It changed after it was opened, or another file has its name.
+    Changed,
+    /// The same, and while that was found out something else took its name: it has this one now.
+    Renamed(Vec<u8>),
+    /// It was no file that could be deleted: stdin or a pipe.
+    Stream,
+    /// The system did not let it go.
+    Failed(io::Error),
+}
+
+impl fmt::Display for NotDeleted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed => f.write_str("it is not as it was sent"),
+            Self::Renamed(name) => {
+                write!(f, "it is not as it was sent, and is called {} now", name.escape_ascii())
+            }
+            Self::Stream => f.write_str("it is a stream"),
+            Self::Failed(error) => f.write_str(&crate::in_words(error)),
+        }
+    }
+}
+
+impl std::error::Error for NotDeleted {}
+
+impl<E: Into<io::Error>> From<E> for NotDeleted {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Deletes the file at a path if it is as it was when it was opened.
+pub(super) fn delete(path: &Path, opened: &Opened) -> Result<(), NotDeleted> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(above.unwrap_or(Path::new(".")), flags, Mode::empty())?;
+    delete_in(directory, name.as_bytes(), opened)
+}
+
+/// The same of a name in an open directory.
+pub(crate) fn delete_in(
+    directory: impl AsFd,
+    name: &[u8],
+    opened: &Opened,
+) -> Result<(), NotDeleted> {
+    if !opened.stands(&directory, name)? {
+        return Err(NotDeleted::Changed);
+    }
+    let private = hide(&directory, name)?;
+    match opened.stands(&directory, &private) {
+        Ok(true) => match remove(&directory, &private) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                put_back(&directory, &private, name)?;
+                Err(error.into())
+            }
+        },
+        stands => {
+            put_back(&directory, &private, name)?;
+            stands?;
+            Err(NotDeleted::Changed)
+        }
+    }
+}
+
+/// Gives a file a name that nobody else asks for, in the same directory.
+fn hide(directory: impl AsFd, name: &[u8]) -> io::Result<Vec<u8>> {
+    let process = std::process::id();
+    for attempt in 0..ATTEMPTS {
+        let private = format!(".wst-sent-{process}-{attempt}").into_bytes();
+        match rename_new(&directory, name, &private) {
+            Ok(()) => return Ok(private),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Errno::EXIST.into())
+}
+
+/// Gives a file its name back, or one like it if that is taken.
+fn put_back(directory: impl AsFd, private: &[u8], name: &[u8]) -> Result<(), NotDeleted> {
+    match move_new(&directory, private, &directory, name) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) => {
+            Err(NotDeleted::Renamed(rename_free(&directory, private, name, false)?))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    fn opened(path: &Path) -> Opened {
+        let file = fs::File::open(path).unwrap();
+        Opened::by(path, &rustix::fs::fstat(&file).unwrap())
+    }
+
+    fn names(directory: &Path) -> Vec<PathBuf> {
+        let mut names: Vec<_> =
+            fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn only_the_file_that_was_opened_is_deleted() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        fs::write(&path, "sent").unwrap();
+        let sent = opened(&path);
+        fs::write(directory.path().join("new"), "sent").unwrap();
+        fs::rename(directory.path().join("new"), &path).unwrap();
+        assert!(matches!(delete(&path, &sent), Err(NotDeleted::Changed)), "another of its name");
+        let sent = opened(&path);
+        fs::write(&path, "longer").unwrap();
+        assert!(matches!(delete(&path, &sent), Err(NotDeleted::Changed)), "it grew");
+        assert_eq!(fs::read(&path).unwrap(), b"longer");
+        delete(&path, &opened(&path)).unwrap();
+        assert!(names(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn a_symlink_is_deleted_and_not_what_it_leads_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, link) = (directory.path().join("f"), directory.path().join("l"));
+        fs::write(&path, "sent").unwrap();
+        std::os::unix::fs::symlink("f", &link).unwrap();
+        let sent = opened(&link);
+        fs::write(&path, "longer").unwrap();
+        assert!(matches!(delete(&link, &sent), Err(NotDeleted::Changed)));
+        delete(&link, &opened(&link)).unwrap();
+        assert_eq!(names(directory.path()), [path]);
+    }
+
+    #[test]
+    fn what_was_moved_by_mistake_goes_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let open = fs::File::open(directory.path()).unwrap();
+        fs::write(at("f"), "kept").unwrap();
+        let private = hide(&open, b"f").unwrap();
+        put_back(&open, &private, b"f").unwrap();
+        assert_eq!(names(directory.path()), [at("f")]);
+        // A third file has taken the name meanwhile: both stay.
+        let private = hide(&open, b"f").unwrap();
+        fs::write(at("f"), "third").unwrap();
+        let renamed = put_back(&open, &private, b"f");
+        assert!(matches!(renamed, Err(NotDeleted::Renamed(name)) if name == b"f.~1~"));
+        assert_eq!(fs::read(at("f.~1~")).unwrap(), b"kept");
+        assert_eq!(fs::read(at("f")).unwrap(), b"third");
+    }
+}
