@@ -17,8 +17,9 @@ pub(crate) struct Pace {
 const FIRST: u16 = 2;
 /// If nobody says one, as many leave after so long.
 const FIRST_WAIT: Duration = Duration::from_secs(3);
-/// Bursts that start late do not move those after them, up to so much.
-const LATE: Duration = Duration::from_millis(4);
+/// Bursts that start late do not move those after them, up to so much: on a busy machine one of a hundred
+/// wakes up 4 to 24 ms late, and a path that waited in the meantime takes what it missed.
+const LATE: Duration = Duration::from_millis(40);
 /// Packets count as sent together if the clock goes on by no more than this between them.
 const TOGETHER: Duration = Duration::from_micros(50);
 
@@ -148,11 +149,10 @@ mod tests {
         let away = Instant(1_000_000_000);
         let at_once = (0..10).take_while(|_| pacer.is_due(away) && !pacer.leave(away)).count();
         assert_eq!(at_once, 1);
-        let late = Instant(1_004_000_000);
-        let at_once = (0..10).take_while(|_| pacer.is_due(late) && !pacer.leave(late)).count();
-        assert_eq!(at_once, 4);
-        let away = Instant(1_004_000_000);
-        assert_eq!(pacer.at(), away + Duration::from_millis(1));
+        let late = Instant(1_040_000_000);
+        let at_once = (0..99).take_while(|_| pacer.is_due(late) && !pacer.leave(late)).count();
+        assert_eq!(at_once, 40);
+        assert_eq!(pacer.at(), late + Duration::from_millis(1));
     }
 
     #[test]
