@@ -193,7 +193,7 @@ fn a_long_and_lossy_path_is_filled_where_tcp_of_the_kernel_is_not() {
     if socat.is_none() || uftp.is_none() {
         return;
     }
-    let desk = Desk::new(4_000_000);
+    let desk = Desk::new(32_000_000);
     let secret = secret(&desk);
     let [(listen, dial), _] = lines(false);
     let sent = transfer(&joined, &desk, (&listen, &dial), &["--secret-file", &secret]);
@@ -204,7 +204,7 @@ fn a_long_and_lossy_path_is_filled_where_tcp_of_the_kernel_is_not() {
     println!("{say}");
     assert!(own > 2.0 * tcp && own > uftp, "{say}");
     // Of 6.1 MB/s, with the round trips of the handshake, the beginning and the end.
-    assert!(own > 2.5e6, "{say}");
+    assert!(own > 4e6, "{say}");
 }
 
 #[test]
