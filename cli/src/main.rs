@@ -4,6 +4,8 @@
 //! and the profiles, [`voice`] says everything that is said, [`exit`] has the codes; each verb has
 //! a file of its own. Called `sz`, `rz` and so on, it is a [`personality`] instead.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod audit;
 mod choice;

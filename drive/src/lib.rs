@@ -25,6 +25,8 @@
 //!
 //! Unix only: descriptors, `poll`, termios and directory handles are its tools.
 
+#![forbid(unsafe_code)]
+
 pub mod charset;
 pub mod clock;
 pub mod datagram;

@@ -28,6 +28,8 @@
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 
+#![forbid(unsafe_code)]
+
 pub mod arpanet;
 pub mod kermit;
 pub mod names;

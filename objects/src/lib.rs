@@ -10,6 +10,8 @@
 //! Which account, endpoint and region: from the environment, as the vendors' own tools have it
 //! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`...).
 
+#![forbid(unsafe_code)]
+
 mod receiving;
 
 use futures_util::StreamExt;

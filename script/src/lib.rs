@@ -20,6 +20,7 @@
 //! Not here: FTP, HTTP, SSH, DIAL and modem commands, the terminal emulator, S-expressions beyond
 //! arithmetic. Such a command answers that it is not there, and fails.
 
+#![forbid(unsafe_code)]
 #![allow(
     clippy::unnecessary_wraps,
     reason = "every command and every function has the same signature"

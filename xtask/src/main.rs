@@ -8,6 +8,8 @@
 //! | `table [--write]` | checks, or writes, `docs/settings.md` from the table of settings ([`table`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
+#![forbid(unsafe_code)]
+
 mod deny;
 mod fuzz;
 mod peers;
