@@ -290,6 +290,7 @@ fn codings() -> impl Strategy<Value = Coding> {
             qctl,
             qbin,
             rept,
+            other_rept: rept.filter(|_| strict_high).map(|_| b'|'),
             shift,
             text,
             prefix,

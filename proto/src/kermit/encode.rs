@@ -43,6 +43,8 @@ pub struct Coding {
     pub qbin: Option<u8>,
     /// The repeat prefix, if in effect, normally `~`.
     pub rept: Option<u8>,
+    /// A character that the peer may take for a repeat prefix: it never stands bare.
+    pub other_rept: Option<u8>,
     /// Locking shifts; [`Shift::Negotiated`] without `qbin` counts as off.
     pub shift: Shift,
     /// File data is text: a line feed is sent as CR LF. Only for the data of files.
@@ -62,6 +64,7 @@ impl Default for Coding {
             qctl: b'#',
             qbin: None,
             rept: None,
+            other_rept: None,
             shift: Shift::Off,
             text: false,
             prefix: PrefixTable::ALL,
@@ -116,7 +119,8 @@ impl Coding {
             return;
         }
         let compared = if self.strict_high { low } else { byte };
-        if compared == self.qctl || Some(compared) == self.eighth() || Some(compared) == self.rept {
+        let prefixes = [Some(self.qctl), self.eighth(), self.rept, self.other_rept];
+        if prefixes.contains(&Some(compared)) {
             element.push(self.qctl);
         }
         element.push(byte);

@@ -1,7 +1,7 @@
 //! What sender and receiver have in common: the queue towards the port, the agreement with the
 //! partner, counters and the things to tell the person.
 
-use super::check::Check;
+use super::check::{Check, crc16};
 use super::config::Config;
 use super::config::Prefixing;
 use super::decode::Decoder;
@@ -240,8 +240,8 @@ pub(crate) struct Link {
     /// What the trace says of bytes that leave, and of bytes that come.
     pub(crate) leavings: Leavings,
     pub(crate) comings: Comings,
-    /// Parameter strings that looked damaged.
-    doubted: u8,
+    /// The last parameter string that looked damaged: its length and CRC.
+    doubted: Option<(usize, u16)>,
 }
 
 /// Before anything is agreed: type-1 checks, nothing else.
@@ -250,6 +250,7 @@ pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     forced_check: false,
     qbin: None,
     rept: None,
+    other_rept: None,
     window: 1,
     send_long: None,
     attributes: false,
@@ -291,7 +292,7 @@ impl Link {
             waits: Waits::default(),
             leavings: Leavings::default(),
             comings: Comings::default(),
-            doubted: 0,
+            doubted: None,
             config,
         }
     }
@@ -320,12 +321,12 @@ impl Link {
         }
     }
 
-    /// Whether a parameter string had better be sent again. A partner that says the same strange
-    /// things a third time means them.
+    /// Whether a parameter string had better be sent again. A peer that says the same strange things
+    /// twice means them: no line damages two packets in the same way.
     pub(crate) fn doubts(&mut self, data: &[u8]) -> Option<&'static str> {
-        let why = params::doubt(data).filter(|_| self.doubted < 2)?;
-        self.doubted += 1;
-        Some(why)
+        let why = params::doubt(data)?;
+        let said = Some((data.len(), crc16(data)));
+        (core::mem::replace(&mut self.doubted, said) != said).then_some(why)
     }
 
     /// The check of packets we send now. Parameter exchanges are on type 1 unless 5 was asked for.
@@ -343,6 +344,7 @@ impl Link {
             qctl: b'#',
             qbin: self.agreed.qbin,
             rept: self.agreed.rept,
+            other_rept: self.agreed.other_rept,
             shift: Shift::Off,
             text: false,
             prefix: PrefixTable::ALL,
@@ -356,6 +358,7 @@ impl Link {
             qctl: b'#',
             qbin: self.agreed.qbin,
             rept: self.agreed.rept,
+            other_rept: self.agreed.other_rept,
             shift: self.agreed.shift,
             text,
             prefix: self.prefix_table(),
@@ -531,13 +534,14 @@ impl Link {
         self.agreed = Agreed {
             qbin: self.agreed.qbin,
             rept: self.agreed.rept,
+            other_rept: self.agreed.other_rept,
             send_long: self.agreed.send_long,
             forced_check: self.config.check == b'5',
             ..NOTHING_AGREED
         };
         self.reader.settings.transparent = false;
         self.ending = Ending::No;
-        self.doubted = 0;
+        self.doubted = None;
         self.turn = None;
     }
 

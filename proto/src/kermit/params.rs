@@ -153,7 +153,14 @@ fn own_check(covered: &[u8]) -> [u8; 3] {
     [crc >> 12, crc >> 6 & 63, crc & 63].map(|part| tochar(part as u8))
 }
 
-/// Why a parameter string looks damaged, if it does: something that no Kermit sends.
+/// Among the three prefixes: no repeat counts, as some say it.
+const NO_REPEATS: (usize, Option<u8>) = (2, Some(b'N'));
+
+/// The system ids are this long at most.
+const LONGEST_SYSTEM: u8 = 2;
+
+/// Why a parameter string looks damaged, if it does: something that no Kermit sends, or that hardly
+/// one does and that would be read wrong without a sign.
 pub fn doubt(data: &[u8]) -> Option<&'static str> {
     let at = |index: usize| data.get(index).copied().filter(|c| *c != b' ');
     let prefixes = [at(5), at(6).filter(|c| *c != b'Y' && *c != b'N'), at(8)];
@@ -175,6 +182,12 @@ pub fn doubt(data: &[u8]) -> Option<&'static str> {
     if (0..3).any(|i| prefixes[i].is_some() && prefixes[..i].contains(&prefixes[i])) {
         return Some("prefixes that are the same");
     }
+    // A wrong one changes the file without a sign; who means it says it again. `N` is an old way to
+    // say that there is none.
+    let usual = [Some(b'#'), Some(b'&'), Some(b'~')];
+    if (0..3).any(|i| ![None, usual[i]].contains(&prefixes[i]) && (i, prefixes[i]) != NO_REPEATS) {
+        return Some("unusual prefix");
+    }
     doubt_tail(data)
 }
 
@@ -190,7 +203,11 @@ fn doubt_tail(data: &[u8]) -> Option<&'static str> {
     if at(whatami).is_some_and(|c| c != b' ' && !valid(c)) {
         return Some("WHATAMI without its valid bit");
     }
-    let whatami2 = whatami + 2 + usize::from(number(at(whatami + 1)?));
+    let system = number(at(whatami + 1)?);
+    if system > LONGEST_SYSTEM {
+        return Some("system id that is too long");
+    }
+    let whatami2 = whatami + 2 + usize::from(system);
     match data.len().checked_sub(whatami2) {
         None => Some("system id that is cut short"),
         Some(0) => None,
@@ -290,6 +307,9 @@ pub struct Agreed {
     pub qbin: Option<u8>,
     /// Repeat prefix, if in use.
     pub rept: Option<u8>,
+    /// The repeat prefix that the peer named, where it is not the one we named: nothing is repeated, but
+    /// the peer may have read ours wrong, and take this for it.
+    pub other_rept: Option<u8>,
     /// Window slots.
     pub window: u8,
     /// Longest long packet we may send, if long packets were agreed on.
@@ -321,6 +341,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         (b'Y', prefix) | (prefix, _) => Some(prefix),
     };
     let rept = (proposal.rept == answer.rept && answer.rept != b' ').then_some(answer.rept);
+    let other_rept = Some(theirs.rept).filter(|other| ![b' ', ours.rept].contains(other));
     let shift = if forced_shift {
         Shift::Forced
     } else if capas & CAP_SHIFT != 0 && qbin.is_some() {
@@ -339,6 +360,7 @@ pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool
         forced_check: check == b'5',
         qbin: if forced_shift { None } else { qbin },
         rept,
+        other_rept,
         window: if capas & CAP_WINDOW != 0 { ours.window.min(theirs.window).max(1) } else { 1 },
         send_long: if capas & CAP_LONG != 0 { theirs.max_long } else { None },
         attributes: capas & CAP_ATTRIBUTES != 0,
