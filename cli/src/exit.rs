@@ -144,6 +144,9 @@ pub(crate) const fn advice(failure: Failure, medium: Medium, heard: bool) -> &'s
         FailureKind::CannotResume => "try again without --resume",
         FailureKind::NotAServer => "start a receiver or a sender at the other end, not a client",
         FailureKind::DigestDiffers => "do not use the file; send it again",
+        FailureKind::LengthDiffers => {
+            "the file changed while it was sent, or the line changed what it sent: send it again"
+        }
         FailureKind::Store(StoreError::NoSpace) => "make room or choose another directory with -o",
         FailureKind::Closed => "the other end may have been interrupted; try again",
         _ => "",

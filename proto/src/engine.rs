@@ -247,7 +247,7 @@ pub enum FailureKind {
     WrongPeer,
     /// The digests of the whole file differ.
     DigestDiffers,
-    /// Fewer bytes came than were announced.
+    /// Fewer or more bytes came than were announced.
     LengthDiffers,
     /// The store failed.
     Store(StoreError),
@@ -271,7 +271,7 @@ impl fmt::Display for FailureKind {
             Self::NotAServer => "the partner asks for a server",
             Self::WrongPeer => "expected a peer for this, another one answered",
             Self::DigestDiffers => "the digests of the whole file differ",
-            Self::LengthDiffers => "fewer bytes came than were announced",
+            Self::LengthDiffers => "the file does not have the length that was announced",
             Self::Store(error) => return error.fmt(f),
             Self::Aborted => "aborted",
             Self::Closed => "the line closed",

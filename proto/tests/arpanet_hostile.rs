@@ -337,7 +337,7 @@ fn files_that_break_the_rules_of_their_mode() {
         assert!(said.starts_with("257") && said.contains("5 octets"), "{said}");
         assert!(stored[0].complete && stored[0].bytes == b"abcde");
     }
-    let bad: [(&[&str], u8, Vec<u8>); 12] = [
+    let bad: [(&[&str], u8, Vec<u8>); 16] = [
         // Fewer than the block's count.
         (&["MODE B"], 8, block(0, 1000, b"0123456789")),
         (&["MODE B"], 8, block(64, 1000, b"0123456789")),
@@ -354,6 +354,11 @@ fn files_that_break_the_rules_of_their_mode() {
         // Less than was announced.
         (&["ALLO 100"], 8, b"abc".to_vec()),
         (&["BYTE 36", "ALLO 100"], 36, b"abc".to_vec()),
+        // More, or none.
+        (&["ALLO 2"], 8, b"abc".to_vec()),
+        (&["ALLO 0"], 8, b"abc".to_vec()),
+        (&["MODE B", "ALLO 4"], 8, good.clone()),
+        (&["BYTE 36", "ALLO 5"], 36, b"abcabcabc".to_vec()),
     ];
     for (commands, size, octets) in bad {
         let (said, stored) = store(commands, size, &octets);

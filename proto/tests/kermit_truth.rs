@@ -1,14 +1,16 @@
 //! Whoever says done has the whole file: lost replies, refusals, late cancels, wrong lengths, and
 //! lines on which nothing but echoes or garbage comes. Each case was once a fault.
 
+mod bench;
 mod common;
-use common::{File, Pair, Sink, Source};
+use bench::Bench;
+use common::{File, Pair, Sink, Source, failed};
 use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::attributes::Attributes;
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::{
-    Command, Cx, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Reply, Request, Status,
-    Store, StoreError,
+    Blame, Command, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Reply,
+    Request, Status, Store, StoreError,
 };
 
 common::protocol!(kermit, Config { buffer_len: 8192, ..Config::default() });
@@ -142,7 +144,7 @@ fn echo_ends() {
             r.tick(&mut Cx { now, trace: &mut NoTrace });
         }
         assert!(
-            now.since(start) < std::time::Duration::from_secs(600),
+            now.since(start) < Duration::from_secs(600),
             "ten minutes of its own echo and no end"
         );
     }
@@ -164,11 +166,8 @@ fn garbage_flood_ends() {
         if matches!(r.status(), Status::Over(_)) {
             return;
         }
-        now = now + std::time::Duration::from_millis(200);
-        assert!(
-            now.since(start) < std::time::Duration::from_secs(600),
-            "ten minutes of garbage and no end"
-        );
+        now = now + Duration::from_millis(200);
+        assert!(now.since(start) < Duration::from_secs(600), "ten minutes of garbage and no end");
     }
 }
 
@@ -343,6 +342,67 @@ fn a_file_that_shrinks_is_a_failure_of_the_store() {
     let changed = FailureKind::Store(StoreError::Changed);
     assert!(matches!(ends.sender, Outcome::Failed(f) if f.kind == changed), "{ends:?}");
     assert!(!sink.files[0].complete);
+}
+
+/// Gives a receiver a file with these attributes in packets of this data; the outcome, the last that was
+/// said, and the file.
+fn announced(attributes: &str, packets: &[&[u8]]) -> (Option<Outcome>, Vec<u8>, File) {
+    let set = config(&[("streaming", "off"), ("digest", "off")]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    let mut seq = 0;
+    let mut packet = |kind: u8, data: &[u8]| {
+        let mut packet = vec![1, 32 + 3 + data.len() as u8, 32 + seq, kind];
+        packet.extend(data);
+        let check = Check::Sum6.compute(&packet[1..])[0];
+        packet.extend([check, b'\r']);
+        seq = (seq + 1) % 64;
+        packet
+    };
+    bench.give(&packet(b'S', b"~/ @-#N1 ("));
+    bench.give(&packet(b'F', b"F"));
+    bench.give(&packet(b'A', attributes.as_bytes()));
+    let mut said = Vec::new();
+    for data in packets {
+        said = bench.give(&packet(b'D', data));
+        if bench.outcome().is_some() {
+            break;
+        }
+    }
+    if !said.windows(2).any(|two| two[1] == b'E') {
+        said = bench.give(&packet(b'Z', b""));
+        bench.give(&packet(b'B', b""));
+    }
+    bench.wait(Duration::from_secs(30));
+    (bench.outcome(), said, sink.files.remove(0))
+}
+
+#[test]
+fn a_file_shorter_or_longer_than_announced_is_not_whole() {
+    let differs = Some(failed(Blame::Line, FailureKind::LengthDiffers));
+    for (size, word) in [("6", "shorter"), ("4", "longer"), ("0", "longer")] {
+        let (outcome, said, file) = announced(&format!("\"\"B81!{size}@ "), &[b"hello"]);
+        assert_eq!((outcome, file.complete), (differs, false), "{size}");
+        assert_eq!(said[3], b'E', "the sender is told: {}", said.escape_ascii());
+        assert!(String::from_utf8_lossy(&said).contains(word), "{}", said.escape_ascii());
+    }
+    let (outcome, _, file) = announced("\"\"B81!5@ ", &[b"hello"]);
+    assert_eq!((outcome, file.complete), (Some(Outcome::Done), true));
+    // Of a file that never ends no more than the buffer is taken.
+    let endless = vec![&[b'x'; 80][..]; 1000];
+    let (outcome, said, file) = announced("\"\"B81#100@ ", &endless);
+    assert_eq!((outcome, file.complete, said[3]), (differs, false, b'E'));
+    assert!(file.bytes.len() < 20_000, "{}", file.bytes.len());
+}
+
+/// The length of text differs by its line ends, a length in units of 1024 bytes is rounded, and one that is
+/// no number is none.
+#[test]
+fn a_length_that_is_none_to_the_byte_is_not_compared() {
+    for attributes in ["\"#AMJ1!4@ ", "\"#AMJ1!9@ ", "\"\"B8!!1@ ", "\"\"B81\"-1@ ", "\"\"B8@ "] {
+        let (outcome, _, file) = announced(attributes, &[b"hello"]);
+        assert_eq!((outcome, file.complete), (Some(Outcome::Done), true), "{attributes}");
+    }
 }
 
 /// `mail` and `print` are wishes that a store cannot fulfil (C-Kermit's MAIL FILE ADDRESS).

@@ -3,14 +3,14 @@
 mod common;
 mod zmodem_talk;
 
-use common::{Dice, File, Pair, Sink, Source};
+use common::{Dice, File, Pair, Sink, Source, failed};
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, end, kind, put_subpacket, subpacket_room};
 use wetstring_proto::{
     Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Status, Store,
 };
 use zmodem_talk::{
-    config, data, failure, file, flags, header, receiver, script, sender, turn_against,
+    Talk, config, data, failure, file, flags, header, receiver, script, sender, turn_against,
 };
 
 /// Frames with the looks of a session: right and wrong positions, sometimes damaged.
@@ -268,26 +268,66 @@ fn an_end_of_file_at_the_wrong_position_is_none() {
     assert!(sink.files[0].complete && sink.files[0].bytes == b"so\x04me");
 }
 
-/// A file may shrink while it is sent; an end that is short of what was announced is asked about
-/// once all the same.
-#[test]
-fn a_short_end_is_believed_the_second_time() {
+/// What a receiver makes of a file that is said to be of 9 bytes, in the subpackets that come; each has its
+/// ZEOF, as often as it is asked for.
+fn of_nine_bytes(kind_of_file: u8, subpackets: &[&[u8]]) -> (Option<Outcome>, bool, Talk) {
     let mut r = receiver(&config(&[]));
     let mut sink = Sink::new();
-    let parts = vec![
-        file(b"f\x009 0 0\0"),
-        header(Form::Bin32, kind::ZDATA, 0),
-        data(Form::Bin32, b"some", end::ZCRCE),
-        header(Form::Bin32, kind::ZEOF, 4),
-        [header(Form::Bin32, kind::ZDATA, 4), data(Form::Bin32, b"", end::ZCRCE)].concat(),
-        header(Form::Bin32, kind::ZEOF, 4),
-        header(Form::Hex, kind::ZFIN, 0),
-        b"OO".to_vec(),
-    ];
+    let length: usize = subpackets.iter().map(|part| part.len()).sum();
+    let info = [flags(Form::Bin32, kind::ZFILE, [0, 0, 0, kind_of_file]), {
+        data(Form::Bin32, b"f\x009 0 0\0", end::ZCRCW)
+    }];
+    let mut parts = vec![info.concat(), header(Form::Bin32, kind::ZDATA, 0)];
+    for part in subpackets {
+        parts.push(data(Form::Bin32, part, end::ZCRCG));
+    }
+    let eof = || header(Form::Bin32, kind::ZEOF, length as u32);
+    parts.push([data(Form::Bin32, b"", end::ZCRCE), eof()].concat());
+    parts.push(
+        [
+            header(Form::Bin32, kind::ZDATA, length as u32),
+            data(Form::Bin32, b"", end::ZCRCE),
+            eof(),
+        ]
+        .concat(),
+    );
+    parts.extend([header(Form::Hex, kind::ZFIN, 0), b"OO".to_vec()]);
     let talk = turn_against(&mut r, &mut sink, script(parts));
-    assert_eq!(r.status().outcome(), Some(Outcome::Done));
-    assert!(sink.files[0].complete && sink.files[0].bytes == b"some");
+    (r.status().outcome(), sink.files[0].complete, talk)
+}
+
+/// A ZEOF short of the announced length is asked about once. When it is said again the file is not whole,
+/// and the sender is told so.
+#[test]
+fn a_file_shorter_than_announced_is_not_whole() {
+    let (outcome, complete, talk) = of_nine_bytes(1, &[b"some"]);
+    assert_eq!(outcome, Some(failed(Blame::Peer, FailureKind::LengthDiffers)));
+    assert!(!complete);
     assert!(talk.headers().contains(&(kind::ZRPOS, 4)), "{:?}", talk.headers());
+    assert!(talk.sent.windows(5).any(|five| five == [0x18; 5]), "the sender is told");
+}
+
+/// One that is longer is given up where it becomes so.
+#[test]
+fn a_file_longer_than_announced_is_not_whole() {
+    for parts in [&[&b"nine bytes"[..]][..], &[b"nine byte", b"s"], &[b"", &[7; 1000], &[7; 1000]]]
+    {
+        let (outcome, complete, talk) = of_nine_bytes(1, parts);
+        assert_eq!(outcome, Some(failed(Blame::Peer, FailureKind::LengthDiffers)), "{parts:?}");
+        assert!(!complete);
+        assert!(talk.sent.windows(5).any(|five| five == [0x18; 5]), "the sender is told");
+    }
+    let (outcome, complete, _) = of_nine_bytes(1, &[b"nine ", b"byte"]);
+    assert_eq!((outcome, complete), (Some(Outcome::Done), true));
+}
+
+/// A sender may convert the line ends of text while it sends.
+#[test]
+fn the_length_of_text_is_not_compared() {
+    for parts in [&[&b"a\r\n"[..]][..], &[b"nine bytes\r\n"]] {
+        let (outcome, complete, _) = of_nine_bytes(2, parts);
+        assert_eq!((outcome, complete), (Some(Outcome::Done), true), "{parts:?}");
+    }
 }
 
 /// It is refused at once, and the next one is taken.

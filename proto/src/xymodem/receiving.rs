@@ -1,7 +1,7 @@
 //! The state machine of the receiver (\[XY88\] chapters 7 and 8).
 
 use super::config::{Config, FirstEot};
-use super::frame::{ACK, BlockReader, NAK, WANT_STREAM};
+use super::frame::{ACK, BlockReader, LONG, NAK, WANT_STREAM};
 use super::link::{Ending, Link, Note, trace_got};
 use super::packet;
 use super::sink::Sink;
@@ -41,8 +41,8 @@ struct Current {
     excess: u64,
 }
 
-/// Bytes behind the announced length that are passed over: a file may grow while it is sent.
-const MOST_EXCESS: u64 = 1 << 20;
+/// Bytes behind the announced length that may be padding: one block. More is a longer file.
+const MOST_PADDING: u64 = LONG as u64;
 
 #[derive(Debug)]
 struct Core {
@@ -317,8 +317,8 @@ impl Core {
         let left = self.file.size.map_or(u64::MAX, |size| size.saturating_sub(end));
         let take = len.min(usize::try_from(left).unwrap_or(usize::MAX));
         self.file.excess += (len - take) as u64;
-        if self.file.excess > MOST_EXCESS {
-            return self.fail(cx, Blame::Peer, FailureKind::Violation, true);
+        if self.file.excess > MOST_PADDING {
+            return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers, true);
         }
         let hold = self.link.config.truncate_pad && self.file.size.is_none();
         self.sink.push(take, hold);
@@ -363,7 +363,7 @@ impl Core {
             return self.close(cx, mem);
         }
         if agrees == Some(false) && (self.eots > 3 || self.streaming) {
-            return self.fail(cx, Blame::Peer, FailureKind::Violation, true);
+            return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers, true);
         }
         // The first time this is the rule, and no failure.
         self.ask_again(cx, self.eots > 1 || self.owed);

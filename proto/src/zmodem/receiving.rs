@@ -10,7 +10,7 @@ use super::sink::Sink;
 use super::states::{ReceiverStep, Receiving, at_receiver};
 use super::timing::line_time;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::FileInfo;
+use crate::file::{FileInfo, FileKind};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
@@ -481,9 +481,11 @@ impl Core {
         let number = u64::from(header.number());
         let short = self.file.info.size.is_some_and(|size| number < size);
         if number == self.position && short && self.doubted != Some(number) {
-            // Shorter than was announced: a file may shrink, but that is worth asking twice.
+            // Shorter than was announced: that is worth asking twice.
             self.doubted = Some(number);
             self.ask_position(cx, mem);
+        } else if number == self.position && short && self.is_exact() {
+            self.fail(cx, mem, Blame::Peer, FailureKind::LengthDiffers);
         } else if number == self.position {
             self.link.answered(cx.now);
             self.close(cx, mem);
@@ -531,10 +533,19 @@ impl Core {
         }
     }
 
+    /// Whether the file has the announced length to the byte. A sender may convert the line ends of
+    /// text.
+    fn is_exact(&self) -> bool {
+        self.file.info.kind == FileKind::Binary
+    }
+
     /// A subpacket of data is in the sink.
     fn data_done(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8) {
         if self.position > u64::from(u32::MAX) {
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
+        }
+        if self.is_exact() && self.file.info.size.is_some_and(|size| self.position > size) {
+            return self.fail(cx, mem, Blame::Peer, FailureKind::LengthDiffers);
         }
         if matches!(end, end::ZCRCW | end::ZCRCQ) {
             self.link.say(cx, mem.out, &Header::hex(kind::ZACK, self.position as u32));

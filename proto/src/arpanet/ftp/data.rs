@@ -245,9 +245,9 @@ impl Incoming {
         !self.broken && (self.ended || !marks)
     }
 
-    /// Whether fewer octets came than were announced; lines become shorter on their way.
-    pub(crate) fn is_short(&self) -> bool {
-        self.form.kind != Type::Ascii && self.size.is_some_and(|size| self.offset < size)
+    /// Whether fewer or more octets came than were announced; lines become shorter on their way.
+    pub(crate) fn differs(&self) -> bool {
+        self.form.kind != Type::Ascii && self.size.is_some_and(|size| self.offset != size)
     }
 
     /// Whether the end was marked, so that the connection is of no more use.

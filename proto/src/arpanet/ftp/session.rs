@@ -372,7 +372,7 @@ impl Session {
         }
         if over || failed && !matches!(self.ask, Ask::Write(_)) {
             let whole =
-                over && (self.sends || self.incoming.is_whole() && !self.incoming.is_short());
+                over && (self.sends || self.incoming.is_whole() && !self.incoming.differs());
             let verdict = if whole { Verdict::Whole } else { Verdict::Incomplete };
             self.stop(host, verdict);
         }

@@ -13,6 +13,7 @@ use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
 use crate::kermit::states::Receiving;
 use crate::trace::TraceEvent;
+use core::cmp::Ordering;
 
 impl Core {
     pub(super) fn name(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8, data: &[u8]) {
@@ -263,19 +264,35 @@ impl Core {
         }
     }
 
-    /// Whether bytes are missing of what the sender announced. More than that is a file that grew;
-    /// the length of text differs by its line ends.
-    fn is_short(&self, mem: &Mem<'_>) -> bool {
+    /// How what came differs from the length that the sender announced. The length of text differs
+    /// by its line ends.
+    fn misfit(&self, mem: &Mem<'_>) -> Option<(Ordering, &'static str)> {
         let info = self.info(mem.name);
-        info.kind == FileKind::Binary && info.size.is_some_and(|size| self.sink.end() < size)
+        let size = info.size.filter(|_| info.kind == FileKind::Binary)?;
+        match self.sink.end().cmp(&size) {
+            Ordering::Less => Some((Ordering::Less, "The file is shorter than was announced")),
+            Ordering::Equal => None,
+            Ordering::Greater => Some((Ordering::Greater, "The file is longer than was announced")),
+        }
+    }
+
+    /// Gives the file up if more of it came than was announced.
+    fn ran_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
+        let over = self.misfit(mem).filter(|(misfit, _)| *misfit == Ordering::Greater);
+        if let Some((_, say)) = over {
+            self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, Some(say));
+        }
+        over.is_some()
     }
 
     /// The next step of closing: write what is left, compare, close, acknowledge.
     fn close_on(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let whole = !self.file.discard && self.cancel == Cancel::No;
-        if self.file.open && whole && self.is_short(mem) {
-            let say = Some("The file is shorter than was announced");
-            return self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, say);
+        if self.file.open
+            && whole
+            && let Some((_, say)) = self.misfit(mem)
+        {
+            return self.fail(cx, mem, Blame::Line, FailureKind::LengthDiffers, Some(say));
         }
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
         self.ask = if !self.file.open {
@@ -373,6 +390,9 @@ impl Core {
             } else {
                 Ask::Close { complete: false, verified: false }
             };
+            return;
+        }
+        if self.cancel == Cancel::No && self.ran_over(cx, mem) {
             return;
         }
         match self.waiting {

@@ -2,7 +2,7 @@
 //! overdue, what may come next.
 
 use super::{Core, Mem, Stage};
-use crate::engine::Cx;
+use crate::engine::{Blame, Cx, FailureKind};
 use crate::netblt::link::Link;
 use crate::netblt::messages::About;
 use crate::netblt::packet::{Body, Data, Mark, Packet, data_checksum};
@@ -72,6 +72,10 @@ impl Core {
         let Some(index) = self.index_of(data.buffer) else {
             return self.duplicate(cx, data);
         };
+        if self.misfits(index, data) {
+            let say = b"the file does not have the length that was announced";
+            return self.link.fail(cx, Blame::Peer, FailureKind::LengthDiffers, say);
+        }
         let packet = u32::from(data.packet);
         let record = Gets::new(self.shape, mem.slots).record(index);
         let at = index * u64::from(agreed.buffer) + u64::from(packet) * u64::from(agreed.packet);
@@ -104,6 +108,13 @@ impl Core {
         if self.paced {
             self.look_at_rate(cx);
         }
+    }
+
+    /// Whether the sender ends the file elsewhere than where it was announced to end. Senders that
+    /// announce a length are of our kind, and mark every packet of the last buffer.
+    fn misfits(&self, index: u64, data: &Data<'_>) -> bool {
+        let announced = self.buffers().filter(|_| self.file.size.is_some());
+        announced.is_some_and(|buffers| data.last_buffer != (index + 1 == buffers))
     }
 
     /// The data of a packet, if its length is what it must be.

@@ -297,18 +297,18 @@ impl User {
         }
         let Some(number) = self.result else { return };
         let whole = matches!(number, 252 | 257) && (self.puts || self.incoming.is_whole());
-        let short = self.file.size.is_some_and(|size| !self.puts && self.incoming.offset < size);
+        let differs = !self.puts && self.incoming.differs();
         if !self.file.open {
             return self.next(cx, host, mem);
         }
         // A server may take the end of a connection for that of the file.
         if let (true, Some(what)) = (whole, self.broken) {
             self.trouble(cx, host, mem, what);
-        } else if whole && !short {
+        } else if whole && !differs {
             self.ask = Ask::Close { complete: true };
             self.enter(cx, Stage::Close);
         } else {
-            let kind = if short { FailureKind::LengthDiffers } else { FailureKind::PeerError };
+            let kind = if differs { FailureKind::LengthDiffers } else { FailureKind::PeerError };
             self.fail(cx, host, Blame::Peer, kind);
         }
     }
