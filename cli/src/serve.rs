@@ -55,6 +55,7 @@ pub(crate) fn run(
     let shared = |all: &crate::config::Everything| {
         let mut service = Service::new(root.tree, rules.clone(), all.kermit.clone(), limits);
         service.audit = Some(audit.clone());
+        service.sandboxed = true;
         Arc::new(service)
     };
     if let Some(listener) = Listener::of(&spec) {

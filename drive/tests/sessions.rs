@@ -1,7 +1,10 @@
 //! Sessions of a server that go wrong: each ends alone, and ends when it is told to.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -258,6 +261,115 @@ fn a_fault_in_one_session_ends_it_alone() {
     let faults = log.iter().filter(|line| line.contains("a fault of this program")).count();
     assert_eq!(faults, 3, "{log:#?}");
     assert!(log.iter().any(|line| line.contains("a fault that a test has made")), "{log:#?}");
+}
+
+/// A tree with a hole in it: it reads what is named, inside and outside of its root.
+struct Holed {
+    local: LocalTree,
+    names: BTreeMap<&'static str, PathBuf>,
+    read: Mutex<BTreeMap<&'static str, bool>>,
+}
+
+impl Tree for Holed {
+    fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry> {
+        let name = String::from_utf8_lossy(place.last().map_or(b"", |name| name));
+        if let Some((name, path)) = self.names.get_key_value(&*name) {
+            self.read.lock().unwrap().insert(*name, std::fs::read(path).is_ok());
+        }
+        self.local.entry(place)
+    }
+
+    fn names(&self, place: &[Vec<u8>], found: &mut Found<'_>) -> io::Result<()> {
+        self.local.names(place, found)
+    }
+
+    fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
+        self.local.open(place)
+    }
+
+    fn receive(&self, at: &[Vec<u8>], o: ReceiveOptions) -> io::Result<Box<dyn Store + Send>> {
+        self.local.receive(at, o)
+    }
+
+    fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        self.local.remove(place)
+    }
+
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+        self.local.rename(from, to)
+    }
+
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
+        self.local.copy(from, to, step)
+    }
+
+    fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        self.local.make_directory(place)
+    }
+
+    fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        self.local.remove_directory(place)
+    }
+
+    fn room(&self) -> io::Result<Option<Room>> {
+        self.local.room()
+    }
+
+    fn root(&self) -> Option<BorrowedFd<'_>> {
+        self.local.root()
+    }
+}
+
+/// What a session of a tree with a hole could read, and the log.
+fn through_a_hole(sandboxed: bool) -> (BTreeMap<&'static str, bool>, Vec<String>) {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir(at("root")).unwrap();
+    std::fs::write(at("root/inside"), "for all").unwrap();
+    std::fs::write(at("outside"), "secret").unwrap();
+    let tree = Arc::new(Holed {
+        local: LocalTree::open(&at("root")).unwrap(),
+        names: [("inside", at("root/inside")), ("outside", at("outside"))].into(),
+        read: Mutex::default(),
+    });
+    let spec: LineSpec = "tcp-listen://127.0.0.1:0".parse().unwrap();
+    let listener = Listener::of(&spec).unwrap().unwrap();
+    let address = listener.address().unwrap();
+    let log = Arc::new(Lines::default());
+    let (rules, limits) = (Rules::default(), Limits::default());
+    let mut service = Service::new(tree.clone(), rules, Config::default(), limits);
+    service.audit = Some(log.clone());
+    service.sandboxed = sandboxed;
+    let (service, signals) = (Arc::new(service), Signals::detached().unwrap());
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(|| service.serve_all(&listener, &signals));
+        for name in [&b"Cinside"[..], b"Coutside"] {
+            asks(address, &packet(name, b'G'));
+        }
+        signals.raise(15);
+        serving.join().unwrap().unwrap();
+    });
+    // This thread is none of a session's.
+    assert!(std::fs::read(at("outside")).is_ok());
+    let read = std::mem::take(&mut *tree.read.lock().unwrap());
+    let log = std::mem::take(&mut *log.0.lock().unwrap());
+    (read, log)
+}
+
+/// Each session's thread is bound to the root by the kernel, so that a fault in the code that looks at names opens
+/// nothing outside.
+#[test]
+fn the_kernel_keeps_a_session_inside() {
+    assert_eq!(through_a_hole(false).0, [("inside", true), ("outside", true)].into());
+    let (read, log) = through_a_hole(true);
+    let said = |what: &str| log.iter().filter(|line| line.contains(what)).count();
+    if said("sandbox: none") > 0 {
+        assert!(said("has no Landlock") + said("only Linux has") > 0, "{log:#?}");
+        eprintln!("skipped: this system has no Landlock");
+        return;
+    }
+    assert_eq!(said("sandbox: done, Landlock"), 1, "{log:#?}");
+    assert_eq!(read, [("inside", true), ("outside", false)].into());
 }
 
 fn packet(data: &[u8], kind: u8) -> Vec<u8> {

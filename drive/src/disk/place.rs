@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 
 /// Longest name of a file system.
 const NAME_MAX: usize = 255;
@@ -172,16 +172,19 @@ pub(super) fn rename_dot(directory: impl AsFd, from: &[u8], name: &[u8]) -> io::
     Err(Errno::EXIST.into())
 }
 
-/// The permissions that new files shall not have. Linux tells; elsewhere the mask can only be
-/// read by setting it, one thread at a time, and for that moment nothing is opened wider.
+/// The permissions that new files shall not have. It is asked for once.
 pub(crate) fn umask() -> u32 {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    static MASK: OnceLock<u32> = OnceLock::new();
+    *MASK.get_or_init(ask_for_umask)
+}
+
+/// Linux tells; elsewhere the mask can only be read by setting it, and for that moment nothing is opened wider.
+fn ask_for_umask() -> u32 {
     let told = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
         let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
         u32::from_str_radix(mask.trim(), 8).ok()
     });
     told.unwrap_or_else(|| {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
         rustix::process::umask(mask);
         mask.as_raw_mode()

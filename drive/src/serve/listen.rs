@@ -1,5 +1,6 @@
 //! A server for all who connect: a thread and a bounded amount of memory for each, up to a number.
 
+use super::sandbox::{self, Sandbox};
 use super::session::{Audit, Rules, Session};
 use super::tree::Tree;
 use crate::charset::{Sets, Translated};
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::{Blame, Command, Event, Failure, FailureKind, Outcome};
@@ -80,6 +81,10 @@ pub struct Service {
     pub config: Config,
     /// How much they may have.
     pub limits: Limits,
+    /// The thread that serves somebody is bound to the root, where the kernel can do that. It stays so.
+    pub sandboxed: bool,
+    /// It has been noted that sessions are bound.
+    bound: AtomicBool,
     guests: Mutex<BTreeMap<u64, Guest>>,
     next: AtomicU64,
 }
@@ -87,8 +92,9 @@ pub struct Service {
 impl Service {
     /// A service of these files.
     pub fn new(tree: Arc<dyn Tree>, rules: Rules, config: Config, limits: Limits) -> Self {
-        let guests = Mutex::default();
-        Self { tree, rules, audit: None, config, limits, guests, next: AtomicU64::new(0) }
+        let (guests, next) = (Mutex::default(), AtomicU64::new(0));
+        let (sandboxed, bound) = (false, AtomicBool::new(false));
+        Self { tree, rules, audit: None, config, limits, sandboxed, bound, guests, next }
     }
 
     fn guests(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Guest>> {
@@ -159,6 +165,17 @@ impl Service {
         }
     }
 
+    /// Binds the calling thread to the files that are served, if it should be. Once it is noted that it was;
+    /// each time that it could not be.
+    fn bind(&self, client: &str) {
+        let Some(root) = self.tree.root().filter(|_| self.sandboxed) else { return };
+        match sandbox::enter(root, &self.rules) {
+            Sandbox::Closed if self.bound.swap(true, Ordering::Relaxed) => {}
+            Sandbox::Closed => self.note(&format!("{client} sandbox: done, Landlock")),
+            Sandbox::Open(why) => self.note(&format!("{client} sandbox: none, {why}")),
+        }
+    }
+
     /// Waits for what a client says first, on a line where it need not be told anything before: who
     /// says nothing takes no memory. 0 bytes where the session begins without; an error if it is over.
     fn first(
@@ -207,6 +224,7 @@ impl Service {
             turn_away(port);
             return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "too many sessions"));
         };
+        self.bind(&client);
         if let Err(error) = port.settle(Some(signals), &mut |_| {}) {
             self.note(&format!("{client} connect: failed, {}", in_words(&error)));
             return Err(io::Error::other(in_words(&error)));

@@ -6,7 +6,7 @@ use crate::disk::{DiskStore, NotDeleted, ReceiveOptions, place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, unlinkat};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use wetstring_proto::file::Store;
 
@@ -162,6 +162,10 @@ impl Tree for LocalTree {
     fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
         let (above, name) = self.parent(place)?;
         Ok(unlinkat(above, place::os(name), AtFlags::REMOVEDIR)?)
+    }
+
+    fn root(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.root.as_fd())
     }
 
     fn room(&self) -> io::Result<Option<Room>> {

@@ -11,11 +11,13 @@
 //!   name is opened part by part, and no symbolic link is followed.
 //! * [`Session`] is the store of one client: it does what the commands say, within what its
 //!   [`Rules`] allow.
+//! * `sandbox` has the kernel keep each session below the root, where there is Landlock.
 //! * [`listen`] serves all who connect, a thread and a bounded amount of memory each.
 
 pub mod listen;
 mod listing;
 mod local;
+mod sandbox;
 mod session;
 pub mod tree;
 pub mod users;

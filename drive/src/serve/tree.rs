@@ -2,6 +2,7 @@
 
 use crate::disk::{NotDeleted, ReceiveOptions};
 use std::io;
+use std::os::fd::BorrowedFd;
 use wetstring_proto::file::Store;
 
 /// A name below the root of a tree, part by part. No part is empty, `.` or `..`, or has a
@@ -95,6 +96,10 @@ pub trait Tree: Send + Sync {
     fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()>;
     /// How much room there is, where that means something.
     fn room(&self) -> io::Result<Option<Room>>;
+    /// The directory of this machine below which all of it is, if it is in one.
+    fn root(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// The place that a name means from a current directory. The root is `/`, and nothing is above it.
