@@ -61,6 +61,7 @@ impl Exit {
     pub(crate) const fn of(failure: Failure) -> Self {
         match (failure.kind, failure.blame) {
             (FailureKind::Aborted, Blame::Local) => Self::Interrupted,
+            (FailureKind::Refused, _) => Self::Skipped,
             (FailureKind::DigestDiffers, _) => Self::Integrity,
             (FailureKind::Silence, _) => Self::Timeout,
             (FailureKind::Store(_), _) => Self::Store,
@@ -201,6 +202,7 @@ mod tests {
         assert_eq!(of(Blame::Line, FailureKind::Silence), 7);
         assert_eq!(of(Blame::Peer, FailureKind::Silence), 7);
         assert_eq!(of(Blame::Local, FailureKind::Aborted), 130);
+        assert_eq!(of(Blame::Local, FailureKind::Refused), 1);
     }
 
     #[test]

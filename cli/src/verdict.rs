@@ -104,6 +104,12 @@ impl Verdict<'_> {
             Outcome::Failed(failure) => failure,
             Outcome::Done => return self.done(observer),
         };
+        if failure.kind == FailureKind::Refused {
+            // As where a protocol leaves the file out, but for what would have followed.
+            let (exit, message) = self.done(observer);
+            let exit = if exit == Exit::Done { Exit::Skipped } else { exit };
+            return (exit, format!("{message}; {}", failure.kind));
+        }
         let beginning = observer.beginning();
         if let (FailureKind::WrongPeer, Some(who)) =
             (failure.kind, beginning.and_then(Waiting::wrong_peer))

@@ -57,6 +57,20 @@ fn ctrl_c_ends_within_a_second_on_every_kind_of_line_whose_partner_is_silent() {
     }
 }
 
+/// YMODEM cannot leave out a file: a refusal ends the transfer, and is none of a person's interruptions.
+#[test]
+fn a_refused_file_of_ymodem_is_a_refusal() {
+    let desk = Desk::new(1000);
+    let (data, into) = (desk.path("data.bin"), desk.path("in"));
+    std::fs::write(format!("{into}/data.bin"), b"other").expect("a file");
+    let line = format!("exec:{WST} send -P ymodem {data} -");
+    let reject = ["--set", "store.collision=reject"];
+    let ran = run(wst([&["receive", "-P", "ymodem", "-o", &into, &line][..], &reject].concat()));
+    ran.expect(1);
+    assert!(ran.stderr.contains("cannot leave one out"), "{}", ran.stderr);
+    assert_eq!(std::fs::read(format!("{into}/data.bin")).expect("the file"), b"other");
+}
+
 fn fifo(path: &str) {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)

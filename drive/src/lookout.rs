@@ -228,7 +228,10 @@ impl Lookout {
 
     /// Whether a failure comes of it that the peer is the wrong one, and then who that is stands fast.
     fn explains(&self, failure: Failure) -> bool {
-        let ours = matches!(failure.kind, FailureKind::Aborted | FailureKind::Store(_));
+        let ours = matches!(
+            failure.kind,
+            FailureKind::Aborted | FailureKind::Refused | FailureKind::Store(_)
+        );
         let own = self.own.filter(|_| failure.kind != FailureKind::Closed || !self.sent.is_empty());
         let who =
             self.suspect.map(|suspect| suspect.who).or(own.filter(|_| self.echo != Echo::Heard));

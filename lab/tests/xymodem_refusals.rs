@@ -99,11 +99,11 @@ fn one(variant: &str, seed: u64, sum: &mut Sum, recorder: &mut Recorder) {
     }
     sum.refused += 1;
     sum.later += u64::from(!whole.is_empty());
-    let aborted = |blame| Some(Outcome::Failed(Failure { blame, kind: FailureKind::Aborted }));
-    assert_eq!(theirs.outcome, aborted(Blame::Local), "{label}");
+    let failed = |blame, kind| Some(Outcome::Failed(Failure { blame, kind }));
+    assert_eq!(theirs.outcome, failed(Blame::Local, FailureKind::Refused), "{label}");
     assert_eq!(theirs.files_skipped, 1, "{label}");
     assert!(matches!(ours.outcome, Some(Outcome::Failed(_))), "{label}: {:?}", ours.outcome);
-    sum.told += u64::from(ours.outcome == aborted(Blame::Peer));
+    sum.told += u64::from(ours.outcome == failed(Blame::Peer, FailureKind::Aborted));
 }
 
 #[test]

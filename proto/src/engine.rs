@@ -251,6 +251,8 @@ pub enum FailureKind {
     LengthDiffers,
     /// The store failed.
     Store(StoreError),
+    /// A file is not wanted here, and the protocol cannot leave it out.
+    Refused,
     /// The person ended it.
     Aborted,
     /// The port closed.
@@ -273,6 +275,7 @@ impl fmt::Display for FailureKind {
             Self::DigestDiffers => "the digests of the whole file differ",
             Self::LengthDiffers => "the file does not have the length that was announced",
             Self::Store(error) => return error.fmt(f),
+            Self::Refused => "a file was refused, and this protocol cannot leave one out",
             Self::Aborted => "aborted",
             Self::Closed => "the line closed",
         })

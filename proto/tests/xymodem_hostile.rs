@@ -186,7 +186,7 @@ fn announced_nonsense() {
     let (outcome, sink) = begin(b"f\x0010000000000 0 0 0 1000000 99999999999999", None);
     assert!(outcome.is_none() && sink.files.len() == 1);
     let (outcome, _) = begin(b"f\x0010000000000", Some(Refusal::NoSpace));
-    assert_eq!(outcome, Some(failed(Blame::Local, FailureKind::Aborted)));
+    assert_eq!(outcome, Some(failed(Blame::Local, FailureKind::Refused)));
     // A name without an end.
     let (outcome, sink) = begin(&[b'n'; 1024], None);
     assert_eq!(outcome, Some(failed(Blame::Peer, FailureKind::Violation)));

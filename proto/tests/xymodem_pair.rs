@@ -398,7 +398,7 @@ fn a_refused_file_ends_the_transfer_on_both_sides() {
         let mut source = Source::new(batch());
         let mut sink = Sink { refuse: Some(Refusal::Exists), ..Sink::new() };
         let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
-        assert_eq!(ends.receiver, failed(Blame::Local, FailureKind::Aborted), "{variant}");
+        assert_eq!(ends.receiver, failed(Blame::Local, FailureKind::Refused), "{variant}");
         assert_eq!(ends.sender, failed(Blame::Peer, FailureKind::Aborted), "{variant}");
         assert!(ends.events.iter().any(|e| e.starts_with("r refused")), "{:?}", ends.events);
         assert_eq!(r.stats().files_skipped, 1);

@@ -169,7 +169,7 @@ impl Machine for Core {
             (Ask::Offer, Reply::Refuse(why)) => {
                 self.link.stats.files_skipped += 1;
                 self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
-                self.fail(cx, Blame::Local, FailureKind::Aborted, true);
+                self.fail(cx, Blame::Local, FailureKind::Refused, true);
             }
             (Ask::Write, Reply::Done) => {
                 self.sink.taken(!self.reader.mid_block());
