@@ -1,10 +1,14 @@
 //! Client against server: every command, over a perfect pipe and over a bad one.
 
+mod bench;
 mod common;
 mod kermit_talk;
 
+use bench::Bench;
+
 use common::{Dice, File, Sink, assert_whole, failed, random};
 use kermit_talk::{Session, Shelf};
+use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::command::{BadCommand, Get, ServerCommand as C, code};
 use wetstring_proto::kermit::{Client, Config, Server};
 use wetstring_proto::{
@@ -222,6 +226,36 @@ fn an_idle_server_says_so_if_it_was_asked_to() {
     let cx = &mut Cx { now: due, trace: &mut NoTrace };
     session.server.tick(cx);
     assert_eq!(session.server.transmit(cx), b"\x01# N3\r");
+}
+
+/// A client that has what it asked for may say its next I in one segment with the acknowledgement of B.
+#[test]
+fn what_comes_with_the_acknowledgement_of_b_is_heard() {
+    let packet = |seq: u8, kind: u8, data: &[u8]| {
+        let mut packet = vec![1, 32 + 3 + data.len() as u8, 32 + seq, kind];
+        packet.extend(data);
+        packet.push(Check::Sum6.compute(&packet[1..])[0]);
+        packet.push(b'\r');
+        packet
+    };
+    let set = config(&[]);
+    let mut server = Server::new(set.clone(), vec![0; set.server_memory()]).unwrap();
+    let mut shelf = shelf();
+    let mut bench = Bench::new(&mut server, &mut shelf);
+    let mut said = bench.give(&packet(0, b'R', b"lines.txt"));
+    for _ in 0..3000 {
+        assert_eq!(said[0], 1, "{}", said.escape_ascii());
+        let (seq, kind) = (said[2] - 32, said[3]);
+        let ack = packet(seq, b'Y', if kind == b'S' { b"~/ @-#N1" } else { b"" });
+        if kind == b'B' {
+            let both = [ack, packet(0, b'I', b"~/ @-#N1")].concat();
+            let said = bench.give(&both);
+            assert_eq!((bench.took, said[2..4].to_vec()), (both.len(), b" Y".to_vec()));
+            return;
+        }
+        said = bench.give(&ack);
+    }
+    panic!("no B: {}", said.escape_ascii());
 }
 
 #[test]

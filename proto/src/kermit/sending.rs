@@ -150,6 +150,11 @@ impl Core {
         self.state = state;
     }
 
+    /// The good-bye is acknowledged; only the port has not taken everything yet.
+    pub(super) fn has_done(&self) -> bool {
+        matches!(self.link.ending, Ending::Words(Outcome::Done))
+    }
+
     /// Data packets are going out without acknowledgements.
     fn is_streaming_data(&self) -> bool {
         self.link.agreed.streaming && self.state == Sending::Data

@@ -147,6 +147,8 @@ impl Machine for Core {
         while used < bytes.len() {
             let rest = &bytes[used..];
             let count = match &mut self.active {
+                // What follows the end of a transfer is the client's next command.
+                Active::Sending(core) if core.has_done() => 0,
                 Active::Sending(core) => {
                     let config = core.link.config.clone();
                     core.receive(cx, &mut mem.lend().sending(&config), rest)
@@ -316,6 +318,12 @@ impl Machine for Core {
 
     fn wants(&self) -> Wants {
         match &self.active {
+            Active::Sending(core) if core.has_done() => {
+                let wants = core.wants();
+                [Wants::OUTPUT, Wants::STORE, Wants::PERSON]
+                    .into_iter()
+                    .fold(Wants::NONE, |all, one| all.with(one, wants.contains(one)))
+            }
             Active::Sending(core) => core.wants(),
             Active::Receiving(core) => core.wants(),
             Active::Wait => {
