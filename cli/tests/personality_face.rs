@@ -3,7 +3,7 @@
 mod common;
 
 use std::os::unix::fs::symlink;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -207,7 +207,10 @@ fn the_terminal_comes_back_as_it_was() {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let desk = Desk::new(10);
     let data = desk.path("data.bin");
-    for (name, arg) in [("sz", &*data), ("rz", "-v")] {
+    // SIGQUIT, for which a person may want a core dump, leaves the terminal as it was, too.
+    for (name, arg, signal) in
+        [("sz", &*data, Signal::INT), ("rz", "-v", Signal::INT), ("rz", "-v", Signal::QUIT)]
+    {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&ours).expect("a terminal");
         unlockpt(&ours).expect("a terminal");
@@ -225,14 +228,18 @@ fn the_terminal_comes_back_as_it_was() {
         std::thread::sleep(Duration::from_millis(300));
         assert_ne!(modes(&terminal), before, "{name}: raw while it runs");
         let pid = rustix::process::Pid::from_child(&child);
-        rustix::process::kill_process(pid, Signal::INT).expect("the child is there");
+        rustix::process::kill_process(pid, signal).expect("the child is there");
         // What it writes must be read, or it waits.
         let reader = std::thread::spawn(move || {
             let mut buffer = [0; 1024];
             while matches!(rustix::io::read(&ours, &mut buffer), Ok(1..)) {}
         });
         let status = child.wait().expect("the child ends");
-        assert_eq!(status.code(), Some(130), "{name}");
+        if signal == Signal::INT {
+            assert_eq!(status.code(), Some(130), "{name}");
+        } else {
+            assert_eq!(status.signal(), Some(signal.as_raw()), "{name}");
+        }
         assert_eq!(modes(&terminal), before, "{name}");
         drop(terminal);
         reader.join().expect("the reader ends");

@@ -3,7 +3,8 @@
 //! The first SIGINT, SIGTERM or SIGHUP wakes whoever waits in [`run()`](crate::run()) or
 //! [`open`](crate::open()), who then ends in good order. The second one ends hard: after half a
 //! second in which the program may still end by itself, terminals are set back and the process
-//! exits with 128 + the signal's number.
+//! exits with 128 + the signal's number. SIGQUIT ends at once, as a person means it who asks for a
+//! core dump; but terminals are set back before.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{self, Read, Write};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 
 /// The signals of this process, as a count and a descriptor to wait on. Cheap to clone; all
 /// clones see the same.
@@ -44,7 +45,7 @@ const END_WITHIN: Duration = Duration::from_secs(1);
 const HARD_AFTER: Duration = Duration::from_millis(500);
 
 impl Signals {
-    /// Takes over SIGINT, SIGTERM and SIGHUP, except those that the process was started to
+    /// Takes over SIGINT, SIGTERM, SIGHUP and SIGQUIT, except those that the process was started to
     /// ignore (`nohup`, background jobs), and lets SIGXFSZ show as an error of the write, as
     /// SIGPIPE already does in a Rust program. Every call returns the same signals.
     pub fn install() -> io::Result<Self> {
@@ -55,13 +56,17 @@ impl Signals {
         let signals = Self::detached()?;
         signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         let ignored = ignored_mask();
-        let wanted = [SIGINT, SIGTERM, SIGHUP]
+        let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
             .into_iter()
             .filter(|signal| ignored & (1 << (signal - 1)) == 0);
         let mut arriving = signal_hook::iterator::Signals::new(wanted)?;
         let told = signals.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in arriving.forever() {
+                if signal == SIGQUIT {
+                    crate::terminal::restore_all();
+                    let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);
+                }
                 told.raise(signal);
                 if told.count() >= 2 {
                     std::thread::sleep(HARD_AFTER);
