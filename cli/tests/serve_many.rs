@@ -171,6 +171,12 @@ fn users_are_added_and_come_in() {
         let (got, said) = users(&scene, args, password);
         assert_eq!(got, code, "{args:?}: {said}");
     }
+    // A name is shown so that a terminal does not act on it.
+    let odd = "x\u{202e}y\u{9b}2J";
+    assert_eq!(users(&scene, &["add", &file, odd], "x\n").0, 0);
+    let (code, said) = users(&scene, &["list", &file], "");
+    assert_eq!((code, said.as_str()), (0, "anna\nx\\u{202e}y\\u{9b}2J\n"));
+    assert_eq!(users(&scene, &["remove", &file, odd], "").0, 0);
     // What is no file of users is left as it was.
     assert_eq!(fs::read(scene.path("root/txt.dat")).unwrap(), b"one\ntwo\n");
     assert!(!Path::new(&format!("{file}.new")).exists());
@@ -183,4 +189,79 @@ fn users_are_added_and_come_in() {
         let end = scene.start("remote", &mut command).unwrap().wait(LIMIT).unwrap();
         assert_eq!(end.code, code, "{name} {password}: {}", end.said);
     }
+}
+
+/// Asks a server something, and what is said.
+fn asked(scene: &Scene, at: &str, flags: &[&str], words: &[&str]) -> (i32, String) {
+    let line = format!("tcp://{at}");
+    let mut command = wst(["remote"]);
+    command.args(flags).arg(line).args(words).env("WETSTRING_PASSWORD", "secret");
+    let end = scene.start("remote", &mut command).unwrap().wait(LIMIT).unwrap();
+    (end.code, end.said)
+}
+
+#[test]
+fn who_shows_addresses_to_those_who_have_logged_in() {
+    let scene = Scene::new();
+    stock(&scene);
+    let file = scene.path("users").display().to_string();
+    assert_eq!(users(&scene, &["add", &file, "anna"], "secret\n").0, 0);
+    let (_open, at) = server(&scene, "tcp-listen", &[]).unwrap();
+    let (code, said) = asked(&scene, &at, &[], &["who"]);
+    assert!(code == 0 && said.contains("client 1 "), "{code} {said}");
+    assert!(!said.replace(&at, "").contains("127.0.0.1"), "{said}");
+    let (_closed, at) = server(&scene, "tcp-listen", &["--users", &file]).unwrap();
+    let (code, said) = asked(&scene, &at, &["--user", "anna"], &["who"]);
+    assert!(code == 0 && said.replace(&at, "").contains("127.0.0.1:"), "{code} {said}");
+}
+
+/// Ends the server by SIGTERM once something is there, and says how long that took.
+fn ended(scene: &Scene, server: &mut Running, sign: &str) -> Duration {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !scene.path(sign).exists() {
+        assert!(Instant::now() < until, "expected {sign}");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let pid = i32::try_from(server.id()).ok().and_then(rustix::process::Pid::from_raw);
+    let began = Instant::now();
+    rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::TERM).unwrap();
+    server.wait(LIMIT).unwrap();
+    began.elapsed()
+}
+
+/// A child in the background keeps the output open. It ends with the server.
+#[test]
+fn a_command_of_the_host_does_not_hold_up_the_end() {
+    let scene = Scene::new();
+    stock(&scene);
+    let (mut server, at) = server(&scene, "tcp-listen", &["--allow", "host"]).unwrap();
+    let line = format!("tcp://{at}");
+    let command = "sleep 60 & echo $! > child.new; mv child.new child";
+    let _client = scene.start("remote", &mut wst(["remote", &line, "host", command])).unwrap();
+    let took = ended(&scene, &mut server, "root/child");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let child = fs::read_to_string(scene.path("root/child")).unwrap();
+    let status = Path::new("/proc").join(child.trim()).join("stat");
+    let is_gone = || fs::read_to_string(&status).map_or(true, |stat| stat.contains(") Z "));
+    let until = Instant::now() + Duration::from_secs(5);
+    while !is_gone() {
+        assert!(Instant::now() < until, "the child in the background is still there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What is copied then is gone: half a copy is none.
+#[test]
+fn a_copy_of_a_large_file_does_not_hold_up_the_end() {
+    let scene = Scene::new();
+    stock(&scene);
+    let large = fs::File::create(scene.path("root/large")).unwrap();
+    large.set_len(1 << 36).unwrap();
+    let (mut server, at) = server(&scene, "tcp-listen", &["--allow", "write"]).unwrap();
+    let line = format!("tcp://{at}");
+    let _client =
+        scene.start("remote", &mut wst(["remote", &line, "copy", "large", "twin"])).unwrap();
+    let took = ended(&scene, &mut server, "root/twin");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(!scene.path("root/twin").exists());
 }

@@ -230,6 +230,30 @@ fn commands_that_write_are_off_unless_allowed_and_each_can_be_disabled() {
     assert!(scene.root().join("a.txt").exists());
 }
 
+/// As those of uploads are: the terminal of whoever lists the directory, and Windows, may act on some.
+#[test]
+fn names_of_what_is_made_are_cleaned() {
+    let scene = Scene::new();
+    let mut s = scene.session(all());
+    let text = |text: &str| Said::Text(text.into());
+    assert_eq!(ask(&mut s, &C::MakeDirectory(b"d\x1b[2J")), text("/d_[2J"));
+    assert_eq!(ask(&mut s, &C::MakeDirectory(b"sub/nul")), text("/sub/_nul"));
+    let copied = ask(&mut s, &C::Copy([b"a.txt", "c\u{9b}2J".as_bytes()]));
+    assert_eq!(copied, text("/a.txt copied to /c_2J"));
+    let renamed = ask(&mut s, &C::Rename([b"b.txt", b"sub/x\ny"]));
+    assert_eq!(renamed, text("/b.txt renamed to /sub/x_y"));
+    let long = [b'l'; 300];
+    assert!(matches!(ask(&mut s, &C::MakeDirectory(&long)), Said::Text(name) if name.len() == 251));
+    // What is there already, by whatever name, is meant by it.
+    fs::create_dir(scene.root().join("con")).unwrap();
+    assert_eq!(ask(&mut s, &C::Copy([b"a.txt", b"con"])), text("/a.txt copied to /con/a.txt"));
+    fs::write(scene.root().join("q\x07"), b"q").unwrap();
+    assert_eq!(ask(&mut s, &C::Rename([b"q\x07", b"q"])), text("/q\x07 renamed to /q"));
+    let there = fs::read_dir(scene.root()).unwrap().flatten();
+    let names: Vec<_> = there.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    assert!(!names.iter().any(|name| name.chars().any(char::is_control)), "{names:?}");
+}
+
 #[test]
 fn files_are_moved_about() {
     let scene = Scene::new();

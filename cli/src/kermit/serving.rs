@@ -200,7 +200,8 @@ impl Live<'_> {
             ..Rules::default()
         };
         let mut session = Session::new(Arc::new(tree), rules, "client", None)
-            .speaking(Sets::from(&self.settings.kermit));
+            .speaking(Sets::from(&self.settings.kermit))
+            .heeding(self.signals.clone());
         if kept_text("server display").is_some_and(|value| value == "on") && self.is_connected() {
             session = session.audited(Arc::new(Shown));
         }

@@ -113,10 +113,12 @@ impl Service {
         guests.len() >= self.limits.sessions || same >= self.limits.per_address
     }
 
-    fn roster(&self) -> String {
+    /// Who is there; where others come from is not for everybody.
+    fn roster(&self, addresses: bool) -> String {
         let mut text = String::new();
-        for guest in self.guests().values() {
-            let _ = writeln!(text, "{:<24} {} s", guest.client, guest.since.elapsed().as_secs());
+        for (guest, number) in self.guests().values().zip(1..) {
+            let who = if addresses { guest.client.clone() } else { format!("client {number}") };
+            let _ = writeln!(text, "{who:<24} {} s", guest.since.elapsed().as_secs());
         }
         text
     }
@@ -158,7 +160,7 @@ impl Service {
         let session = Session::new(self.tree.clone(), self.rules.clone(), client, address)
             .speaking(Sets::from(&self.config))
             .heeding(signals.clone())
-            .knowing(Arc::new(move || roster.roster()));
+            .knowing(Arc::new(move |known| roster.roster(known)));
         match &self.audit {
             Some(audit) => session.audited(audit.clone()),
             None => session,

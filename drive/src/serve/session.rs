@@ -19,6 +19,7 @@ use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
 
 mod commands;
+mod host;
 mod search;
 mod sheet;
 
@@ -194,8 +195,8 @@ pub trait Audit: Send + Sync {
     fn note(&self, line: &str);
 }
 
-/// Who is there, as REMOTE WHO shows it.
-pub(super) type Roster = dyn Fn() -> String + Send + Sync;
+/// Who is there, as REMOTE WHO shows it: to those who have logged in with addresses.
+pub(super) type Roster = dyn Fn(bool) -> String + Send + Sync;
 
 /// What is being sent.
 enum Outgoing {

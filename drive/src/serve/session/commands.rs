@@ -6,19 +6,19 @@
 use super::super::listing;
 use super::super::tree::{Place, is_pattern, shown, unescaped, ungrouped};
 use super::super::users::NotLoggedIn;
-use super::search::{self, Asked, Form, Search};
+use super::host::run;
+use super::search::{self, Asked, Form, Heed, Search};
 use super::sheet::Sheet;
 use super::{Action, Done, Outgoing, Said, Session};
-use crate::disk::{Collision, Incomplete};
+use crate::disk::names::confine;
+use crate::disk::{Collision, Incomplete, PathRule};
 use crate::in_words;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::PoisonError;
-use std::time::Duration;
 use wetstring_proto::file::FileKind;
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
@@ -26,9 +26,8 @@ use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
 /// Variables of a session, and bytes of each.
 const MOST_VARIABLES: usize = 64;
 const LONGEST_VALUE: usize = 1024;
-/// Bytes that are kept of what a command of the host writes, and how long it may take.
+/// Bytes of files that are shown.
 const MOST_OUTPUT: u64 = 1 << 20;
-const HOST_SECONDS: u64 = 60;
 
 /// What a command is about, for the log.
 pub(super) fn subject<'c>(command: &C<'c>) -> &'c [u8] {
@@ -112,7 +111,7 @@ impl Session {
             C::Copy([from, to]) => self.move_or_copy(from, to, false),
             C::Type(spec) => self.show_files(spec),
             C::MakeDirectory(name) => {
-                let place = self.place(&without_quotes(name))?;
+                let place = self.fresh(self.place(&without_quotes(name))?)?;
                 self.tree.make_directory(&place).map_err(|e| said(&e))?;
                 text(shown(&place))
             }
@@ -122,7 +121,8 @@ impl Session {
                 text([shown(&place), b": removed".to_vec()].concat())
             }
             C::Who(_) => {
-                let list = self.roster.as_ref().map_or_else(String::new, |roster| roster());
+                let known = self.user.is_some();
+                let list = self.roster.as_ref().map_or_else(String::new, |roster| roster(known));
                 screen("WHO", list)
             }
             C::Message(_) => nothing(),
@@ -139,6 +139,17 @@ impl Session {
 
     fn place(&self, name: &[u8]) -> Result<Place, String> {
         search::place(&self.here, name)
+    }
+
+    /// A place for something new: its name is cleaned as those of uploads are.
+    fn fresh(&self, mut place: Place) -> Result<Place, String> {
+        if self.tree.entry(&place).is_ok() {
+            return Ok(place);
+        }
+        if let Some(last) = place.pop() {
+            place.push(confine(&last, PathRule::LastOnly).map_err(|_| "Bad name")?.name);
+        }
+        Ok(place)
     }
 
     fn existing<'n>(&self, names: &'n [Vec<u8>]) -> Result<Option<&'n [u8]>, String> {
@@ -287,6 +298,7 @@ impl Session {
         if self.tree.entry(&to).is_ok_and(|entry| entry.is_directory) {
             to.extend(from.last().cloned());
         }
+        let to = self.fresh(to)?;
         let mut heed = self.heed();
         let mut step = || heed.step();
         let done = if moves {
@@ -450,7 +462,7 @@ impl Session {
         let directory = self.rules.host.as_deref().ok_or("Host commands are disabled")?;
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c").arg(OsStr::from_bytes(line)).current_dir(directory);
-        ran(line, shell)
+        ran(line, shell, &mut self.heed())
     }
 
     /// In a process of its own: what it sets does not last. REMOTE SET does that.
@@ -459,7 +471,7 @@ impl Session {
             self.rules.kermit.as_ref().ok_or("Kermit commands are disabled")?;
         let mut kermit = Command::new(program);
         kermit.args(["kermit", "-C"]).arg(OsStr::from_bytes(line)).current_dir(directory);
-        ran(line, kermit)
+        ran(line, kermit, &mut self.heed())
     }
 }
 
@@ -468,40 +480,12 @@ fn screen(title: &str, text: String) -> Done {
 }
 
 /// The answer to a command that is run.
-fn ran(line: &[u8], command: Command) -> Done {
-    let output = run(command).map_err(|e| format!("The command did not run: {}", in_words(&e)))?;
+fn ran(line: &[u8], command: Command, heed: &mut Heed) -> Done {
+    let output = run(command, heed).map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => said(&error),
+        _ => format!("The command did not run: {}", in_words(&error)),
+    })?;
     Ok(Said::Screen { title: line.to_vec(), text: output })
-}
-
-/// What a command writes, to a bound of length and of time.
-fn run(mut command: Command) -> io::Result<Vec<u8>> {
-    let (from_child, to_us) = io::pipe()?;
-    command.stdin(Stdio::null()).stdout(to_us.try_clone()?).stderr(to_us);
-    // Its own group, so that all of it can be ended.
-    let mut child = command.process_group(0).spawn()?;
-    // With it go our own ends of the pipe.
-    drop(command);
-    let group = rustix::process::Pid::from_child(&child);
-    let (done, over) = std::sync::mpsc::channel::<()>();
-    let watch = std::thread::spawn(move || {
-        let patience = Duration::from_secs(HOST_SECONDS);
-        if over.recv_timeout(patience) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-    });
-    let mut output = Vec::new();
-    let read = from_child.take(MOST_OUTPUT).read_to_end(&mut output).map(drop);
-    if output.len() as u64 >= MOST_OUTPUT {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let status = child.wait()?;
-    drop(done);
-    let _ = watch.join();
-    read?;
-    if output.is_empty() {
-        output = format!("({status})\n").into_bytes();
-    }
-    Ok(output)
 }
 
 /// A character set by its name or, as C-Kermit sends that of transfers, its designator.
