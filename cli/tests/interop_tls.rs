@@ -126,3 +126,27 @@ fn socat_has_the_tls() {
     assert_eq!(end.code, 0, "{}", end.said);
     same(&scene.path("root/bin.dat"), &scene.path("in/bin.dat")).unwrap();
 }
+
+/// As ssh does it: what others on this machine can read is no private key.
+#[test]
+fn a_key_that_others_may_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    let Some((cert, key)) = certificate(&scene, "open") else { return };
+    stock(&scene);
+    let line = format!("tls-listen://127.0.0.1:0?cert={cert}&key={key}");
+    let root = scene.path("root").display().to_string();
+    for (mode, refused) in [(0o644, true), (0o604, true), (0o620, true), (0o640, false)] {
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut server =
+            scene.start("server", &mut wst(["serve", &line, "--root", &root])).unwrap();
+        if refused {
+            let end = server.wait(LIMIT).unwrap();
+            assert_ne!(end.code, 0, "{mode:o}");
+            let say = format!("{:04o} are too open", mode);
+            assert!(end.said.contains(&say) && end.said.contains("chmod 600"), "{}", end.said);
+        } else {
+            server.line_after("listening on ").unwrap();
+        }
+    }
+}

@@ -19,8 +19,10 @@ use rustls::{
 };
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +62,7 @@ impl Identity {
         };
         let chain = certificates(certificate)?;
         let fingerprint = chain.first().map(fingerprint).unwrap_or_default();
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| bad_file(key, &error))?;
+        let key = private_key(key)?;
         let failed = |error: Error| {
             let what = format!("use the certificate {}", certificate.display());
             OpenError::io(what, io::Error::other(in_words(&error)))
@@ -73,6 +75,22 @@ impl Identity {
             .map_err(failed)?;
         Ok(Self { config: Arc::new(config), fingerprint })
     }
+}
+
+/// Reads a private key, if it is one: a file that others on this machine may read, or a group may change,
+/// is none. A group that may read it is often meant to (`ssl-cert`).
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, OpenError> {
+    let failed = |error: io::Error| OpenError::io(format!("read {}", path.display()), error);
+    let file = File::open(path).map_err(failed)?;
+    let mode = file.metadata().map_err(failed)?.permissions().mode();
+    if file.metadata().is_ok_and(|data| data.is_file()) && mode & 0o027 != 0 {
+        let say = format!(
+            "its permissions {:04o} are too open for a private key; chmod 600 it",
+            mode & 0o7777
+        );
+        return Err(failed(io::Error::new(ErrorKind::PermissionDenied, say)));
+    }
+    PrivateKeyDer::from_pem_reader(BufReader::new(file)).map_err(|error| bad_file(path, &error))
 }
 
 fn bad_file(path: &Path, error: &dyn std::fmt::Display) -> OpenError {
