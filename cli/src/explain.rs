@@ -13,6 +13,7 @@ use wetstring_lab::explain::{
 use crate::exit::Exit;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
+use crate::words::safe;
 
 /// `wst explain`.
 #[derive(Args, Debug)]
@@ -41,7 +42,7 @@ pub(crate) fn run(voice: &Voice, verb: &Explain) -> Result<Ending, Ending> {
     // A character is ten bits on a line of eight bits, one start and one stop bit.
     let millicps = verb.rate.map(|bps| bps.saturating_mul(100));
     let account = Account::read(text.lines(), millicps)
-        .map_err(|bad| Ending::early(Exit::Usage, format!("{name}: {bad}")))?;
+        .map_err(|bad| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes())))?;
     present(voice, &account, !verb.no_replay);
     Ok(Ending::early(Exit::Done, ""))
 }
@@ -71,6 +72,7 @@ pub(crate) fn without_account(voice: &Voice, bad: &BadTrace) {
     if voice.has_json() {
         voice.event("explained", json!({"no_account": bad.to_string()}));
     }
+    let bad = safe(bad.to_string().as_bytes());
     voice.say(Level::Error, &format!("wst: nothing to explain: {bad}"));
 }
 
@@ -106,7 +108,8 @@ fn page(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> String 
         Some(Ok(advice)) => page.push_str(&advice.page()),
         Some(Err(none)) => page.push_str(&none.page()),
     }
-    page
+    // A trace may come from others, with names of theirs in it.
+    safe(page.as_bytes())
 }
 
 /// Nanoseconds as seconds, for JSON.

@@ -6,9 +6,9 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 use wetstring_proto::kermit::command::{ServerCommand as C, code};
 
-use crate::screen::{quoted, safe};
+use crate::screen::quoted;
 use crate::voice::Voice;
-use crate::words::escaped;
+use crate::words::{escaped, safe};
 
 /// The commands, with their arguments, for the help.
 pub(crate) const HELP: &str = "\

@@ -93,14 +93,6 @@ pub(crate) fn quoted(name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Text of the other end, which must not command this terminal.
-pub(crate) fn safe(text: &[u8]) -> String {
-    let lossy = String::from_utf8_lossy(text);
-    let lossy = lossy.replace("\r\n", "\n");
-    let keep = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-    lossy.chars().map(|c| if keep(c) { c } else { '?' }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

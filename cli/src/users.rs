@@ -86,6 +86,7 @@ pub(crate) fn run(voice: &Voice, verb: &Users) -> Result<Ending, Ending> {
             let (mut text, was) = without(&text, name);
             text.extend([name, ":", &hash, "\n"]);
             write(file, &text)?;
+            let name = escaped(name.as_bytes());
             done(format!("{name} {}", if was { "has another password" } else { "is let in" }))
         }
         UsersVerb::Remove { file, name } => {
@@ -97,7 +98,7 @@ pub(crate) fn run(voice: &Voice, verb: &Users) -> Result<Ending, Ending> {
                 )));
             }
             write(file, &text)?;
-            done(format!("{name} is let in no more"))
+            done(format!("{} is let in no more", escaped(name.as_bytes())))
         }
         UsersVerb::List { file } => {
             let text = read(file, false)?;
@@ -105,7 +106,8 @@ pub(crate) fn run(voice: &Voice, verb: &Users) -> Result<Ending, Ending> {
             voice.event("users", json!({"names": names}));
             if !voice.has_json() {
                 let lines = if names.is_empty() { "" } else { "\n" };
-                crate::paper::print(&(names.join("\n") + lines));
+                let shown: Vec<_> = names.iter().map(|name| escaped(name.as_bytes())).collect();
+                crate::paper::print(&(shown.join("\n") + lines));
             }
             done(String::new())
         }
@@ -175,7 +177,7 @@ fn password(name: &str) -> io::Result<Vec<u8>> {
     if !isatty(stdin()) {
         return line();
     }
-    let first = asked(&format!("password for {name}: "))?;
+    let first = asked(&format!("password for {}: ", escaped(name.as_bytes())))?;
     let again = asked("the same again: ")?;
     if first != again {
         let say = "expected the same password twice, got two";

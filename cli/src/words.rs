@@ -22,6 +22,27 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
     out
 }
 
+/// Text of several lines from the other end, safe to show: as [`escaped`], but its line ends, tabs and
+/// backslashes stay.
+pub(crate) fn safe(text: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len());
+    for chunk in text.utf8_chunks() {
+        let mut letters = chunk.valid().chars().peekable();
+        while let Some(c) = letters.next() {
+            match c {
+                '\r' if letters.peek() == Some(&'\n') => {}
+                c if acts(c) && !matches!(c, '\n' | '\t') => out.extend(c.escape_default()),
+                c => out.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
 /// Whether a terminal acts on a character, or shows it so that the text reads as another.
 fn acts(c: char) -> bool {
     let turns =
@@ -101,6 +122,9 @@ mod tests {
         assert_eq!(escaped(b"a\xffb"), "a\\xffb");
         assert_eq!(escaped("\u{9b}x\u{202e}y".as_bytes()), "\\u{9b}x\\u{202e}y");
         assert_eq!(escaped(b"\\n"), "\\\\n");
+        assert_eq!(safe(b"a\\b\r\n\tc\rd\n"), "a\\b\n\tc\\rd\n");
+        assert_eq!(safe("\u{9b}x\u{202e}y\x1b[2J".as_bytes()), "\\u{9b}x\\u{202e}y\\u{1b}[2J");
+        assert_eq!(safe(b"\x9b2J \xe9"), "\\x9b2J \\xe9");
     }
 
     #[test]

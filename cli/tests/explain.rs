@@ -221,6 +221,23 @@ fn what_no_engine_moved_is_not_explained() {
     assert!(none.contains("ftp is a comparator"), "{none}");
 }
 
+/// A trace may come from others, and name what a terminal acts on.
+#[test]
+fn what_a_trace_names_is_shown_so_that_no_terminal_acts_on_it() {
+    let desk = Desk::new(3000);
+    let (data, trace) = (desk.path("data.bin"), desk.path("trace"));
+    let line = format!("exec:{} receive - -o {}", common::WST, desk.path("in"));
+    run(wst(["send", "--trace", &trace, &data, &line])).expect(0);
+    let text = std::fs::read_to_string(&trace).expect("a trace");
+    let odd = text.replace("text protocol=kermit", "text protocol=x\u{9b}2J\u{202e}");
+    assert_ne!(odd, text);
+    std::fs::write(&trace, odd).expect("a trace");
+    let ran = run(wst(["explain", &trace]));
+    let said = ran.expect(0).stdout.as_str();
+    assert!(said.contains("x\\u{9b}2J\\u{202e}"), "{said}");
+    assert!(!said.contains(['\u{9b}', '\u{202e}']), "{said}");
+}
+
 #[test]
 fn what_is_no_trace_is_refused_with_what_was_expected() {
     let desk = Desk::new(2000);

@@ -29,10 +29,11 @@ use crate::hint;
 use crate::protocol::Protocol;
 use crate::record::Recorder;
 use crate::remote;
-use crate::screen::{Screen as Answer, name_list, safe};
+use crate::screen::{Screen as Answer, name_list};
 use crate::transfer::say_lost;
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way};
+use crate::words::safe;
 
 /// What became of an engine.
 pub(super) struct Turned {
