@@ -66,6 +66,8 @@ pub(crate) struct Tally {
     pub(crate) sent: Vec<FileRecord>,
     /// How the command ended that was sent to the other end.
     pub(crate) completed: Option<u8>,
+    /// A file that was not wanted ended the transfer, and with it all that would have followed.
+    pub(crate) cut: bool,
 }
 
 impl Ending {

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::{Value, json};
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
-use wetstring_proto::{FailureKind, Outcome, Refusal};
+use wetstring_proto::{Failure, FailureKind, Outcome, Refusal};
 
 use crate::exit::{self, Exit, Medium};
 use crate::transfer::{Ending, Keeper, Tally};
@@ -88,6 +88,10 @@ impl Verdict<'_> {
                 unread: records.iter().filter(|record| unread(record) || record.changed).count(),
                 sent: sent.cloned().collect(),
                 completed: observer.completed,
+                cut: matches!(
+                    ended.outcome,
+                    Outcome::Failed(Failure { kind: FailureKind::Refused, .. })
+                ),
             }),
         }
     }

@@ -126,6 +126,7 @@ fn code_of(ending: &Ending, forgiving: bool) -> u8 {
             ending.tally.completed.unwrap_or_default()
         }
         Exit::Done => code::DONE,
+        Exit::Skipped if ending.tally.cut => code::FAILED,
         Exit::Skipped if forgiving && ending.tally.unread == 0 => code::DONE,
         Exit::Skipped => code::SKIPPED,
         Exit::Usage => code::USAGE,

@@ -177,6 +177,11 @@ pub fn confine(wire: &[u8], paths: PathRule) -> Result<SafeName, BadName> {
     Ok(SafeName { directories, name, rule: rules.first })
 }
 
+/// One component of a path, made safe by the rules that repair: control characters, devices and length.
+pub fn clean(part: &[u8]) -> Vec<u8> {
+    component(part, &mut Rules::default())
+}
+
 /// The first rule that acted, in the order of [`NameRule`].
 #[derive(Default)]
 struct Rules {

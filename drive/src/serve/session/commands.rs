@@ -10,8 +10,8 @@ use super::host::run;
 use super::search::{self, Asked, Form, Heed, Search};
 use super::sheet::Sheet;
 use super::{Action, Done, Outgoing, Said, Session};
-use crate::disk::names::confine;
-use crate::disk::{Collision, Incomplete, PathRule};
+use crate::disk::names::clean;
+use crate::disk::{Collision, Incomplete};
 use crate::in_words;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -111,7 +111,7 @@ impl Session {
             C::Copy([from, to]) => self.move_or_copy(from, to, false),
             C::Type(spec) => self.show_files(spec),
             C::MakeDirectory(name) => {
-                let place = self.fresh(self.place(&without_quotes(name))?)?;
+                let place = self.fresh(self.place(&without_quotes(name))?);
                 self.tree.make_directory(&place).map_err(|e| said(&e))?;
                 text(shown(&place))
             }
@@ -141,15 +141,15 @@ impl Session {
         search::place(&self.here, name)
     }
 
-    /// A place for something new: its name is cleaned as those of uploads are.
-    fn fresh(&self, mut place: Place) -> Result<Place, String> {
-        if self.tree.entry(&place).is_ok() {
-            return Ok(place);
+    /// A place for something new: its name is cleaned as those of uploads are. What it is in has been
+    /// found already, so a backslash stays.
+    fn fresh(&self, mut place: Place) -> Place {
+        if self.tree.entry(&place).is_err()
+            && let Some(last) = place.last_mut()
+        {
+            *last = clean(last);
         }
-        if let Some(last) = place.pop() {
-            place.push(confine(&last, PathRule::LastOnly).map_err(|_| "Bad name")?.name);
-        }
-        Ok(place)
+        place
     }
 
     fn existing<'n>(&self, names: &'n [Vec<u8>]) -> Result<Option<&'n [u8]>, String> {
@@ -298,7 +298,7 @@ impl Session {
         if self.tree.entry(&to).is_ok_and(|entry| entry.is_directory) {
             to.extend(from.last().cloned());
         }
-        let to = self.fresh(to)?;
+        let to = self.fresh(to);
         let mut heed = self.heed();
         let mut step = || heed.step();
         let done = if moves {
