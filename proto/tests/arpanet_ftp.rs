@@ -229,6 +229,34 @@ fn users_of_several_hosts_at_one_server() {
 }
 
 #[test]
+fn a_file_that_is_not_as_long_as_the_server_said_is_not_whole() {
+    for (boast, kind) in [
+        (-1, Type::Image),
+        (1, Type::Image),
+        (-5000, Type::Image),
+        (5000, Type::Image),
+        (0, Type::Image),
+        // Lines change their length on the way.
+        (1, Type::Ascii),
+    ] {
+        let mut net = Net::two();
+        let options = options(Form { kind, ..Form::default() });
+        let mut server = Server::new(options.clone());
+        server.boast = boast;
+        server.files.push(("f".into(), vec![b'x'; 5000]));
+        let got = std::rc::Rc::new(std::cell::RefCell::new(Sink::new()));
+        let mut users = [User::new(options, false, Box::new(Shared(got.clone())))];
+        assert!(users[0].client.want(b"f"));
+        let status = run(&mut net, &mut users, &mut server, Duration::from_secs(300));
+        let whole = boast == 0 || kind == Type::Ascii;
+        let differs = common::failed(Blame::Peer, FailureKind::LengthDiffers);
+        let outcome = if whole { Outcome::Done } else { differs };
+        assert_eq!(status, [Status::Over(outcome)], "{boast}: {:?}", users[0].said);
+        assert_eq!(got.borrow().files[0].complete, whole, "{boast}");
+    }
+}
+
+#[test]
 fn a_data_connection_that_breaks_is_no_end_of_a_file() {
     // What was lost is a message with data: the server sees a connection that was closed in good order.
     for announced in [true, false] {

@@ -19,6 +19,8 @@ pub struct Server {
     next: u32,
     /// How many processes there may be.
     pub most: usize,
+    /// So many octets more are announced than come.
+    pub boast: i64,
 }
 
 pub struct Serving {
@@ -39,6 +41,7 @@ impl Server {
             stored: Vec::new(),
             next: 0x200,
             most: 4,
+            boast: 0,
         }
     }
 
@@ -66,7 +69,9 @@ impl Server {
                         let right = self.password.as_deref().map(str::as_bytes) == Some(password);
                         if right { Granted::Yes } else { Granted::No(Denial::Login) }
                     }
-                    Asked::Retrieve(name) => retrieve(&self.files, name, &mut serving.reading),
+                    Asked::Retrieve(name) => {
+                        retrieve(&self.files, name, self.boast, &mut serving.reading)
+                    }
                     Asked::List { .. } => {
                         serving.reading = self.files.iter().fold(Vec::new(), |text, (name, _)| {
                             [&text, name.as_bytes(), b"\n"].concat()
@@ -115,10 +120,10 @@ impl Server {
     }
 }
 
-fn retrieve(files: &[(String, Vec<u8>)], name: &[u8], into: &mut Vec<u8>) -> Granted {
+fn retrieve(files: &[(String, Vec<u8>)], name: &[u8], boast: i64, into: &mut Vec<u8>) -> Granted {
     let Some((_, bytes)) = files.iter().find(|(known, _)| known.as_bytes() == name) else {
         return Granted::No(Denial::NotFound);
     };
     into.clone_from(bytes);
-    Granted::File(Some(bytes.len() as u64))
+    Granted::File(Some(bytes.len() as u64).map(|len| len.saturating_add_signed(boast)))
 }
