@@ -98,6 +98,8 @@ pub(super) struct Core {
     echoes: u32,
     /// What is sent is text for the partner's screen: X instead of F.
     screen: bool,
+    /// The line goes back to a server at the end.
+    serving: bool,
 }
 
 /// The memory of the slot a number lives in.
@@ -131,13 +133,14 @@ impl Core {
             silent: 0,
             echoes: 0,
             screen: false,
+            serving: false,
             link,
         }
     }
 
     /// A server's: it says so in its parameters, and may send text for the screen.
     pub(super) fn serving(config: Config, screen: bool) -> Self {
-        let mut core = Self { screen, ..Self::new(config) };
+        let mut core = Self { screen, serving: true, ..Self::new(config) };
         core.ours.whatami = core.ours.whatami.map(|whatami| whatami | params::WMI_SERVER);
         core
     }

@@ -61,8 +61,8 @@ impl Machine for Core {
         let frame = core::mem::take(&mut mem.frame);
         let mut used = 0;
         while used < bytes.len() {
-            if used > 0 && matches!(self.link.ending, Ending::Words(Outcome::Done)) {
-                // It ended with what came before: the rest is for whoever has the line next.
+            if self.serving && self.has_done() {
+                // It ended with what came before: the rest is for the server.
                 break;
             }
             if self.link.ending != Ending::No {

@@ -147,8 +147,6 @@ impl Machine for Core {
         while used < bytes.len() {
             let rest = &bytes[used..];
             let count = match &mut self.active {
-                // What follows the end of a transfer is the client's next command.
-                Active::Sending(core) if core.has_done() => 0,
                 Active::Sending(core) => {
                     let config = core.link.config.clone();
                     core.receive(cx, &mut mem.lend().sending(&config), rest)
