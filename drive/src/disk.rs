@@ -23,7 +23,7 @@ pub(crate) use send::kind_of;
 pub use names::{NameRule, PathRule};
 pub use source::NotDeleted;
 
-pub(crate) use digest::Running;
+pub(crate) use digest::{Running, of as digest_of};
 pub(crate) use error::store_error;
 
 use error::Failed;
@@ -103,9 +103,11 @@ pub enum Resume {
     /// is here before it is continued ([`FileInfo::compared`]), also one without the mark, as a copy.
     #[default]
     Part,
-    /// Also a `NAME.part` without the mark (as a copy) and a file under its own name, as C-Kermit
-    /// does: whatever is there is taken for the beginning of the new file and continued. Only for a
-    /// person who asks for it.
+    /// Also a `NAME.part` without the mark and a file under its own name: whatever is there is taken for the
+    /// beginning of the new file, and a copy of it is continued. The copy takes the name when it is whole, as
+    /// [`Collision`] says. With [`Collision::Backup`] what was continued goes then, if both ends have compared the
+    /// file or its beginning. If they have not, it is put aside even with [`Collision::Replace`]: with C-Kermit
+    /// nothing tells whether it was the beginning of the same file.
     Existing,
 }
 
@@ -386,8 +388,7 @@ impl DiskStore {
     }
 
     /// Removes the `.part` of the last file, for one whose bytes turned out to be wrong: what is
-    /// wrong must not be continued. Its record then has no path. A file that was continued under
-    /// its own name stays. Returns whether anything was removed.
+    /// wrong must not be continued. Its record then has no path. Returns whether anything was removed.
     pub fn discard_partial(&mut self) -> bool {
         self.close(false, false);
         let gone = self.receiving.as_mut().is_some_and(Receiving::discard);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use wetstring_drive::disk::{Collision, DiskStore, Incomplete, ReceiveOptions, Resume};
-use wetstring_proto::file::{FileInfo, Reply, Request, Store};
+use wetstring_proto::file::{FileInfo, Reply, Request, Store, Wish};
 
 const TAKEN: Reply<'static> = Reply::Accept { offset: 0 };
 
@@ -285,4 +285,92 @@ fn what_is_put_aside_is_known() {
     write(&mut store, 0, b"fo");
     close(&mut store, false);
     assert_eq!(read("f"), "three");
+}
+
+/// A store in which `f` is "abc", and which takes the first bytes of a longer file from there.
+fn continuing(directory: &TempDir, collision: Collision, keeps: bool) -> DiskStore {
+    fs::write(path(directory, "f"), "abc").unwrap();
+    let resume = Resume::Existing;
+    let options = ReceiveOptions { collision, keeps, resume, ..ReceiveOptions::default() };
+    DiskStore::receiving(directory.path(), options).unwrap()
+}
+
+fn longer() -> FileInfo<'static> {
+    FileInfo { size: Some(6), resume: true, ..named("f") }
+}
+
+/// Whatever the policy says of a file that comes is said of one that is continued, too.
+#[test]
+fn a_file_that_is_continued_keeps_the_rules() {
+    let renamed = &[("f", "abc"), ("f.~1~", "abcdef")][..];
+    let (aside, alone) = (&[("f", "abcdef"), ("f.~1~", "abc")][..], &[("f", "abcdef")][..]);
+    let cases = [
+        // The policy; whether nothing may be deleted; what is left without and with a comparison.
+        (Collision::Rename, false, [renamed, renamed]),
+        (Collision::Backup, true, [aside, aside]),
+        (Collision::Backup, false, [aside, alone]),
+        (Collision::Replace, false, [aside, alone]),
+        (Collision::Replace, true, [renamed, renamed]),
+    ];
+    for (policy, keeps, left) in cases {
+        for (verified, left) in [false, true].into_iter().zip(left) {
+            let directory = directory();
+            let mut store = continuing(&directory, policy, keeps);
+            assert_eq!(offer(&mut store, longer()), Some(3));
+            write(&mut store, 3, b"def");
+            store.answer(Request::Close { complete: true, verified });
+            is(&directory, left);
+        }
+    }
+    let refusing = directory();
+    assert_eq!(offer(&mut continuing(&refusing, Collision::Reject, false), longer()), None);
+    is(&refusing, &[("f", "abc")]);
+    // Unless it is known to be the same file.
+    let same = FileInfo { compared: true, ..longer() };
+    let mut store = continuing(&refusing, Collision::Reject, false);
+    assert_eq!(offer(&mut store, same), Some(3));
+    write(&mut store, 3, b"def");
+    close(&mut store, true);
+    is(&refusing, &[("f", "abcdef")]);
+    // Both ends have found out that it is another one.
+    let mut store = continuing(&refusing, Collision::Reject, false);
+    assert_eq!(offer(&mut store, same), Some(3));
+    assert_eq!(offer(&mut store, FileInfo { resume: false, ..same }), None);
+    is(&refusing, &[("f", "abc")]);
+    let protect = FileInfo { wish: Wish::Protect, ..same };
+    assert_eq!(offer(&mut continuing(&refusing, Collision::Reject, false), protect), None);
+    assert_eq!(offer(&mut continuing(&refusing, Collision::Reject, true), same), None);
+    // What is appended to another file does not begin with it.
+    let appending = directory();
+    let mut store = continuing(&appending, Collision::Append, false);
+    assert_eq!(offer(&mut store, longer()), Some(0));
+    write(&mut store, 0, b"abcdef");
+    close(&mut store, true);
+    is(&appending, &[("f", "abcabcdef")]);
+}
+
+/// What was compared and is another file is not continued again, and has not touched what was here.
+#[test]
+fn what_was_compared_and_is_wrong_goes() {
+    let directory = directory();
+    let mut store = continuing(&directory, Collision::Replace, false);
+    assert_eq!(offer(&mut store, longer()), Some(3));
+    write(&mut store, 3, b"def");
+    is(&directory, &[("f", "abc"), ("f.part", "abc")]);
+    store.answer(Request::Close { complete: false, verified: true });
+    is(&directory, &[("f", "abc")]);
+    let last = store.files().last().unwrap();
+    assert!(!last.verified && last.path.is_none());
+}
+
+/// What changes here while a copy of it is continued stays.
+#[test]
+fn a_file_that_changes_while_it_is_continued_stays() {
+    let directory = directory();
+    let mut store = continuing(&directory, Collision::Backup, false);
+    assert_eq!(offer(&mut store, FileInfo { compared: true, ..longer() }), Some(3));
+    fs::write(path(&directory, "f"), "mine now").unwrap();
+    write(&mut store, 3, b"def");
+    close(&mut store, true);
+    is(&directory, &[("f", "abcdef"), ("f.~1~", "mine now")]);
 }

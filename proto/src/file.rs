@@ -205,7 +205,8 @@ pub enum Request<'a> {
         /// Whole, or cut short by a cancel or a failure.
         complete: bool,
         /// What the partner said of the end result, for the record of the sender's store: true if
-        /// the far end has compared a digest of the whole file.
+        /// the far end has compared a digest of the whole file. At a receiver, of a file that is not
+        /// `complete`: it was compared and is wrong, so that it must not be continued.
         verified: bool,
     },
 }

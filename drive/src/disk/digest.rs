@@ -116,28 +116,39 @@ impl Running {
     }
 }
 
-/// Bytes that are read at a time.
-const READ: usize = 256 * 1024;
-
-/// Reads the first `len` bytes of a file for their digest.
-pub(super) fn over(file: impl AsFd, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {
+/// The digest of the first `len` bytes of what `read` reads.
+pub(crate) fn of(
+    kind: DigestKind,
+    len: u64,
+    mut read: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
+) -> io::Result<[u8; 32]> {
     let mut hash = Hash::new(kind).ok_or(io::ErrorKind::Unsupported)?;
     let mut buffer = vec![0; READ];
     let mut offset = 0;
     while offset < len {
         let want = usize::try_from(len - offset).unwrap_or(usize::MAX).min(buffer.len());
-        match rustix::io::pread(&file, &mut buffer[..want], offset) {
-            Ok(0) => {
-                let text = format!("expected {len} bytes, the file has {offset}");
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
-            }
-            Ok(got) => {
-                hash.update(&buffer[..got]);
-                offset += got as u64;
-            }
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+        let got = read(offset, &mut buffer[..want])?;
+        if got == 0 {
+            let text = format!("expected {len} bytes, the file has {offset}");
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
         }
+        hash.update(&buffer[..got]);
+        offset += got as u64;
     }
     Ok(hash.value())
+}
+
+/// Bytes that are read at a time.
+const READ: usize = 256 * 1024;
+
+/// Reads the first `len` bytes of a file for their digest.
+pub(super) fn over(file: impl AsFd, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {
+    of(kind, len, |offset, into| {
+        loop {
+            match rustix::io::pread(&file, &mut *into, offset) {
+                Err(Errno::INTR) => {}
+                result => return Ok(result?),
+            }
+        }
+    })
 }

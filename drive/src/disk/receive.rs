@@ -3,8 +3,10 @@
 //! Data goes to `NAME.part` ([`super::part`]), readable by nobody else until it is whole; then date and
 //! permissions are set and it is renamed into place.
 
+mod copying;
 mod placing;
 
+use self::copying::copy;
 use self::placing::Placed;
 use super::digest::{self, Running};
 use super::error::Failed;
@@ -12,6 +14,7 @@ use super::names::{NameRule, SafeName, confine};
 use super::pieces::Pieces;
 use super::reserve::Reservation;
 use super::scribe::{Notes, Scribe};
+use super::source::Opened;
 use super::{
     Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve, Resume,
 };
@@ -53,10 +56,16 @@ struct Incoming {
     directory: OwnedFd,
     path: PathBuf,
     name: Vec<u8>,
-    /// Where it stands until then; the name itself when an existing file is continued.
+    /// Where it stands until then.
     part: Vec<u8>,
     file: OwnedFd,
     placing: Placing,
+    /// It began as a copy of what is not ours.
+    copied: bool,
+    /// The file under the same name whose copy is continued, as it was when it was copied.
+    continued: Option<Opened>,
+    /// What was here before was compared with the sender's file.
+    compared: bool,
     numbering: Numbering,
     modified: Option<i64>,
     mode: Option<u32>,
@@ -97,8 +106,6 @@ enum Placing {
     Replace,
     Backup,
     Append,
-    /// It has it already.
-    InPlace,
 }
 
 /// Why an offer is not taken.
@@ -154,23 +161,18 @@ impl Receiving {
             return Err(No::Refused(Refusal::Declined, None));
         }
 
-        let kept = self.resumable(&directory, &safe.name, info).map_err(failed)?;
-        let placing = if kept.as_ref().is_some_and(|kept| kept.in_place) {
-            Placing::InPlace
-        } else if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
+        if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
             return Err(No::Refused(Refusal::Exists, None));
-        } else {
-            match self.placing(existing.as_ref(), info)? {
-                Placing::Replace if self.options.keeps => Placing::Rename,
-                placing => placing,
-            }
-        };
+        }
+        let (placing, kept) =
+            self.begun(&directory, &safe.name, existing.as_ref(), info, &failed)?;
         let have = kept.as_ref().map_or(0, |kept| kept.len);
         let theirs = kept.as_ref().is_some_and(|kept| kept.theirs);
         check_space(&directory, info.size, if theirs { 0 } else { have }, placing)?;
+        let continued = kept.as_ref().and_then(|kept| kept.continued);
         let (file, part) = self.part(&directory, &safe.name, kept).map_err(failed)?;
         let (reservation, pledged) = self.blocks(&file, info.size, have).map_err(|why| {
-            if (have == 0 || theirs) && placing != Placing::InPlace {
+            if have == 0 || theirs {
                 let _ = place::remove(&directory, &part);
             }
             No::Refused(why, None)
@@ -189,6 +191,9 @@ impl Receiving {
             part,
             file,
             placing,
+            copied: theirs,
+            continued,
+            compared: info.compared,
             numbering: self.options.numbering,
             modified: info.modified.filter(|_| self.options.dates),
             mode: info.mode.filter(|_| self.options.modes),
@@ -203,6 +208,34 @@ impl Receiving {
             scribe: None,
         });
         Ok(have)
+    }
+
+    /// How the file will get its name, and what of it is here.
+    fn begun(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        existing: Option<&rustix::fs::Stat>,
+        info: &FileInfo<'_>,
+        failed: &dyn Fn(io::Error) -> No,
+    ) -> Result<(Placing, Option<Kept>), No> {
+        let placing = match self.placing(existing, info) {
+            Ok(Placing::Replace) if self.options.keeps => Placing::Rename,
+            Ok(placing) => placing,
+            // What is known to be the beginning of a file is in the whole one, and not lost with its name.
+            Err(refused) => {
+                let rejects = self.options.collision == Collision::Reject;
+                if !rejects || self.options.keeps || !info.compared || info.wish == Wish::Protect {
+                    return Err(refused);
+                }
+                let kept = self.resumable(directory, name, info, true).map_err(failed)?;
+                let kept = kept.filter(|kept| kept.continued.is_some()).ok_or(refused)?;
+                return Ok((Placing::Backup, Some(kept)));
+            }
+        };
+        // What is appended to another file does not begin with it.
+        let may_begin = placing != Placing::Append;
+        Ok((placing, self.resumable(directory, name, info, may_begin).map_err(failed)?))
     }
 
     /// The file that is written until it is whole.
@@ -323,28 +356,30 @@ impl Receiving {
         directory: &OwnedFd,
         name: &[u8],
         info: &FileInfo<'_>,
+        may_begin: bool,
     ) -> io::Result<Option<Kept>> {
         // Positions of a text file differ between the ends.
         if !info.resume || info.kind == FileKind::Text {
             return Ok(None);
         }
-        let in_place = self.options.resume == Resume::Existing;
+        let existing = self.options.resume == Resume::Existing;
         if self.options.resume != Resume::Never {
             // What is not ours may be anything, unless somebody vouches for it.
-            let others = info.compared || in_place;
+            let others = info.compared || existing;
             if let Some(found) = part::find(directory, name, info.size, others)? {
                 let part::Found { file, name, len, ours } = found;
-                return Ok(Some(Kept { file, name, len, in_place: false, theirs: !ours }));
+                return Ok(Some(Kept { file, name, len, theirs: !ours, continued: None }));
             }
         }
-        if !in_place {
+        if !existing || !may_begin {
             return Ok(None);
         }
         let Some(file) = part::open_plain(directory, name)? else { return Ok(None) };
-        let len = fstat(&file)?.st_size as u64;
+        let stat = fstat(&file)?;
+        let (len, continued) = (stat.st_size as u64, Some(Opened::plain(&stat)));
         let usable = len > 0 && info.size.is_none_or(|size| len <= size) && part::is_free(&file);
         let name = name.to_vec();
-        Ok(usable.then_some(Kept { file, name, len, in_place: true, theirs: false }))
+        Ok(usable.then_some(Kept { file, name, len, theirs: true, continued }))
     }
 
     /// Stores bytes. Small ones are gathered.
@@ -394,15 +429,12 @@ impl Receiving {
             if open.reached > 0 && !self.gathered.is_empty() {
                 open.flush(&mut self.gathered)?;
             }
-            let found = part::pieces(&open.file).filter(|_| open.placing != Placing::InPlace);
+            let found = part::pieces(&open.file);
             let mut pieces = found.unwrap_or_else(|| Pieces::prefix_of(open.reached));
             // What is left of a longer file is none of this one's.
             pieces.cut(open.size.unwrap_or(u64::MAX).max(open.reached));
-            // A file under its own name must never have holes, and one that cannot bear a map could
-            // not be told from a whole one.
-            let bears =
-                open.placing != Placing::InPlace && part::put_pieces(&open.file, &pieces).is_ok();
-            if !bears {
+            // One that cannot bear a map could not be told from a whole one.
+            if part::put_pieces(&open.file, &pieces).is_err() {
                 return Ok(None);
             }
             open.map.pieces = Some(pieces);
@@ -444,11 +476,12 @@ impl Receiving {
         let mut result = flushed.and_then(|()| open.check_failed());
         self.gathered.clear();
         record.verified = verified;
+        let wrong = verified && !complete;
         if complete {
             result = result.and_then(|()| open.make_whole());
         }
         if complete && result.is_ok() {
-            match self.put_in_place(&mut open) {
+            match self.put_in_place(&mut open, verified) {
                 Ok(Placed { name, aside }) => {
                     record.path = Some(open.path.join(place::os(&name)));
                     record.put_aside = aside.map(|aside| open.path.join(place::os(&aside)));
@@ -458,9 +491,7 @@ impl Receiving {
                     return Ok(());
                 }
                 Err(error) => {
-                    if open.placing != Placing::InPlace {
-                        part::mark_again(&open.file, &open.name);
-                    }
+                    part::mark_again(&open.file, &open.name);
                     result = Err(Failed::new(&open.path.join(place::os(&open.name)), error));
                 }
             }
@@ -472,18 +503,15 @@ impl Receiving {
             record.size = pieces.total();
             let _ = part::put_pieces(&open.file, pieces);
         }
-        let keep = open.placing == Placing::InPlace
-            || (self.options.incomplete == Incomplete::Keep && record.size > 0);
-        if keep {
+        // What was compared and is wrong must not be continued.
+        if self.options.incomplete == Incomplete::Keep && record.size > 0 && !wrong {
             if let Some(gap) = open.gap.filter(|gap| *gap < record.size) {
                 // Only what is there without a hole can be continued.
                 let _ = ftruncate(&open.file, gap);
                 record.size = gap;
             }
             open.release();
-            if open.placing != Placing::InPlace {
-                self.kept = Some((open.directory, open.part));
-            }
+            self.kept = Some((open.directory, open.part));
         } else {
             record.path = None;
             let _ = place::remove(&open.directory, &open.part);
@@ -491,12 +519,15 @@ impl Receiving {
         result
     }
 
-    /// Lets go of a file that was continued and is not the one that the sender has. A `.part` is
+    /// Lets go of a file that was continued and is not the one that the sender has. A `.part` of ours is
     /// left to [`part::create`], which removes it when the new file is accepted.
     pub(super) fn withdraw(&mut self) {
         if let Some(mut open) = self.current.take() {
             let _ = open.settle();
             open.release();
+            if open.copied {
+                let _ = place::remove(&open.directory, &open.part);
+            }
         }
         self.gathered.clear();
     }
@@ -509,15 +540,13 @@ impl Receiving {
 
     /// Dates, permissions, durability, name: in this order, so that nobody sees the name before
     /// the rest.
-    fn put_in_place(&self, open: &mut Incoming) -> io::Result<Placed> {
+    fn put_in_place(&self, open: &mut Incoming, verified: bool) -> io::Result<Placed> {
         open.release();
         // While it may still be written: permissions may be without that.
         part::unmark(&open.file)?;
-        if open.placing != Placing::InPlace {
-            let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
-            // Not every file system has permissions or takes every date: best effort.
-            let _ = fchmod(&open.file, Mode::from_raw_mode(mode));
-        }
+        let mode = open.mode.map_or(0o666, |mode| mode & 0o777) & !self.umask;
+        // Not every file system has permissions or takes every date: best effort.
+        let _ = fchmod(&open.file, Mode::from_raw_mode(mode));
         if let Some(modified) = open.modified {
             let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
             let dates = Timestamps {
@@ -529,7 +558,7 @@ impl Receiving {
         if self.options.sync {
             rustix::fs::fsync(&open.file)?;
         }
-        let name = open.place()?;
+        let name = open.place(verified || open.compared, self.options.keeps)?;
         if self.options.sync {
             rustix::fs::fsync(&open.directory)?;
         }
@@ -709,9 +738,10 @@ struct Kept {
     file: OwnedFd,
     name: Vec<u8>,
     len: u64,
-    in_place: bool,
     /// It bears no mark of ours: a copy of it is continued.
     theirs: bool,
+    /// It has the name of the file that comes.
+    continued: Option<Opened>,
 }
 
 /// A part of ours with the contents of a file that is not.
@@ -722,29 +752,4 @@ fn taken_over(directory: &OwnedFd, name: &[u8], from: &OwnedFd) -> io::Result<(O
         return Err(error);
     }
     Ok((file, part))
-}
-
-/// Copies all of `from` to `to`, from `start` on.
-fn copy(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<()> {
-    let mut buffer = vec![0; 256 * 1024];
-    let mut offset = 0;
-    loop {
-        let len = match rustix::io::pread(from, &mut buffer[..], offset) {
-            Ok(0) => return Ok(()),
-            Ok(len) => len,
-            Err(Errno::INTR) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        let mut rest = &buffer[..len];
-        while !rest.is_empty() {
-            match rustix::io::pwrite(to, rest, start + offset) {
-                Ok(written) => {
-                    offset += written as u64;
-                    rest = &rest[written..];
-                }
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
 }

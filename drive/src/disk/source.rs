@@ -62,7 +62,7 @@ impl Opened {
     }
 
     /// Whether it stands at a name as it was.
-    fn stands(&self, directory: impl AsFd, name: &[u8]) -> io::Result<bool> {
+    pub(super) fn stands(&self, directory: impl AsFd, name: &[u8]) -> io::Result<bool> {
         let found = look(&directory, name)?.ok_or(io::ErrorKind::NotFound)?;
         if Identity::of(&found) != self.named || self.named == self.file {
             return Ok(Identity::of(&found) == self.named);

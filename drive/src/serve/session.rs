@@ -3,7 +3,7 @@
 use super::tree::{Content, Entry, Place, Tree, shown};
 use super::users::Users;
 use crate::charset::{Sets, SharedSets};
-use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running};
+use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running, digest_of};
 use crate::in_words;
 use crate::signals::Signals;
 use std::collections::BTreeMap;
@@ -550,6 +550,23 @@ impl Session {
         }
     }
 
+    /// The digest of the file that is being sent; what was not sent, because the client had it, is read for it.
+    fn digest(&mut self, kind: DigestKind, len: u64) -> Reply<'static> {
+        let mut heed = self.heed();
+        let Some(current) = &mut self.current else {
+            return Reply::Failed(StoreError::Unsupported);
+        };
+        if let Some(value) = current.running.value(kind, len) {
+            return Reply::Digest(value);
+        }
+        let content = &mut current.content;
+        let read = |offset, into: &mut [u8]| {
+            heed.step()?;
+            content.read(offset, into)
+        };
+        digest_of(kind, len, read).map_or_else(|e| Reply::Failed(store_error(&e)), Reply::Digest)
+    }
+
     /// A file that was sent is over.
     fn sent(&mut self, mut current: Current, complete: bool) {
         let Some(Outgoing::Files { delete, blemish, .. }) = &mut self.outgoing else { return };
@@ -658,10 +675,7 @@ impl Store for Session {
             Request::Serve { kind, words, files, answer } => self.serve(kind, words, files, answer),
             Request::Next => self.next(),
             Request::Read { offset, into } => self.read(offset, into),
-            Request::Digest { kind, len } if self.current.is_some() => {
-                let value = self.current.as_ref().and_then(|open| open.running.value(kind, len));
-                value.map_or(Reply::Failed(StoreError::Unsupported), Reply::Digest)
-            }
+            Request::Digest { kind, len } if self.current.is_some() => self.digest(kind, len),
             Request::Close { complete, .. } if self.current.is_some() => {
                 if let Some(current) = self.current.take() {
                     self.sent(current, complete);

@@ -55,6 +55,8 @@ struct Current {
     refusal: Option<Refusal>,
     /// The sender cut it short.
     discard: bool,
+    /// Its beginning was here before.
+    resumed: bool,
     /// The sender's digest of the whole file.
     digest: Option<[u8; 33]>,
 }

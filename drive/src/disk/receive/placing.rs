@@ -2,6 +2,7 @@
 
 use super::{Incoming, Numbering, Placing, copy};
 use crate::disk::place;
+use crate::disk::source::delete_in;
 use rustix::fs::{FileType, Mode, OFlags, fstat, ftruncate};
 use rustix::io::Errno;
 use std::io;
@@ -15,11 +16,24 @@ pub(super) struct Placed {
 }
 
 impl Incoming {
-    /// Gives the whole file its name, and says which it was.
-    pub(super) fn place(&self) -> io::Result<Placed> {
+    /// Gives the whole file its name, and says which it was. `proved`: what was here before its data came is
+    /// known to be its beginning.
+    pub(super) fn place(&self, proved: bool, keeps: bool) -> io::Result<Placed> {
         let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
-        let name = match self.placing {
-            Placing::InPlace => name.to_vec(),
+        let whole_before = self.reached == self.map.resumed;
+        if let Some(old) = self.continued.filter(|_| whole_before)
+            && old.stands(directory, name)?
+        {
+            // The same bytes stand there.
+            place::remove(directory, part)?;
+            return Ok(Placed { name: name.to_vec(), aside: None });
+        }
+        let placing = match self.placing {
+            // The beginning may be another file's: what is replaced must not be lost for it.
+            Placing::Replace if self.map.resumed > 0 && !proved => Placing::Backup,
+            placing => placing,
+        };
+        let name = match placing {
             Placing::Rename => self.other_name()?,
             Placing::Replace => match place::rename_over(directory, part, name) {
                 Ok(()) => name.to_vec(),
@@ -29,7 +43,17 @@ impl Incoming {
                 }
                 Err(error) => return Err(error.into()),
             },
-            Placing::Backup => return self.instead(),
+            Placing::Backup => {
+                let mut placed = self.instead()?;
+                // What was continued is in the new file, and need not stand beside it.
+                if let (Some(old), Some(aside)) =
+                    (self.continued.filter(|_| proved && !keeps), &placed.aside)
+                    && delete_in(directory, aside, &old).is_ok()
+                {
+                    placed.aside = None;
+                }
+                return Ok(placed);
+            }
             Placing::Append => self.append()?,
         };
         Ok(Placed { name, aside: None })

@@ -104,6 +104,7 @@ impl Core {
         self.sink.begin(decoder, offset);
         self.link.stats.current_file_bytes = offset;
         self.file.open = refusal.is_none();
+        self.file.resumed = offset > 0;
         self.file.unwanted = refusal.is_some();
         self.file.refusal = refusal;
         if refusal.is_some() {
@@ -302,6 +303,8 @@ impl Core {
             Ask::Write
         } else if whole && own && self.file.digest.is_some() {
             Ask::Digest
+        } else if whole && own && self.file.resumed {
+            return self.unproved(cx, mem);
         } else {
             Ask::Close { complete: whole, verified: false }
         };
@@ -353,6 +356,7 @@ impl Core {
             (Ask::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
             (Ask::Digest, Reply::Digest(digest)) => self.compare(cx, mem, &digest),
+            (Ask::Digest, Reply::Failed(_)) if self.file.resumed => self.unproved(cx, mem),
             (Ask::Digest, Reply::Failed(_)) => {
                 self.ask = Ask::Close { complete: true, verified: false };
             }
@@ -425,6 +429,16 @@ impl Core {
         } else {
             let say = Some(params::DIGESTS_DIFFER);
             self.fail(cx, mem, Blame::Line, FailureKind::DigestDiffers, say);
+            if let Ask::Close { verified, .. } = &mut self.ask {
+                *verified = true;
+            }
         }
+    }
+
+    /// The file was continued, and nothing can tell whether it was the same: between our own ends that is no
+    /// success.
+    fn unproved(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
+        let say = Some("A file that is continued must be compared, and cannot be");
+        self.fail(cx, mem, Blame::Store, FailureKind::CannotResume, say);
     }
 }

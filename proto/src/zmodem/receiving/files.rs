@@ -48,7 +48,8 @@ impl Core {
         }
         mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
         let kind = if self.link.config.receive_binary { FileKind::Binary } else { info.kind };
-        let facts = FileInfo { name: &[], kind, compared: true, ..info };
+        let compared = self.link.config.resume_check;
+        let facts = FileInfo { name: &[], kind, compared, ..info };
         self.file = Current { info: facts, name_len, open: false };
         self.file.info.resume |= self.link.config.resume && facts.kind == FileKind::Binary;
         self.link.answered(cx.now);
