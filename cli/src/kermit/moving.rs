@@ -491,7 +491,7 @@ fn with_files(mut report: Report, files: &[FileRecord], error: Option<&str>) -> 
     }
     if report.done && files.iter().any(|file| file.changed) {
         report.done = false;
-        report.message = "a file changed while it was sent".to_owned();
+        "a file changed while it was sent".clone_into(&mut report.message);
     }
     if let (false, Some(error)) = (report.done, error) {
         report.message = format!("{}: {}", report.message, in_words(&error));
