@@ -143,7 +143,7 @@ fn a_key_that_others_may_read_is_refused() {
         if refused {
             let end = server.wait(LIMIT).unwrap();
             assert_ne!(end.code, 0, "{mode:o}");
-            let say = format!("{:04o} are too open", mode);
+            let say = format!("{mode:04o} are too open");
             assert!(end.said.contains(&say) && end.said.contains("chmod 600"), "{}", end.said);
         } else {
             server.line_after("listening on ").unwrap();
