@@ -79,8 +79,10 @@ fn only(directory: &str, names: &[&str]) {
     assert_eq!(found, names);
 }
 
-/// What is left of a file of `old` that was sent while something happened to it, here and there.
-const CASES: [(fn(&Path), &str); 2] = [(grow, "old\nmore\n"), (replace, "new\n")];
+/// What happens to a file of `old` while it is sent, and what is left of it here.
+type Case = (fn(&Path), &'static str);
+
+const CASES: [Case; 2] = [(grow, "old\nmore\n"), (replace, "new\n")];
 
 #[test]
 fn put_keeps_what_is_not_as_it_was_sent() {
