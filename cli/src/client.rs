@@ -175,6 +175,7 @@ pub(crate) fn get(
         collision: all.collision,
         incomplete: all.incomplete,
         resume: if verb.how.resume { Resume::Existing } else { Resume::Never },
+        verify: all.verify,
         paths: if verb.how.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };

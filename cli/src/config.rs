@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use crate::words::did_you_mean;
 use toml::{Table, Value};
-use wetstring_drive::disk::{Collision, Incomplete, Resume};
+use wetstring_drive::disk::{Collision, Incomplete, Resume, Verify};
 use wetstring_drive::in_words;
 pub(crate) use wetstring_proto::arpanet::config::TABLE as NCP_TABLE;
 pub(crate) use wetstring_proto::kermit::config::TABLE as KERMIT_TABLE;
@@ -43,8 +43,16 @@ pub(crate) const STORE_TABLE: &[Setting] = &[
         range: Range::Word(&["never", "part", "existing"]),
         default: "part",
         unit: "",
-        doc: "What to go on with when the sender offers to: nothing, a NAME.part, or also a file under its own name",
+        doc: "What to go on with when the sender offers to: nothing; a NAME.part of the same file, as its length and date or a comparison tell; or whatever is there, also under its own name",
         source: "[KPM] RESEND",
+    },
+    Setting {
+        name: "store.verify",
+        range: Range::Word(&["stream", "stored", "auto"]),
+        default: "auto",
+        unit: "",
+        doc: "What is compared with the sender's file before it is called verified: the bytes that came, those that are stored (read again from the device), or those that are stored where that takes less than a tenth of the time or others may change the directory",
+        source: "docs/decisions/006",
     },
 ];
 
@@ -61,6 +69,9 @@ const INCOMPLETES: [(&str, Incomplete); 2] =
 
 const RESUMES: [(&str, Resume); 3] =
     [("never", Resume::Never), ("part", Resume::Part), ("existing", Resume::Existing)];
+
+const VERIFIES: [(&str, Verify); 3] =
+    [("stream", Verify::Stream), ("stored", Verify::Stored), ("auto", Verify::Auto)];
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +96,8 @@ pub(crate) struct Everything {
     pub(crate) incomplete: Incomplete,
     /// What to go on with.
     pub(crate) resume: Resume,
+    /// What is compared before a file is called verified.
+    pub(crate) verify: Verify,
     /// What was set by name: the facts of a line do not change it.
     chosen: BTreeSet<String>,
 }
@@ -155,6 +168,7 @@ impl Everything {
         let done = match name {
             "store.collision" => value_of(&COLLISIONS, value).map(|v| self.collision = v),
             "store.incomplete" => value_of(&INCOMPLETES, value).map(|v| self.incomplete = v),
+            "store.verify" => value_of(&VERIFIES, value).map(|v| self.verify = v),
             _ => value_of(&RESUMES, value).map(|v| self.resume = v),
         };
         done.ok_or(BadSetting::Value(row))
@@ -166,6 +180,7 @@ impl Everything {
             "store.collision" => out.write_str(word_of(&COLLISIONS, self.collision)),
             "store.incomplete" => out.write_str(word_of(&INCOMPLETES, self.incomplete)),
             "store.resume" => out.write_str(word_of(&RESUMES, self.resume)),
+            "store.verify" => out.write_str(word_of(&VERIFIES, self.verify)),
             _ => self.protocol(name).show(name, out),
         }
     }

@@ -171,6 +171,8 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<R
     let mut rules = Rules {
         collision: all.collision,
         incomplete: all.incomplete,
+        resume: all.resume,
+        verify: all.verify,
         most_bytes: verb.most_bytes,
         ..Rules::default()
     };

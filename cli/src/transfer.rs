@@ -475,6 +475,7 @@ fn receive_options(all: &Everything) -> ReceiveOptions {
         collision: all.collision,
         incomplete: all.incomplete,
         resume: all.resume,
+        verify: all.verify,
         ..ReceiveOptions::default()
     }
 }

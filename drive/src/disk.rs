@@ -8,7 +8,7 @@ mod batch;
 mod digest;
 mod error;
 pub mod names;
-mod part;
+pub(crate) mod part;
 mod pieces;
 pub(crate) mod place;
 mod receive;
@@ -100,15 +100,33 @@ pub enum Resume {
     /// Nothing: every file starts at its beginning.
     Never,
     /// A `NAME.part` that this program left, which is known by its mark; where both ends compare what
-    /// is here before it is continued ([`FileInfo::compared`]), also one without the mark, as a copy.
+    /// is here before it is continued ([`FileInfo::compared`]), also one without the mark, as a copy. Where nobody
+    /// compares, only if the sender says the same length and date of the file as when it was begun.
     #[default]
     Part,
+    /// As [`Resume::Part`], and as [`Resume::Existing`] where both ends compare the file or its beginning: for a
+    /// server, whose clients may all write.
+    Compared,
     /// Also a `NAME.part` without the mark and a file under its own name: whatever is there is taken for the
     /// beginning of the new file, and a copy of it is continued. The copy takes the name when it is whole, as
     /// [`Collision`] says. With [`Collision::Backup`] what was continued goes then, if both ends have compared the
     /// file or its beginning. If they have not, it is put aside even with [`Collision::Replace`]: with C-Kermit
     /// nothing tells whether it was the beginning of the same file.
     Existing,
+}
+
+/// What a digest of a received file is made of, before the other end is told that they are the same. Whatever it
+/// is, a file that was moved, replaced or has grown meanwhile is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Verify {
+    /// What came.
+    Stream,
+    /// What is stored: it is read again, from the device where the system can be told so.
+    Stored,
+    /// As `Stored`, from memory perhaps, where that takes less than a tenth of the time that the transfer took, or
+    /// others may change the directory; files of more than 1 GiB as `Stream`.
+    #[default]
+    Auto,
 }
 
 /// A file to send.
@@ -210,6 +228,8 @@ pub struct ReceiveOptions {
     pub reserve: Reserve,
     /// A digest to keep while writing; other digests are made by reading again.
     pub digest: Option<DigestKind>,
+    /// What it is made of.
+    pub verify: Verify,
 }
 
 impl Default for ReceiveOptions {
@@ -227,6 +247,7 @@ impl Default for ReceiveOptions {
             sync: false,
             reserve: Reserve::default(),
             digest: Some(DigestKind::Xxh3),
+            verify: Verify::default(),
         }
     }
 }

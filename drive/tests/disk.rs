@@ -341,7 +341,8 @@ fn dropping_the_store_keeps_what_came() {
 fn a_part_is_resumed_only_when_offered() {
     let content = pattern(300_000);
     let mut inbox = inbox(ReceiveOptions::default());
-    let info = FileInfo { size: Some(300_000), resume: true, ..named("f") };
+    let modified = Some(1_000_000_000);
+    let info = FileInfo { size: Some(300_000), modified, resume: true, ..named("f") };
     assert_eq!(inbox.offer(info), TAKEN);
     for (index, chunk) in content[..100_000].chunks(999).enumerate() {
         assert!(inbox.write(index as u64 * 999, chunk));
@@ -405,7 +406,7 @@ fn a_file_under_its_own_name_is_continued_only_when_told() {
 /// it is open, and counts once.
 #[test]
 fn a_part_of_another_file_makes_room() {
-    let resume = FileInfo { size: Some(6), resume: true, ..named("f") };
+    let resume = FileInfo { size: Some(6), resume: true, compared: true, ..named("f") };
     let afresh = FileInfo { resume: false, ..resume };
     let mut parts = inbox(ReceiveOptions::default());
     parts.leave("f", "xyz");

@@ -244,7 +244,8 @@ fn session(
         (case.announced.map(|len| len as u64), bench.kind(), bench.remembers());
     let (mut done, mut scattered, mut had) = (false, false, Vec::new());
     bench.with(&mut |store| {
-        let info = FileInfo { name: b"f", size, kind, resume, ..FileInfo::default() };
+        let info =
+            FileInfo { name: b"f", size, kind, resume, compared: resume, ..Default::default() };
         let Reply::Accept { mut offset } = store.answer(Request::Offer { info }) else {
             panic!("not accepted: {case:?}");
         };

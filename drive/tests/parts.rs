@@ -131,7 +131,7 @@ fn a_leftover_of_ours_is_continued_or_replaced_beside_a_persons_file() {
     let content = "0123456789".repeat(4000) + "abc";
     let (bytes, half) = (content.as_bytes(), 40_000);
     let size = Some(bytes.len() as u64);
-    let resumed = FileInfo { resume: true, size, ..named("f") };
+    let resumed = FileInfo { resume: true, size, modified: Some(1), ..named("f") };
     let mut first = store(directory.path());
     assert_eq!(offer(&mut first, resumed), Some(0), "nobody compares it");
     write(&mut first, 0, &bytes[..half]);
@@ -162,12 +162,14 @@ fn a_leftover_of_ours_is_continued_or_replaced_beside_a_persons_file() {
 fn unlock(directory: &TempDir) {
     for entry in fs::read_dir(directory.path()).unwrap() {
         let at = entry.unwrap().path();
-        let mut mark = [0_u8; 256];
-        let Ok(len) = getxattr(&at, "user.wetstring.part", &mut mark[..]) else { continue };
         let copy = at.with_extension("copy");
         fs::write(&copy, fs::read(&at).unwrap()).unwrap();
-        let flags = rustix::fs::XattrFlags::empty();
-        rustix::fs::setxattr(&copy, "user.wetstring.part", &mark[..len], flags).unwrap();
+        for name in ["user.wetstring.part", "user.wetstring.sender"] {
+            let mut mark = [0_u8; 256];
+            let Ok(len) = getxattr(&at, name, &mut mark[..]) else { continue };
+            let flags = rustix::fs::XattrFlags::empty();
+            rustix::fs::setxattr(&copy, name, &mark[..len], flags).unwrap();
+        }
         fs::rename(copy, at).unwrap();
     }
 }

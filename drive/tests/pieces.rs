@@ -12,7 +12,13 @@ fn content() -> Vec<u8> {
 }
 
 fn offer(store: &mut DiskStore, resume: bool) -> u64 {
-    let info = FileInfo { name: b"a.bin", size: Some(LEN as u64), resume, ..FileInfo::default() };
+    let info = FileInfo {
+        name: b"a.bin",
+        size: Some(LEN as u64),
+        resume,
+        compared: resume,
+        ..FileInfo::default()
+    };
     match store.answer(Request::Offer { info }) {
         Reply::Accept { offset } => offset,
         other => panic!("{other:?}"),
@@ -68,8 +74,13 @@ fn what_a_longer_file_left_does_not_outlive_a_shorter_one() {
     close(&mut store, false);
     // Another file of that name now.
     let mut store = open(dir.path());
-    let info =
-        FileInfo { name: b"a.bin", size: Some(400_000), resume: true, ..FileInfo::default() };
+    let info = FileInfo {
+        name: b"a.bin",
+        size: Some(400_000),
+        resume: true,
+        compared: true,
+        ..FileInfo::default()
+    };
     assert_eq!(store.answer(Request::Offer { info }), Reply::Accept { offset: 0 });
     assert_eq!(held(&mut store, 0), (300_000, 400_000), "no piece goes beyond its end");
     assert_eq!(held(&mut store, 400_000), (400_000, 400_000));

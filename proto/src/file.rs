@@ -40,6 +40,8 @@ pub struct FileInfo<'a> {
     /// Before it is continued, what is here is compared with the sender's, and offered again without
     /// `resume` if it differs.
     pub compared: bool,
+    /// The whole file will be compared before it is stored: one that was continued wrongly is found then.
+    pub proved: bool,
     /// What the batch still holds, this file included, if known: YMODEM and ZMODEM announce it.
     pub left: Option<Left>,
     /// What the sender wishes about a file of that name that the receiver has. Whether it is

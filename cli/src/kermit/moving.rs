@@ -211,6 +211,7 @@ pub(super) trait Mover: World {
             collision: self.settings().collision,
             incomplete: self.settings().incomplete,
             resume,
+            verify: self.settings().verify,
             paths: if paths { PathRule::Relative } else { PathRule::LastOnly },
             name: as_name.cloned(),
             ..ReceiveOptions::default()

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use wetstring_proto::file::FileInfo;
 
 /// How many numbered names are tried.
 const ATTEMPTS: u64 = 100;
@@ -87,13 +88,13 @@ pub(super) fn sweep(directory: &OwnedFd, name: &[u8], part: &[u8]) {
     }
 }
 
-/// The longest part of ours that is no longer than `size`; with `others` also one without our mark,
-/// if there is none of ours.
+/// The longest part that is no longer than `size` and that `accepts` takes, which is told whether it bears
+/// our mark; one without the mark only if there is none with it.
 pub(super) fn find(
     directory: &OwnedFd,
     name: &[u8],
     size: Option<u64>,
-    others: bool,
+    accepts: impl Fn(&OwnedFd, bool) -> bool,
 ) -> io::Result<Option<Found>> {
     let mut best: Option<Found> = None;
     for number in 0..=ATTEMPTS {
@@ -104,13 +105,47 @@ pub(super) fn find(
         // Where it came in any order, only what has no hole before it can be continued in order.
         let len = pieces(&file).map_or(size_here, |pieces| pieces.prefix());
         // An empty one of somebody else has nothing to give.
-        let usable = if ours { true } else { others && len > 0 && !mark::is_any(&file) };
+        let usable = (ours || (len > 0 && !mark::is_any(&file))) && accepts(&file, ours);
         let better = best.as_ref().is_none_or(|best| (ours, len) > (best.ours, best.len));
         if usable && better && size.is_none_or(|size| len <= size) && is_free(&file) {
             best = Some(Found { file, name: part, len, ours });
         }
     }
     Ok(best)
+}
+
+/// Whether a file is being received under this name: it bears our mark, and somebody has it.
+pub(crate) fn is_busy(directory: &OwnedFd, name: &[u8]) -> io::Result<bool> {
+    let file = open_plain(directory, name)?;
+    Ok(file.is_some_and(|file| mark::is_any(&file) && !is_free(&file)))
+}
+
+/// What a sender says of a file: by this another of the same name is told from it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sender {
+    size: u64,
+    modified: i64,
+}
+
+impl Sender {
+    /// As far as it is enough.
+    pub(super) fn of(info: &FileInfo<'_>) -> Option<Self> {
+        Some(Self { size: info.size?, modified: info.modified? })
+    }
+
+    fn text(self) -> String {
+        format!("{} {}", self.size, self.modified)
+    }
+}
+
+/// Keeps what the sender says of the file. Best effort: without it no part is continued uncompared.
+pub(super) fn put_sender(file: &OwnedFd, sender: Option<Sender>) {
+    mark::put_sender(file, sender.map(Sender::text).as_deref());
+}
+
+/// Whether it was begun by a sender who said the same of it.
+pub(super) fn is_of(file: &OwnedFd, sender: Option<Sender>) -> bool {
+    sender.is_some_and(|sender| mark::sender(file).is_some_and(|text| text == sender.text()))
 }
 
 /// The block map of a part that came in any order; `None` if it came in order.
@@ -132,6 +167,7 @@ pub(super) fn take_off_pieces(file: &OwnedFd) {
 /// The file is whole: whatever it is called from now on, it is a person's.
 pub(super) fn unmark(file: &OwnedFd) -> io::Result<()> {
     mark::take_off_map(file);
+    mark::put_sender(file, None);
     mark::take_off(file)
 }
 
@@ -172,6 +208,7 @@ mod mark {
 
     const NAME: &str = "user.wetstring.part";
     const MAP: &str = "user.wetstring.held";
+    const SENDER: &str = "user.wetstring.sender";
 
     pub(super) fn map(file: &OwnedFd) -> Option<String> {
         // No map of ours is longer.
@@ -186,6 +223,20 @@ mod mark {
 
     pub(super) fn take_off_map(file: &OwnedFd) {
         let _ = fremovexattr(file, MAP);
+    }
+
+    pub(super) fn sender(file: &OwnedFd) -> Option<String> {
+        // Two numbers.
+        let mut value = [0; 64];
+        let len = fgetxattr(file, SENDER, &mut value[..]).ok()?;
+        String::from_utf8(value[..len].to_vec()).ok()
+    }
+
+    pub(super) fn put_sender(file: &OwnedFd, text: Option<&str>) {
+        let _ = match text {
+            Some(text) => fsetxattr(file, SENDER, text.as_bytes(), XattrFlags::empty()),
+            None => fremovexattr(file, SENDER),
+        };
     }
 
     pub(super) fn put(file: &OwnedFd, name: &[u8]) -> io::Result<()> {
@@ -230,6 +281,12 @@ mod mark {
     }
 
     pub(super) fn take_off_map(_: &OwnedFd) {}
+
+    pub(super) fn sender(_: &OwnedFd) -> Option<String> {
+        None
+    }
+
+    pub(super) fn put_sender(_: &OwnedFd, _: Option<&str>) {}
 
     pub(super) fn is(_: &OwnedFd, _: &[u8]) -> bool {
         false

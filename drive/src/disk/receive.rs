@@ -3,22 +3,25 @@
 //! Data goes to `NAME.part` ([`super::part`]), readable by nobody else until it is whole; then date and
 //! permissions are set and it is renamed into place.
 
+mod checking;
+mod continuing;
 mod copying;
 mod placing;
 
+use self::checking::{Check, Left};
+use self::continuing::{Kept, taken_over};
 use self::copying::copy;
 use self::placing::Placed;
 use super::digest::{self, Running};
 use super::error::Failed;
 use super::names::{NameRule, SafeName, confine};
+use super::part::{self, Sender};
 use super::pieces::Pieces;
+use super::place;
 use super::reserve::Reservation;
 use super::scribe::{Notes, Scribe};
 use super::source::Opened;
-use super::{
-    Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve, Resume,
-};
-use super::{part, place};
+use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve};
 use rustix::fs::{
     FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fstatvfs, ftruncate,
     futimens,
@@ -45,7 +48,7 @@ pub(super) struct Receiving {
     umask: u32,
     current: Option<Incoming>,
     /// The `.part` that was kept of the last file, if one was.
-    kept: Option<(OwnedFd, Vec<u8>)>,
+    kept: Option<Left>,
     /// Small writes wait here, so that short packets do not cost a system call each.
     gathered: Vec<u8>,
 }
@@ -82,6 +85,7 @@ struct Incoming {
     /// The first failure: nothing is written after it.
     failed: Option<Failed>,
     running: Running,
+    check: Check,
     map: Map,
     /// Writes what comes in any order, and has the map and the digest meanwhile.
     scribe: Option<Scribe>,
@@ -161,6 +165,9 @@ impl Receiving {
             return Err(No::Refused(Refusal::Declined, None));
         }
 
+        if existing.is_some() && part::is_busy(&directory, &safe.name).map_err(failed)? {
+            return Err(No::Refused(Refusal::Exists, None));
+        }
         if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
             return Err(No::Refused(Refusal::Exists, None));
         }
@@ -171,6 +178,7 @@ impl Receiving {
         check_space(&directory, info.size, if theirs { 0 } else { have }, placing)?;
         let continued = kept.as_ref().and_then(|kept| kept.continued);
         let (file, part) = self.part(&directory, &safe.name, kept).map_err(failed)?;
+        part::put_sender(&file, Sender::of(info));
         let (reservation, pledged) = self.blocks(&file, info.size, have).map_err(|why| {
             if have == 0 || theirs {
                 let _ = place::remove(&directory, &part);
@@ -184,6 +192,7 @@ impl Receiving {
         let digest = if have == 0 && !mapped { self.options.digest } else { None };
         self.gathered.clear();
         self.kept = None;
+        let check = Check::new(self.options.verify, &directory);
         self.current = Some(Incoming {
             directory,
             path,
@@ -204,38 +213,11 @@ impl Receiving {
             gap: None,
             failed: None,
             running: Running::new(digest),
+            check,
             map: Map { resumed: have, mapped, ..Map::default() },
             scribe: None,
         });
         Ok(have)
-    }
-
-    /// How the file will get its name, and what of it is here.
-    fn begun(
-        &self,
-        directory: &OwnedFd,
-        name: &[u8],
-        existing: Option<&rustix::fs::Stat>,
-        info: &FileInfo<'_>,
-        failed: &dyn Fn(io::Error) -> No,
-    ) -> Result<(Placing, Option<Kept>), No> {
-        let placing = match self.placing(existing, info) {
-            Ok(Placing::Replace) if self.options.keeps => Placing::Rename,
-            Ok(placing) => placing,
-            // What is known to be the beginning of a file is in the whole one, and not lost with its name.
-            Err(refused) => {
-                let rejects = self.options.collision == Collision::Reject;
-                if !rejects || self.options.keeps || !info.compared || info.wish == Wish::Protect {
-                    return Err(refused);
-                }
-                let kept = self.resumable(directory, name, info, true).map_err(failed)?;
-                let kept = kept.filter(|kept| kept.continued.is_some()).ok_or(refused)?;
-                return Ok((Placing::Backup, Some(kept)));
-            }
-        };
-        // What is appended to another file does not begin with it.
-        let may_begin = placing != Placing::Append;
-        Ok((placing, self.resumable(directory, name, info, may_begin).map_err(failed)?))
     }
 
     /// The file that is written until it is whole.
@@ -350,38 +332,6 @@ impl Receiving {
         }
     }
 
-    /// What can be continued, if the sender offers it and the options allow it.
-    fn resumable(
-        &self,
-        directory: &OwnedFd,
-        name: &[u8],
-        info: &FileInfo<'_>,
-        may_begin: bool,
-    ) -> io::Result<Option<Kept>> {
-        // Positions of a text file differ between the ends.
-        if !info.resume || info.kind == FileKind::Text {
-            return Ok(None);
-        }
-        let existing = self.options.resume == Resume::Existing;
-        if self.options.resume != Resume::Never {
-            // What is not ours may be anything, unless somebody vouches for it.
-            let others = info.compared || existing;
-            if let Some(found) = part::find(directory, name, info.size, others)? {
-                let part::Found { file, name, len, ours } = found;
-                return Ok(Some(Kept { file, name, len, theirs: !ours, continued: None }));
-            }
-        }
-        if !existing || !may_begin {
-            return Ok(None);
-        }
-        let Some(file) = part::open_plain(directory, name)? else { return Ok(None) };
-        let stat = fstat(&file)?;
-        let (len, continued) = (stat.st_size as u64, Some(Opened::plain(&stat)));
-        let usable = len > 0 && info.size.is_none_or(|size| len <= size) && part::is_free(&file);
-        let name = name.to_vec();
-        Ok(usable.then_some(Kept { file, name, len, theirs: true, continued }))
-    }
-
     /// Stores bytes. Small ones are gathered.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Failed> {
         let Some(open) = self.current.as_mut() else {
@@ -451,16 +401,17 @@ impl Receiving {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
         open.settle()?;
-        if let Some(value) = open.running.value(kind, len) {
-            return Ok(value);
-        }
         open.flush(&mut self.gathered)?;
+        if let Some(value) = open.running.value(kind, len) {
+            return open.as_stored(kind, len, value);
+        }
         if open.map.pieces.is_some() {
             open.running.catch_up(&open.file, len, u64::MAX);
             if let Some(value) = open.running.value(kind, len) {
-                return Ok(value);
+                return open.as_stored(kind, len, value);
             }
         }
+        open.check_name()?;
         digest::over(&open.file, kind, len).map_err(|error| Failed::new(&open.part_path(), error))
     }
 
@@ -476,10 +427,10 @@ impl Receiving {
         let mut result = flushed.and_then(|()| open.check_failed());
         self.gathered.clear();
         record.verified = verified;
-        let wrong = verified && !complete;
         if complete {
-            result = result.and_then(|()| open.make_whole());
+            result = result.and_then(|()| open.make_whole()).and_then(|()| open.check_stored());
         }
+        let wrong = open.check.is_bad() || (verified && !complete);
         if complete && result.is_ok() {
             match self.put_in_place(&mut open, verified) {
                 Ok(Placed { name, aside }) => {
@@ -504,17 +455,18 @@ impl Receiving {
             let _ = part::put_pieces(&open.file, pieces);
         }
         // What was compared and is wrong must not be continued.
-        if self.options.incomplete == Incomplete::Keep && record.size > 0 && !wrong {
+        let keeps = self.options.incomplete == Incomplete::Keep && record.size > 0;
+        if keeps && !wrong && open.has_name() {
             if let Some(gap) = open.gap.filter(|gap| *gap < record.size) {
                 // Only what is there without a hole can be continued.
                 let _ = ftruncate(&open.file, gap);
                 record.size = gap;
             }
             open.release();
-            self.kept = Some((open.directory, open.part));
+            self.kept = open.leave();
         } else {
             record.path = None;
-            let _ = place::remove(&open.directory, &open.part);
+            open.remove();
         }
         result
     }
@@ -526,7 +478,7 @@ impl Receiving {
             let _ = open.settle();
             open.release();
             if open.copied {
-                let _ = place::remove(&open.directory, &open.part);
+                open.remove();
             }
         }
         self.gathered.clear();
@@ -534,8 +486,7 @@ impl Receiving {
 
     /// Removes the `.part` that was kept of the last file; false if there is none.
     pub(super) fn discard(&mut self) -> bool {
-        let Some((directory, part)) = self.kept.take() else { return false };
-        place::remove(&directory, &part).is_ok()
+        self.kept.take().is_some_and(|kept| kept.remove())
     }
 
     /// Dates, permissions, durability, name: in this order, so that nobody sees the name before
@@ -731,25 +682,4 @@ fn check_space(
         return Err(No::Refused(Refusal::NoSpace, None));
     }
     Ok(())
-}
-
-/// A file that is continued.
-struct Kept {
-    file: OwnedFd,
-    name: Vec<u8>,
-    len: u64,
-    /// It bears no mark of ours: a copy of it is continued.
-    theirs: bool,
-    /// It has the name of the file that comes.
-    continued: Option<Opened>,
-}
-
-/// A part of ours with the contents of a file that is not.
-fn taken_over(directory: &OwnedFd, name: &[u8], from: &OwnedFd) -> io::Result<(OwnedFd, Vec<u8>)> {
-    let (file, part) = part::create(directory, name, true)?;
-    if let Err(error) = copy(from, &file, 0) {
-        let _ = place::remove(directory, &part);
-        return Err(error);
-    }
-    Ok((file, part))
 }

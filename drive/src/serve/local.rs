@@ -2,7 +2,7 @@
 
 use super::tree::{Content, Entry, Found, Room, Step, Tree};
 use crate::disk::source::{Opened, delete_in};
-use crate::disk::{DiskStore, NotDeleted, ReceiveOptions, place};
+use crate::disk::{DiskStore, NotDeleted, ReceiveOptions, part, place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, unlinkat};
 use std::fs::File;
 use std::io;
@@ -60,6 +60,14 @@ fn entry(name: &[u8], stat: &Stat) -> Entry {
         modified: Some(stat.st_mtime),
         mode: Some(stat.st_mode & 0o777),
     }
+}
+
+/// Fails for a file that another session is receiving: nobody takes it away from under it.
+fn not_busy(directory: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    if part::is_busy(directory, name)? {
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "it is being received"));
+    }
+    Ok(())
 }
 
 impl Tree for LocalTree {
@@ -121,11 +129,13 @@ impl Tree for LocalTree {
 
     fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {
         let (above, name) = self.parent(place)?;
+        not_busy(&above, name)?;
         Ok(place::remove(above, name)?)
     }
 
     fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
         let ((here, name), (there, new)) = (self.parent(from)?, self.parent(to)?);
+        not_busy(&here, name)?;
         Ok(place::move_new(here, name, there, new)?)
     }
 

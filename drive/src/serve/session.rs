@@ -3,7 +3,9 @@
 use super::tree::{Content, Entry, Place, Tree, shown};
 use super::users::Users;
 use crate::charset::{Sets, SharedSets};
-use crate::disk::{Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running, digest_of};
+use crate::disk::{
+    Collision, Incomplete, PathRule, ReceiveOptions, Resume, Running, Verify, digest_of,
+};
 use crate::in_words;
 use crate::signals::Signals;
 use std::collections::BTreeMap;
@@ -185,8 +187,21 @@ pub struct Rules {
     pub no_directories: bool,
     /// Each file that is sent is text or bytes as its contents show, unless the client says which.
     pub detects: bool,
+    /// What is continued when a client offers to. [`Resume::Part`] is [`Resume::Compared`] here.
+    pub resume: Resume,
+    /// What digests of files that come are made of.
+    pub verify: Verify,
     /// A session ends when it has sent and received so many bytes of files.
     pub most_bytes: Option<u64>,
+}
+
+impl Rules {
+    fn resume(&self) -> Resume {
+        match self.resume {
+            Resume::Part => Resume::Compared,
+            other => other,
+        }
+    }
 }
 
 /// Takes a line for each thing that was done or refused.
@@ -278,8 +293,9 @@ impl Session {
         let options = ReceiveOptions {
             collision: rules.collision,
             incomplete: rules.incomplete,
-            resume: Resume::Existing,
+            resume: rules.resume(),
             paths: if rules.bare_names { PathRule::LastOnly } else { PathRule::Relative },
+            verify: rules.verify,
             ..ReceiveOptions::default()
         };
         Self {

@@ -161,7 +161,8 @@ impl Core {
         let config = &self.link.config;
         let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
         let info = self.file.attributes.info(&name[..self.file.name_len], default, config.zone);
-        FileInfo { screen: self.file.screen, ..info }
+        let proved = self.link.agreed.own.is_some_and(|own| own & params::OWN_DIGEST != 0);
+        FileInfo { screen: self.file.screen, proved, ..info }
     }
 
     /// Whether input is taken now, or waits until the store has answered.

@@ -1,11 +1,12 @@
 //! How a whole file gets its name, and what becomes of one that has it already.
 
 use super::{Incoming, Numbering, Placing, copy};
-use crate::disk::place;
 use crate::disk::source::delete_in;
-use rustix::fs::{FileType, Mode, OFlags, fstat, ftruncate};
+use crate::disk::{part, place};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, ftruncate};
 use rustix::io::Errno;
 use std::io;
+use std::os::fd::OwnedFd;
 
 /// Where a whole file is.
 pub(super) struct Placed {
@@ -20,6 +21,12 @@ impl Incoming {
     /// known to be its beginning.
     pub(super) fn place(&self, proved: bool, keeps: bool) -> io::Result<Placed> {
         let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
+        self.check_at(part)?;
+        if part::is_busy(directory, name)? {
+            return Err(io::Error::other(
+                "expected a free name, another file is received under it",
+            ));
+        }
         let whole_before = self.reached == self.map.resumed;
         if let Some(old) = self.continued.filter(|_| whole_before)
             && old.stands(directory, name)?
@@ -45,6 +52,7 @@ impl Incoming {
             },
             Placing::Backup => {
                 let mut placed = self.instead()?;
+                self.check_at(&placed.name)?;
                 // What was continued is in the new file, and need not stand beside it.
                 if let (Some(old), Some(aside)) =
                     (self.continued.filter(|_| proved && !keeps), &placed.aside)
@@ -54,8 +62,10 @@ impl Incoming {
                 }
                 return Ok(placed);
             }
-            Placing::Append => self.append()?,
+            Placing::Append => return self.append().map(|name| Placed { name, aside: None }),
         };
+        // Somebody may have put another in the part's place at the last moment.
+        self.check_at(&name)?;
         Ok(Placed { name, aside: None })
     }
 
@@ -99,7 +109,7 @@ impl Incoming {
     /// Adds the whole file to the one that stands at the name. If that fails, the old one is as
     /// it was.
     fn append(&self) -> io::Result<Vec<u8>> {
-        let flags = OFlags::WRONLY;
+        let flags = OFlags::RDWR;
         let to = match place::open_in(&self.directory, &self.name, flags, Mode::empty()) {
             Ok(to) => to,
             Err(Errno::NOENT) => {
@@ -111,12 +121,33 @@ impl Incoming {
         if place::kind(&before) != FileType::RegularFile {
             return Err(io::Error::other("expected a plain file to append to"));
         }
-        let start = before.st_size as u64;
-        if let Err(error) = copy(&self.file, &to, start) {
-            let _ = ftruncate(&to, start);
-            return Err(error);
+        if before.st_nlink > 1 {
+            self.append_to_copy(&to, &before)?;
+        } else {
+            let start = before.st_size as u64;
+            if let Err(error) = copy(&self.file, &to, start) {
+                let _ = ftruncate(&to, start);
+                return Err(error);
+            }
         }
         place::remove(&self.directory, &self.part)?;
         Ok(self.name.clone())
+    }
+
+    /// The file has other names, perhaps where we may not write: it stays under those as it is, and a longer
+    /// copy takes this one.
+    fn append_to_copy(&self, old: &OwnedFd, before: &Stat) -> io::Result<()> {
+        let (longer, part) = part::create(&self.directory, &self.name, false)?;
+        let done = (|| {
+            copy(old, &longer, 0)?;
+            copy(&self.file, &longer, before.st_size as u64)?;
+            part::unmark(&longer)?;
+            let _ = fchmod(&longer, Mode::from_raw_mode(before.st_mode & 0o777));
+            Ok(place::rename_over(&self.directory, &part, &self.name)?)
+        })();
+        if done.is_err() {
+            let _ = place::remove(&self.directory, &part);
+        }
+        done
     }
 }

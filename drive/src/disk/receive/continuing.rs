@@ -1,0 +1,106 @@
+//! What of a file is here already, and whether it may be continued.
+
+use super::copying::copy;
+use super::{No, Placing, Receiving};
+use crate::disk::part::{self, Sender};
+use crate::disk::source::Opened;
+use crate::disk::{Collision, Resume, place};
+use rustix::fs::fstat;
+use std::io;
+use std::os::fd::OwnedFd;
+use wetstring_proto::file::{FileInfo, FileKind, Wish};
+
+/// A file that is continued.
+pub(super) struct Kept {
+    pub(super) file: OwnedFd,
+    pub(super) name: Vec<u8>,
+    pub(super) len: u64,
+    /// It bears no mark of ours: a copy of it is continued.
+    pub(super) theirs: bool,
+    /// It has the name of the file that comes.
+    pub(super) continued: Option<Opened>,
+}
+
+impl Receiving {
+    /// How the file will get its name, and what of it is here.
+    pub(super) fn begun(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        existing: Option<&rustix::fs::Stat>,
+        info: &FileInfo<'_>,
+        failed: &dyn Fn(io::Error) -> No,
+    ) -> Result<(Placing, Option<Kept>), No> {
+        let placing = match self.placing(existing, info) {
+            Ok(Placing::Replace) if self.options.keeps => Placing::Rename,
+            Ok(placing) => placing,
+            // What is known to be the beginning of a file is in the whole one, and not lost with its name.
+            Err(refused) => {
+                let rejects = self.options.collision == Collision::Reject;
+                if !rejects || self.options.keeps || !info.compared || info.wish == Wish::Protect {
+                    return Err(refused);
+                }
+                let kept = self.resumable(directory, name, info, true).map_err(failed)?;
+                let kept = kept.filter(|kept| kept.continued.is_some()).ok_or(refused)?;
+                return Ok((Placing::Backup, Some(kept)));
+            }
+        };
+        // What is appended to another file does not begin with it.
+        let may_begin = placing != Placing::Append;
+        Ok((placing, self.resumable(directory, name, info, may_begin).map_err(failed)?))
+    }
+
+    /// What can be continued, if the sender offers it and the options allow it.
+    fn resumable(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        info: &FileInfo<'_>,
+        may_begin: bool,
+    ) -> io::Result<Option<Kept>> {
+        let resume = self.options.resume;
+        // Positions of a text file differ between the ends.
+        if !info.resume || info.kind == FileKind::Text || resume == Resume::Never {
+            return Ok(None);
+        }
+        let checked = info.compared || info.proved;
+        let anything = match resume {
+            Resume::Existing => true,
+            Resume::Compared => checked,
+            _ => false,
+        };
+        let usable = |part: &OwnedFd, ours: bool| match ours {
+            // Where nobody compares, a part of another file would make a mixture.
+            true => checked || anything || part::is_of(part, Sender::of(info)),
+            // What is not ours may be anything, unless somebody vouches for it.
+            false => info.compared || anything,
+        };
+        if let Some(found) = part::find(directory, name, info.size, usable)? {
+            let part::Found { file, name, len, ours } = found;
+            return Ok(Some(Kept { file, name, len, theirs: !ours, continued: None }));
+        }
+        if !anything || !may_begin {
+            return Ok(None);
+        }
+        let Some(file) = part::open_plain(directory, name)? else { return Ok(None) };
+        let stat = fstat(&file)?;
+        let (len, continued) = (stat.st_size as u64, Some(Opened::plain(&stat)));
+        let usable = len > 0 && info.size.is_none_or(|size| len <= size) && part::is_free(&file);
+        let name = name.to_vec();
+        Ok(usable.then_some(Kept { file, name, len, theirs: true, continued }))
+    }
+}
+
+/// A part of ours with the contents of a file that is not.
+pub(super) fn taken_over(
+    directory: &OwnedFd,
+    name: &[u8],
+    from: &OwnedFd,
+) -> io::Result<(OwnedFd, Vec<u8>)> {
+    let (file, part) = part::create(directory, name, true)?;
+    if let Err(error) = copy(from, &file, 0) {
+        let _ = place::remove(directory, &part);
+        return Err(error);
+    }
+    Ok((file, part))
+}
