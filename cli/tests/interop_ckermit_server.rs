@@ -1,9 +1,13 @@
 //! C-Kermit as client of our server, and as server of our client: every command, raw and by Telnet.
 
 mod peers;
+#[path = "common/relay.rs"]
+mod relay;
 
 use std::fmt::Write as _;
 use std::fs;
+
+use relay::Relay;
 
 use peers::serving::{against, client, server, stock};
 use peers::{LIMIT, Scene, ckermit, same, wst};
@@ -57,6 +61,62 @@ fn ckermit_recovers() {
     assert_eq!(end.code, 0, "{}", end.said);
     assert!(fs::read(scene.path("in/bin.dat")).unwrap() == bytes);
     assert!(fs::read(scene.path("root/part.dat")).unwrap() == bytes);
+}
+
+/// What stands there of a file that has changed since is not its beginning, and C-Kermit compares nothing.
+#[test]
+fn ckermit_recovers_nothing_of_another_file() {
+    let Some(_) = ckermit() else { return };
+    for (changes, goes_on) in [(false, true), (true, false)] {
+        let scene = Scene::new();
+        let bytes = stock(&scene);
+        let (_server, at) = server(&scene, "tcp-listen", &["--allow", "write"]).unwrap();
+        scene.file("in/big.dat", &bytes);
+        scene.file("root/old.dat", &bytes[..1000]);
+        scene.file("in/old.dat", &bytes[1000..]);
+        let relay = Relay::before(&at, 120_000);
+        relay.cut();
+        let end = client(&scene, &relay.at, "", "/raw", "send big.dat\nexit").unwrap();
+        assert_ne!(end.code, 0, "{}", end.said);
+        let part = scene.path("root/big.dat.part");
+        wait_until(|| fs::metadata(&part).is_ok_and(|part| part.len() > 50_000));
+        let had = fs::read(&part).unwrap();
+        assert!(bytes.starts_with(&had));
+        if changes {
+            // As long as before, and of another date.
+            let other: Vec<u8> = bytes.iter().map(|byte| byte ^ 0x55).collect();
+            scene.file("in/big.dat", &other);
+            let date = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+            fs::File::options()
+                .write(true)
+                .open(scene.path("in/big.dat"))
+                .and_then(|file| file.set_modified(date))
+                .unwrap();
+        }
+        let relay = Relay::before(&at, usize::MAX);
+        let commands = "resend big.dat\nif fail exit 1\nbye";
+        let end = client(&scene, &relay.at, "", "/raw", commands).unwrap();
+        assert_eq!(end.code, 0, "{}", end.said);
+        // A byte of noise takes at least one on the line.
+        assert_eq!(relay.passed() < bytes.len(), goes_on, "{}", relay.passed());
+        // Nor is a file of that name the beginning of the next.
+        let commands = "resend old.dat\nif fail exit 2\nbye";
+        let end = client(&scene, &at, "", "/raw", commands).unwrap();
+        assert_eq!(end.code, 0, "{}", end.said);
+        for name in ["big.dat", "old.dat"] {
+            same(&scene.path(&format!("in/{name}")), &scene.path(&format!("root/{name}")))
+                .unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+        assert_eq!(fs::read(scene.path("root/old.dat.~1~")).unwrap(), bytes[..1000]);
+    }
+}
+
+fn wait_until(done: impl Fn() -> bool) {
+    let end = std::time::Instant::now() + LIMIT;
+    while !done() {
+        assert!(std::time::Instant::now() < end, "nothing came");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }
 
 /// The same raw and by Telnet.

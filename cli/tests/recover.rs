@@ -3,10 +3,8 @@
 mod common;
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::thread;
 
+use common::relay::Relay;
 use common::{Desk, Running, noise, run, wst};
 
 fn server(desk: &Desk, sets: &[&str]) -> (Running, String) {
@@ -99,29 +97,6 @@ fn a_server_that_rejects_what_exists_continues_nothing() {
     only(&desk.path("root"), &["f"]);
 }
 
-/// A relay that ends the connection with the first packet of data that goes up.
-fn cut(at: String) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let here = listener.local_addr().expect("an address");
-    thread::spawn(move || {
-        let (mut client, _) = listener.accept().expect("a client");
-        let mut server = TcpStream::connect(at).expect("the server");
-        let (mut back, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-        thread::spawn(move || std::io::copy(&mut down, &mut back));
-        let (mut chunk, mut sent) = ([0; 4096], 0);
-        // Far beyond what comes before the data, and far before their end.
-        while sent < 100_000 {
-            match client.read(&mut chunk) {
-                Ok(count @ 1..) if server.write_all(&chunk[..count]).is_ok() => sent += count,
-                _ => break,
-            }
-        }
-        let _ = server.shutdown(Shutdown::Both);
-        let _ = client.shutdown(Shutdown::Both);
-    });
-    format!("tcp://{here}")
-}
-
 #[test]
 fn what_is_cut_short_has_not_touched_the_file() {
     let desk = desk();
@@ -129,7 +104,10 @@ fn what_is_cut_short_has_not_touched_the_file() {
     let bytes = noise(9, 2_000_000);
     fs::write(desk.path("root/f"), &bytes[..1000]).unwrap();
     fs::write(desk.path("in/f"), &bytes).unwrap();
-    let end = run(wst(["put", "--recover", &desk.path("in/f"), &cut(at.clone())]));
+    // Far beyond what comes before the data, and far before their end.
+    let relay = Relay::before(&at, 100_000);
+    relay.cut();
+    let end = run(wst(["put", "--recover", &desk.path("in/f"), &format!("tcp://{}", relay.at)]));
     assert_ne!(end.code(), 0, "{}", end.stderr);
     assert!(fs::read(desk.path("root/f")).unwrap() == bytes[..1000]);
     // It goes on from there.

@@ -7,6 +7,7 @@ pub(crate) mod desktop;
 #[path = "../../../drive/tests/heed/mod.rs"]
 mod heed;
 pub(crate) mod partner;
+pub(crate) mod relay;
 pub(crate) mod zmodem;
 
 use std::io::{BufRead, BufReader, Read, Write};
