@@ -11,7 +11,7 @@ use wetstring_drive::disk::{PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
-use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, Sender};
+use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::{Access, Common, Get, Put, Remote};
@@ -201,14 +201,14 @@ pub(crate) fn get(
     let mut screen = Screen::new(Some(&mut wanted));
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     talk.close();
-    let other = other_than_asked(&wanted);
+    let other = wanted.other_than_asked();
     let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[], medium };
     verdict.tell_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
-    let blemish = [FILE_CHANGED, FILE_KEPT];
+    let blemish = [FILE_CHANGED, FILE_KEPT, FILE_MISSING];
     let said = observer.partner_said.as_deref().is_some_and(|said| blemish.contains(&said));
     if ending.exit == Exit::Peer && said {
-        // Everything is here.
+        // Everything else is here.
         ending.exit = Exit::Skipped;
     }
     if let (Exit::Done | Exit::Skipped, Some(other)) = (ending.exit, other) {
@@ -216,21 +216,6 @@ pub(crate) fn get(
         ending.message = other;
     }
     Ok(ending)
-}
-
-/// What a server sent that was not asked for, or did not send though it was.
-fn other_than_asked(wanted: &Wanted<'_>) -> Option<String> {
-    let shown =
-        |names: &mut dyn Iterator<Item = &[u8]>| names.map(escaped).collect::<Vec<_>>().join(", ");
-    let (refused, more) = wanted.refused();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let refused = shown(&mut refused.iter().map(Vec::as_slice));
-    let missing = shown(&mut wanted.missing());
-    let refused =
-        (!refused.is_empty()).then(|| format!("not asked for, so not stored: {refused}{more}"));
-    let missing = (!missing.is_empty()).then(|| format!("did not come: {missing}"));
-    let said: Vec<String> = [refused, missing].into_iter().flatten().collect();
-    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// Runs `wst put`.

@@ -5,6 +5,7 @@
 //!                   else refused, and named
 //! ```
 
+use crate::words::escaped;
 use wetstring_drive::serve::tree::{matches, patterns, readings};
 use wetstring_proto::kermit::names::to_common;
 use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
@@ -70,35 +71,21 @@ fn common(name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A store in front of another, which takes what was asked for.
-pub(crate) struct Wanted<'a> {
-    store: &'a mut dyn Store,
+/// Names and patterns of GET, and what answers them.
+pub(crate) struct AskedFor {
     asked: Vec<Asked>,
     /// Directories, too, and what is below them.
     recursive: bool,
-    /// Other names that were offered.
-    refused: Vec<Vec<u8>>,
-    more: usize,
 }
 
-impl<'a> Wanted<'a> {
-    pub(crate) fn new<'n>(
-        store: &'a mut dyn Store,
-        names: impl Iterator<Item = &'n [u8]>,
-        recursive: bool,
-    ) -> Self {
-        let asked = names.map(Asked::new).collect();
-        Self { store, asked, recursive, refused: Vec::new(), more: 0 }
+impl AskedFor {
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n [u8]>, recursive: bool) -> Self {
+        Self { asked: names.map(Asked::new).collect(), recursive }
     }
 
-    /// Names that were offered and not asked for, and how many more.
-    pub(crate) fn refused(&self) -> (&[Vec<u8>], usize) {
-        (&self.refused, self.more)
-    }
-
-    /// What was asked for and did not come.
-    pub(crate) fn missing(&self) -> impl Iterator<Item = &[u8]> {
-        self.asked.iter().filter(|asked| !asked.came).map(|asked| &asked.text[..])
+    /// Whether a name answers any of it.
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        self.answers(name).is_some()
     }
 
     /// Which of what was asked for a name answers.
@@ -121,13 +108,59 @@ impl<'a> Wanted<'a> {
             .or_else(|| first(false, Asked::may_be))
             .or_else(|| first(true, Asked::may_be))
     }
+}
+
+/// A store in front of another, which takes what was asked for.
+pub(crate) struct Wanted<'a> {
+    store: &'a mut dyn Store,
+    list: AskedFor,
+    /// Other names that were offered.
+    refused: Vec<Vec<u8>>,
+    more: usize,
+}
+
+impl<'a> Wanted<'a> {
+    pub(crate) fn new<'n>(
+        store: &'a mut dyn Store,
+        names: impl Iterator<Item = &'n [u8]>,
+        recursive: bool,
+    ) -> Self {
+        let list = AskedFor::new(names, recursive);
+        Self { store, list, refused: Vec::new(), more: 0 }
+    }
+
+    /// Names that were offered and not asked for, and how many more.
+    pub(crate) fn refused(&self) -> (&[Vec<u8>], usize) {
+        (&self.refused, self.more)
+    }
+
+    /// What was asked for and did not come.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &[u8]> {
+        self.list.asked.iter().filter(|asked| !asked.came).map(|asked| &asked.text[..])
+    }
+
+    /// What a server sent that was not asked for, or did not send though it was.
+    pub(crate) fn other_than_asked(&self) -> Option<String> {
+        let shown = |names: &mut dyn Iterator<Item = &[u8]>| {
+            names.map(escaped).collect::<Vec<_>>().join(", ")
+        };
+        let (refused, more) = self.refused();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let refused = shown(&mut refused.iter().map(Vec::as_slice));
+        let missing = shown(&mut self.missing());
+        let refused =
+            (!refused.is_empty()).then(|| format!("not asked for, so not stored: {refused}{more}"));
+        let missing = (!missing.is_empty()).then(|| format!("did not come: {missing}"));
+        let said: Vec<String> = [refused, missing].into_iter().flatten().collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
 
     fn may(&mut self, info: &FileInfo<'_>) -> bool {
         if info.screen {
             return true;
         }
-        if let Some(at) = self.answers(info.name) {
-            self.asked[at].came = true;
+        if let Some(at) = self.list.answers(info.name) {
+            self.list.asked[at].came = true;
             return true;
         }
         if self.refused.len() < MOST_TOLD {
@@ -153,9 +186,7 @@ mod tests {
     use super::*;
 
     fn taken(asked: &[&str], recursive: bool, name: &str) -> bool {
-        let mut sink = wetstring_drive::SinkStore::new(std::io::sink());
-        let names = asked.iter().map(|name| name.as_bytes());
-        Wanted::new(&mut sink, names, recursive).answers(name.as_bytes()).is_some()
+        AskedFor::new(asked.iter().map(|name| name.as_bytes()), recursive).has(name.as_bytes())
     }
 
     #[test]

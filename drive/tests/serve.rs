@@ -1,17 +1,20 @@
 //! A server's store: what its commands do, and what they must not do.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use wetstring_drive::disk::ReceiveOptions;
+use wetstring_drive::serve::tree::{Content, Entry, Found, Room, Step};
 use wetstring_drive::serve::tree::{
     is_pattern, matches, patterns, readings, resolve, shown, words,
 };
 use wetstring_drive::serve::users::{NotLoggedIn, hash};
-use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Users};
+use wetstring_drive::serve::{Action, Audit, LocalTree, Rules, Session, Tree, Users};
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
-use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
+use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store, StoreError};
 
 #[derive(Default)]
 struct Lines(Mutex<Vec<String>>);
@@ -134,6 +137,61 @@ fn files_are_found_by_names_and_wildcards() {
         assert_eq!(names, wanted, "{}", spec.escape_ascii());
     }
     assert_eq!(ask(&mut s, &get(b"none*")), Said::No("No files match".into()));
+}
+
+/// A tree in which one file cannot be read.
+struct Torn(LocalTree);
+
+impl Tree for Torn {
+    fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
+        if place.last().is_some_and(|name| name == b"a.txt") {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        self.0.open(place)
+    }
+    fn entry(&self, place: &[Vec<u8>]) -> io::Result<Entry> {
+        self.0.entry(place)
+    }
+    fn names(&self, place: &[Vec<u8>], found: &mut Found<'_>) -> io::Result<()> {
+        self.0.names(place, found)
+    }
+    fn receive(
+        &self,
+        place: &[Vec<u8>],
+        options: ReceiveOptions,
+    ) -> io::Result<Box<dyn Store + Send>> {
+        self.0.receive(place, options)
+    }
+    fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        self.0.remove(place)
+    }
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
+        self.0.copy(from, to, step)
+    }
+    fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        self.0.make_directory(place)
+    }
+    fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
+        self.0.remove_directory(place)
+    }
+    fn room(&self) -> io::Result<Option<Room>> {
+        self.0.room()
+    }
+}
+
+/// The others are sent, and the end is no good one.
+#[test]
+fn a_file_behind_a_pattern_that_cannot_be_read_is_no_success() {
+    let scene = Scene::new();
+    let tree = Arc::new(Torn(LocalTree::open(&scene.root()).unwrap()));
+    let mut s = Session::new(tree, all(), "10.0.0.1:9", "10.0.0.1".parse().ok());
+    assert_eq!(ask(&mut s, &get(b"*.txt")), Said::Follows);
+    assert!(matches!(s.answer(Request::Next), Reply::File(info) if info.name == b"b.txt"));
+    s.answer(Request::Close { complete: true, verified: false });
+    assert_eq!(s.answer(Request::Next), Reply::Failed(StoreError::Missing));
 }
 
 #[test]

@@ -273,6 +273,8 @@ pub enum StoreError {
     Io,
     /// A file changed while it was sent.
     Changed,
+    /// A file that was asked for could not be read, and was left out.
+    Missing,
     /// A file was sent and could not be deleted, which was asked for, too.
     Kept,
     /// This store does not do that.
@@ -287,6 +289,7 @@ impl fmt::Display for StoreError {
             Self::NotFound => "file not found in the store",
             Self::Io => "the store reported an input/output error",
             Self::Changed => "the file changed while it was sent",
+            Self::Missing => "a file could not be read, and was left out",
             Self::Kept => "a file was sent, but not deleted",
             Self::Unsupported => "not supported by the store",
         })

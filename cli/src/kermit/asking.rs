@@ -5,11 +5,11 @@
 //!                   "Accept incoming file ...?"  no: this one is refused; quit: all are, and it ends
 //! ```
 
+use crate::wanted::AskedFor;
 use std::io::{BufRead as _, IsTerminal as _, Write as _, stdin, stdout};
 use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use wetstring_proto::kermit::names::to_common;
 use wetstring_proto::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
 use wetstring_script::world::{Confirm, Kept, Report, Scope};
 
@@ -97,22 +97,15 @@ pub(super) fn asked_for(kept: &Kept, switch: Option<Confirm>) -> (Confirm, Scope
     (switch.unwrap_or(level), scope)
 }
 
-/// What a sender makes of a name where names are converted.
-fn common(name: &[u8]) -> Vec<u8> {
-    let mut out = vec![0; name.len() + 1];
-    let len = to_common(name, &mut out);
-    out.truncate(len);
-    out
-}
-
 /// Asks the person before a file is stored that was not asked for.
 pub(super) struct Confirming<'a> {
     store: &'a mut dyn Store,
     /// Nobody is asked without one.
     asker: Option<Asker>,
-    /// What a server was asked for, whose files need no question; a name or a pattern each.
-    names: &'a [Vec<u8>],
-    recursive: bool,
+    /// What a server was asked for, whose files need no question.
+    asked: Option<AskedFor>,
+    /// Other files of a server are refused where nobody can be asked.
+    strict: bool,
     /// The file that the person agreed to, until it is closed: it may be offered twice.
     agreed: Option<Vec<u8>>,
     go: bool,
@@ -121,14 +114,15 @@ pub(super) struct Confirming<'a> {
 }
 
 impl<'a> Confirming<'a> {
-    /// `names` are those of GET, `recursive` says that what is below them was asked for too.
-    pub(super) fn new(
-        store: &'a mut dyn Store,
-        asker: Option<Asker>,
-        names: &'a [Vec<u8>],
-        recursive: bool,
-    ) -> Self {
-        Self { store, asker, names, recursive, agreed: None, go: false, quit: false }
+    /// For files that come by themselves.
+    pub(super) fn new(store: &'a mut dyn Store, asker: Option<Asker>) -> Self {
+        let (asked, strict) = (None, false);
+        Self { store, asker, asked, strict, agreed: None, go: false, quit: false }
+    }
+
+    /// For GET.
+    pub(super) fn of(self, asked: AskedFor, strict: bool) -> Self {
+        Self { asked: Some(asked), strict, ..self }
     }
 
     /// What became of the transfer, when the person has ended it.
@@ -140,29 +134,15 @@ impl<'a> Confirming<'a> {
         report
     }
 
-    fn was_asked_for(&self, name: &[u8]) -> bool {
-        let last = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
-        let name = last(name).unwrap_or_default();
-        self.recursive
-            || self.names.iter().any(|asked| {
-                let asked = last(asked).unwrap_or_default();
-                // Systems without small letters, and senders that convert names, send others of them.
-                let name = name.to_ascii_lowercase();
-                [asked.to_ascii_lowercase(), common(&asked).to_ascii_lowercase()]
-                    .iter()
-                    .any(|asked| *asked == name || wetstring_script::matches(asked, &name))
-            })
-    }
-
     /// Whether the file may come.
     fn may(&mut self, info: &FileInfo<'_>) -> bool {
         if info.screen || self.go || self.agreed.as_deref() == Some(info.name) {
             return true;
         }
-        if !self.names.is_empty() && self.was_asked_for(info.name) {
+        if self.asked.as_ref().is_some_and(|asked| asked.has(info.name)) {
             return true;
         }
-        let Some(asker) = &mut self.asker else { return true };
+        let Some(asker) = &mut self.asker else { return !self.strict };
         match asker(&escaped(info.name)) {
             Answer::Yes => {}
             Answer::Go => self.go = true,
@@ -270,9 +250,8 @@ mod tests {
             told.borrow_mut().push(name.to_owned());
             *answers.next().expect("an answer")
         });
-        let requested: Vec<Vec<u8>> =
-            requested.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let mut store = Confirming::new(&mut all, Some(asker), &requested, recursive);
+        let asked = AskedFor::new(requested.iter().map(|name| name.as_bytes()), recursive);
+        let mut store = Confirming::new(&mut all, Some(asker)).of(asked, true);
         for name in names {
             let info = FileInfo { name: name.as_bytes(), ..FileInfo::default() };
             let offer = || Request::Offer { info };
@@ -309,9 +288,26 @@ mod tests {
         assert!(asked.is_empty(), "{asked:?}");
         let (asked, ..) = run(&[], &["d"], true, &["d/x", "d/e/y"]);
         assert!(asked.is_empty());
+        // Below what was asked for, and nowhere else.
+        let (asked, taken, _) = run(&[No], &["d"], true, &[".ssh/keys", "d/x"]);
+        assert_eq!((asked, taken), (words(&[".ssh/keys"]), words(&["d/x"])));
         // ALL asks about what lies below, too.
         let (asked, ..) = run(&[Yes], &["d"], false, &["d/x"]);
         assert_eq!(asked, ["d/x"]);
+    }
+
+    #[test]
+    fn where_nobody_can_be_asked_a_server_sends_what_was_asked_for() {
+        for (strict, taken) in [(true, &["a"][..]), (false, &["a", ".profile"])] {
+            let mut all = All(Vec::new());
+            let asked = AskedFor::new([&b"a"[..]].into_iter(), false);
+            let mut store = Confirming::new(&mut all, None).of(asked, strict);
+            for name in ["a", ".profile"] {
+                let info = FileInfo { name: name.as_bytes(), ..FileInfo::default() };
+                store.answer(Request::Offer { info });
+            }
+            assert_eq!(all.0, taken.iter().map(|name| name.as_bytes()).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileOutcome, FileRecord, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
+use wetstring_drive::serve::tree::words;
 use wetstring_drive::{LineSpec, RunOptions, SinkStore, in_words, run};
 use wetstring_proto::kermit::Client;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
@@ -32,6 +33,7 @@ use crate::remote;
 use crate::screen::{Screen as Answer, name_list};
 use crate::transfer::say_lost;
 use crate::voice::{Level, Voice};
+use crate::wanted::{AskedFor, Wanted};
 use crate::watch::{Observer, Way};
 use crate::words::safe;
 
@@ -241,7 +243,7 @@ pub(super) trait Mover: World {
         let as_name = receiving.as_name.as_ref();
         let mut disk = self.inbox(kept, as_name, self.settings().resume, paths)?;
         let store: &mut dyn Store = if receiving.calibrate { &mut sink } else { &mut disk };
-        let mut store = Confirming::new(store, asker, &[], false);
+        let mut store = Confirming::new(store, asker);
         let turned = self.turn(make, &mut store, Way::Receive, false)?;
         let report = store.ended(turned.report);
         let report = if receiving.calibrate {
@@ -263,7 +265,8 @@ pub(super) trait Mover: World {
         let mut sink = SinkStore::new(sink());
         let mut disk = self.inbox(kept, getting.as_name.as_ref(), resume, getting.recursive)?;
         let store: &mut dyn Store = if getting.calibrate { &mut sink } else { &mut disk };
-        let mut store = Confirming::new(store, asker, &getting.files, below);
+        let asked = AskedFor::new(getting.files.iter().map(Vec::as_slice), below);
+        let mut store = Confirming::new(store, asker).of(asked, level != Confirm::Off);
         let mut answer = Answer::new(Some(&mut store));
         let turned = self.turn(make, &mut answer, Way::Receive, false)?;
         self.show(&whole_answer(&turned.replies, &answer.text));
@@ -287,7 +290,15 @@ pub(super) trait Mover: World {
             None => self.turn(&|all| Protocol::Kermit.receiver(all), &mut sink, Way::Receive, true),
             Some(names) => {
                 let command = ServerCommand::Get(GetFiles { names, ..GetFiles::default() });
-                self.turn(&|all| client(all, &command), &mut sink, Way::Receive, true)
+                let asked = words(names).into_iter();
+                let mut wanted = Wanted::new(&mut sink, asked, false);
+                let make: Make<'_> = &|all| client(all, &command);
+                let mut turned = self.turn(make, &mut wanted, Way::Receive, true)?;
+                if let Some(other) = wanted.other_than_asked().filter(|_| turned.report.done) {
+                    turned.report.done = false;
+                    turned.report.message = other;
+                }
+                Ok(turned)
             }
         }?;
         let report = with_files(turned.report, sink.files(), sink.last_error());

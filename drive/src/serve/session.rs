@@ -515,6 +515,11 @@ impl Session {
                 }
                 // It has gone since it was listed, or may not be read.
                 Err(error) => {
+                    if error.kind() != io::ErrorKind::NotFound
+                        && let Some(Outgoing::Files { blemish, .. }) = &mut self.outgoing
+                    {
+                        *blemish = Some(StoreError::Missing);
+                    }
                     self.note("get", &shown(&place), &format!("failed, {}", in_words(&error)));
                 }
             }

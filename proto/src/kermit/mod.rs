@@ -48,6 +48,6 @@ pub use asking::Client;
 pub use charset::{Charset, Encoding};
 pub use config::{Config, LineFacts, Prefixing, Switch};
 pub use receiving::Receiver;
-pub use sending::{FILE_CHANGED, FILE_KEPT, Sender};
+pub use sending::{FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};
 pub use serving::Server;
 pub use zone::Zone;

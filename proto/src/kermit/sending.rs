@@ -21,7 +21,7 @@ mod crowd;
 mod files;
 mod sender;
 
-pub use files::{FILE_CHANGED, FILE_KEPT};
+pub use files::{FILE_CHANGED, FILE_KEPT, FILE_MISSING};
 pub(super) use sender::Mem;
 pub use sender::Sender;
 

@@ -17,6 +17,9 @@ use crate::trace::TraceEvent;
 pub const FILE_CHANGED: &str = "A file changed while it was sent";
 /// The same when one could not be deleted, which was asked for.
 pub const FILE_KEPT: &str = "A file was sent, but not deleted where it came from";
+/// What the sender says at the end if it could not read one of the files that it was asked for, and has sent the
+/// others.
+pub const FILE_MISSING: &str = "A file could not be read, and was not sent";
 /// Room in an A packet for all attributes and the codes to be tried.
 const ROOM_TO_TRY: usize = 256;
 
@@ -129,6 +132,7 @@ impl Core {
                 let say = Some(match error {
                     StoreError::Changed => FILE_CHANGED,
                     StoreError::Kept => FILE_KEPT,
+                    StoreError::Missing => FILE_MISSING,
                     _ => "The sender cannot read the file",
                 });
                 self.file.open &= !matches!(ask, Ask::Close { .. });
