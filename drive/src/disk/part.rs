@@ -115,9 +115,10 @@ pub(super) fn find(
 }
 
 /// Whether a file is being received under this name: it bears our mark, and somebody has it.
-pub(crate) fn is_busy(directory: &OwnedFd, name: &[u8]) -> io::Result<bool> {
-    let file = open_plain(directory, name)?;
-    Ok(file.is_some_and(|file| mark::is_any(&file) && !is_free(&file)))
+pub(crate) fn is_busy(directory: &OwnedFd, name: &[u8]) -> bool {
+    // What cannot be read is none of ours.
+    let file = place::open_in(directory, name, OFlags::RDONLY, Mode::empty());
+    file.is_ok_and(|file| mark::is_any(&file) && !is_free(&file))
 }
 
 /// What a sender says of a file: by this another of the same name is told from it.

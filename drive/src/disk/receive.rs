@@ -23,8 +23,8 @@ use super::scribe::{Notes, Scribe};
 use super::source::Opened;
 use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve};
 use rustix::fs::{
-    FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fstatvfs, ftruncate,
-    futimens,
+    FileType, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fstatvfs,
+    ftruncate, futimens,
 };
 use rustix::io::Errno;
 use std::io;
@@ -161,16 +161,7 @@ impl Receiving {
         let full = path.join(place::os(&safe.name));
         let failed = |error: io::Error| No::Failed(Failed::new(&full, error));
         let existing = place::look(&directory, &safe.name).map_err(failed)?;
-        if existing.is_none() && info.only_if_present {
-            return Err(No::Refused(Refusal::Declined, None));
-        }
-
-        if existing.is_some() && part::is_busy(&directory, &safe.name).map_err(failed)? {
-            return Err(No::Refused(Refusal::Exists, None));
-        }
-        if self.is_same(&directory, &safe.name, existing.as_ref(), info)? {
-            return Err(No::Refused(Refusal::Exists, None));
-        }
+        self.may_come(&directory, &safe.name, existing.as_ref(), info)?;
         let (placing, kept) =
             self.begun(&directory, &safe.name, existing.as_ref(), info, &failed)?;
         let have = kept.as_ref().map_or(0, |kept| kept.len);
@@ -218,6 +209,26 @@ impl Receiving {
             scribe: None,
         });
         Ok(have)
+    }
+
+    /// Whether the name, and what stands there, let the file come at all.
+    fn may_come(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        existing: Option<&Stat>,
+        info: &FileInfo<'_>,
+    ) -> Result<(), No> {
+        if existing.is_none() && info.only_if_present {
+            return Err(No::Refused(Refusal::Declined, None));
+        }
+        if existing.is_some() && part::is_busy(directory, name) {
+            return Err(No::Refused(Refusal::Exists, None));
+        }
+        if self.is_same(directory, name, existing, info)? {
+            return Err(No::Refused(Refusal::Exists, None));
+        }
+        Ok(())
     }
 
     /// The file that is written until it is whole.
@@ -274,7 +285,7 @@ impl Receiving {
         &self,
         directory: &OwnedFd,
         name: &[u8],
-        existing: Option<&rustix::fs::Stat>,
+        existing: Option<&Stat>,
         info: &FileInfo<'_>,
     ) -> Result<bool, No> {
         let asked = info.wish == Wish::DifferentCheck && info.kind == FileKind::Binary;
@@ -293,11 +304,7 @@ impl Receiving {
     }
 
     /// How the file will get its name, or why it will not.
-    fn placing(
-        &self,
-        existing: Option<&rustix::fs::Stat>,
-        info: &FileInfo<'_>,
-    ) -> Result<Placing, No> {
+    fn placing(&self, existing: Option<&Stat>, info: &FileInfo<'_>) -> Result<Placing, No> {
         let refuse = |why| Err(No::Refused(why, None));
         let policy = granted(self.options.collision, info.wish);
         let Some(existing) = existing else {

@@ -64,7 +64,7 @@ fn entry(name: &[u8], stat: &Stat) -> Entry {
 
 /// Fails for a file that another session is receiving: nobody takes it away from under it.
 fn not_busy(directory: &OwnedFd, name: &[u8]) -> io::Result<()> {
-    if part::is_busy(directory, name)? {
+    if part::is_busy(directory, name) {
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, "it is being received"));
     }
     Ok(())

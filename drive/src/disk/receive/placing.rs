@@ -22,7 +22,7 @@ impl Incoming {
     pub(super) fn place(&self, proved: bool, keeps: bool) -> io::Result<Placed> {
         let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
         self.check_at(part)?;
-        if part::is_busy(directory, name)? {
+        if part::is_busy(directory, name) {
             return Err(io::Error::other(
                 "expected a free name, another file is received under it",
             ));
