@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use wetstring_drive::in_words;
+use wetstring_drive::serve::{KeepFree, Quota};
 use wetstring_proto::FileKind;
 
 use crate::exit;
@@ -336,12 +337,27 @@ pub(crate) struct Serve {
     /// End a session after so many seconds, whatever it does
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     pub(crate) longest: Option<u64>,
-    /// Bytes of files that a session may move
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) most_bytes: Option<u64>,
+    /// How much.
+    #[command(flatten)]
+    pub(crate) quotas: ServeQuotas,
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) sets: Vec<String>,
+}
+
+/// How much clients of `wst serve` may move.
+#[derive(Args, Debug)]
+pub(crate) struct ServeQuotas {
+    /// What a session may move both ways, or stored=SIZE, sent=SIZE; SIZE is bytes, or such as 500K, 20M, 3G
+    #[arg(long, value_name = "QUOTA")]
+    pub(crate) most_bytes: Option<Quota>,
+    /// What a user may move in all his sessions since the server began; deleting gives nothing back.
+    /// Without --users all clients together
+    #[arg(long, value_name = "QUOTA")]
+    pub(crate) user_quota: Option<Quota>,
+    /// What uploads and copies leave free on the file system: SIZE, or such as 10%
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) keep_free: Option<KeepFree>,
 }
 
 /// `wst send`.

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use wetstring_drive::port::{Listener, OpenError, Purpose, open_for};
-use wetstring_drive::serve::{Action, Audit, Limits, LocalTree, Rules, Service, Tree, Users};
+use wetstring_drive::serve::{
+    Action, Audit, Limits, LocalTree, Quotas, Rules, Service, Tree, Users,
+};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
 use wetstring_proto::{Failure, FailureKind, Outcome};
 
@@ -173,7 +175,11 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<R
         incomplete: all.incomplete,
         resume: all.resume,
         verify: all.verify,
-        most_bytes: verb.most_bytes,
+        quotas: Quotas {
+            session: verb.quotas.most_bytes.unwrap_or_default(),
+            user: verb.quotas.user_quota.unwrap_or_default(),
+            keep_free: verb.quotas.keep_free,
+        },
         ..Rules::default()
     };
     for word in &verb.allow {

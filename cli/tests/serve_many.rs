@@ -261,7 +261,7 @@ fn a_copy_of_a_large_file_does_not_hold_up_the_end() {
     let line = format!("tcp://{at}");
     let _client =
         scene.start("remote", &mut wst(["remote", &line, "copy", "large", "twin"])).unwrap();
-    let took = ended(&scene, &mut server, "root/twin");
+    let took = ended(&scene, &mut server, "root/twin.part");
     assert!(took < Duration::from_secs(5), "{took:?}");
-    assert!(!scene.path("root/twin").exists());
+    assert!(!scene.path("root/twin.part").exists());
 }

@@ -76,7 +76,7 @@ impl Scene {
             assert_eq!(closed, Reply::Done);
             drop(store);
             // What a receiver makes of a name on the wire is not what is tried here.
-            self.tree.rename(&[b"new".to_vec()], &[bytes.to_vec()]).unwrap();
+            self.tree.rename(&[b"new".to_vec()], &[bytes.to_vec()], &mut |_| Ok(())).unwrap();
         }
         self
     }

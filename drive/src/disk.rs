@@ -29,9 +29,11 @@ pub(crate) use error::store_error;
 use error::Failed;
 use receive::{No, Receiving};
 use send::Sending;
+use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wetstring_proto::file::{
     DigestKind, FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError,
 };
@@ -195,6 +197,17 @@ impl Default for SendOptions {
     }
 }
 
+/// Says whether so many bytes may be stored that nobody sent.
+#[derive(Clone)]
+#[allow(clippy::type_complexity)]
+pub struct Toll(pub Arc<dyn Fn(u64) -> io::Result<()> + Send + Sync>);
+
+impl fmt::Debug for Toll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Toll")
+    }
+}
+
 /// How to receive.
 ///
 /// A sender may wish something about a file that exists ([`FileInfo::wish`]). It is granted as far
@@ -205,8 +218,12 @@ impl Default for SendOptions {
 pub struct ReceiveOptions {
     /// What to do when the name exists.
     pub collision: Collision,
-    /// No file is replaced: one that would be stays, and what comes gets another name.
+    /// No file is replaced or appended to: one that would be stays, and what comes gets another name.
     pub keeps: bool,
+    /// No file is put aside: the same.
+    pub stays: bool,
+    /// Asked before what is here already is copied, so that a copy is continued.
+    pub toll: Option<Toll>,
     /// What to do with a file that did not arrive whole.
     pub incomplete: Incomplete,
     /// What to resume when the sender offers it.
@@ -237,6 +254,8 @@ impl Default for ReceiveOptions {
         Self {
             collision: Collision::default(),
             keeps: false,
+            stays: false,
+            toll: None,
             incomplete: Incomplete::default(),
             resume: Resume::default(),
             paths: PathRule::default(),
@@ -334,12 +353,16 @@ pub struct DiskStore {
     sending: Option<Sending>,
     receiving: Option<Receiving>,
     files: Vec<FileRecord>,
+    /// Records that are kept.
+    most: usize,
     unlisted: u64,
     last_error: Option<String>,
 }
 
 /// Records that are kept of received files. A peer may offer names for ever.
 const MOST_RECORDS: usize = 10_000;
+/// The same where nobody reads them, at a server.
+const FEW_RECORDS: usize = 2;
 
 impl DiskStore {
     /// A store that sends these files, in this order, no two under one name ([`DiskStore::renamed`]).
@@ -349,6 +372,7 @@ impl DiskStore {
             sending: Some(Sending::new(sources, options)),
             receiving: None,
             files: Vec::new(),
+            most: MOST_RECORDS,
             unlisted: 0,
             last_error: None,
         }
@@ -360,6 +384,7 @@ impl DiskStore {
             sending: None,
             receiving: Some(Receiving::new(directory, options)?),
             files: Vec::new(),
+            most: MOST_RECORDS,
             unlisted: 0,
             last_error: None,
         })
@@ -377,6 +402,7 @@ impl DiskStore {
             sending: None,
             receiving: Some(Receiving::inside(directory, path, options)),
             files: Vec::new(),
+            most: FEW_RECORDS,
             unlisted: 0,
             last_error: None,
         }
@@ -455,7 +481,7 @@ impl DiskStore {
                 self.fail(failed)
             }
         };
-        if self.files.len() >= MOST_RECORDS {
+        if self.files.len() >= self.most {
             self.files.pop();
             self.unlisted += 1;
         }

@@ -165,8 +165,8 @@ impl Tree for Torn {
     fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {
         self.0.remove(place)
     }
-    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
-        self.0.rename(from, to)
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
+        self.0.rename(from, to, step)
     }
     fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
         self.0.copy(from, to, step)

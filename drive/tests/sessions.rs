@@ -68,7 +68,7 @@ impl Tree for Endless {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    fn rename(&self, _: &[Vec<u8>], _: &[Vec<u8>]) -> io::Result<()> {
+    fn rename(&self, _: &[Vec<u8>], _: &[Vec<u8>], _: &mut Step<'_>) -> io::Result<()> {
         Err(io::ErrorKind::NotFound.into())
     }
 
@@ -153,13 +153,13 @@ fn a_copy_that_is_stopped_leaves_nothing() {
     let tree = LocalTree::open(dir.path()).unwrap();
     let (from, to) = ([b"a".to_vec()], [b"b".to_vec()]);
     let mut steps = 0;
-    let done = tree.copy(&from, &to, &mut || {
+    let done = tree.copy(&from, &to, &mut |_| {
         steps += 1;
         if steps > 3 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     });
     assert_eq!(done.unwrap_err().kind(), io::ErrorKind::Interrupted);
     assert!(!dir.path().join("b").exists());
-    tree.copy(&from, &to, &mut || Ok(())).unwrap();
+    tree.copy(&from, &to, &mut |_| Ok(())).unwrap();
     assert_eq!(std::fs::read(dir.path().join("b")).unwrap(), vec![7; 1 << 20]);
 }
 
@@ -295,8 +295,8 @@ impl Tree for Holed {
         self.local.remove(place)
     }
 
-    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
-        self.local.rename(from, to)
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
+        self.local.rename(from, to, step)
     }
 
     fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {

@@ -287,7 +287,9 @@ fn a_part_that_is_being_received_is_out_of_reach() {
     write(&mut first, 0, &[b'.'; 200_000]);
 
     let place = |name: &str| vec![name.as_bytes().to_vec()];
-    for done in [tree.remove(&place("f.part")), tree.rename(&place("f.part"), &place("g"))] {
+    for done in
+        [tree.remove(&place("f.part")), tree.rename(&place("f.part"), &place("g"), &mut |_| Ok(()))]
+    {
         assert_eq!(done.unwrap_err().to_string(), "it is being received");
     }
     for collision in [

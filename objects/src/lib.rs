@@ -12,23 +12,23 @@
 
 #![forbid(unsafe_code)]
 
+mod bucket;
 mod receiving;
 
-use futures_util::StreamExt;
+use bucket::Bucket;
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::list::PaginatedListStore;
 use object_store::memory::InMemory;
 use object_store::path::{Path, PathPart};
 use object_store::{
     Error, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig,
 };
 use percent_encoding::percent_decode_str;
-use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Runtime;
 use wetstring_drive::disk::{NotDeleted, ReceiveOptions};
 use wetstring_drive::serve::tree::{Found, Step};
 use wetstring_drive::serve::{Content, Entry, Room, Tree};
@@ -36,18 +36,15 @@ use wetstring_proto::file::Store;
 
 /// The object that keeps an empty directory.
 pub const MARKER: &str = ".wetstring-directory";
+/// What the names of the objects may take that are moved with their directory.
+const MOST_MOVED: usize = 1 << 20;
+/// What a name takes beside its bytes.
+const PER_NAME: usize = 32;
 /// Bytes of an object that are fetched at a time.
 const AHEAD: u64 = 1 << 20;
 /// How long one request may be tried again.
 const PATIENCE: Duration = Duration::from_secs(20);
 const RETRIES: usize = 4;
-
-/// The bucket, and the threads that wait for it.
-#[derive(Clone)]
-struct Bucket {
-    store: Arc<dyn ObjectStore>,
-    runtime: Arc<Runtime>,
-}
 
 /// Files below a prefix of a bucket.
 pub struct ObjectTree {
@@ -76,37 +73,6 @@ fn error(error: Error) -> io::Error {
     io::Error::new(kind, error)
 }
 
-impl Bucket {
-    /// Waits for an answer of the store.
-    fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> io::Result<T> {
-        self.runtime.block_on(answer).map_err(error)
-    }
-
-    /// What an object is; `None` if there is none.
-    fn head(&self, path: &Path) -> io::Result<Option<ObjectMeta>> {
-        match self.runtime.block_on(self.store.head(path)) {
-            Ok(meta) => Ok(Some(meta)),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(other) => Err(error(other)),
-        }
-    }
-
-    /// Whether anything is below a prefix, a marker too.
-    fn has_below(&self, path: &Path) -> io::Result<bool> {
-        let mut below = self.store.list(Some(path));
-        let first = self.runtime.block_on(below.next());
-        first.transpose().map(|first| first.is_some()).map_err(error)
-    }
-
-    /// Objects and directories of a directory, by their names.
-    fn names(&self, path: &Path) -> io::Result<Vec<Entry>> {
-        let found = self.wait(self.store.list_with_delimiter(Some(path)))?;
-        let files = found.objects.iter().map(|meta| (&meta.location, Some(meta)));
-        let directories = found.common_prefixes.iter().map(|path| (path, None));
-        Ok(files.chain(directories).filter_map(|(path, meta)| entry(path, meta)).collect())
-    }
-}
-
 /// An object or a prefix as an entry of its directory.
 fn entry(path: &Path, meta: Option<&ObjectMeta>) -> Option<Entry> {
     let name = percent_decode_str(path.filename()?).collect();
@@ -130,6 +96,14 @@ fn below(path: &Path, name: &[u8]) -> io::Result<Path> {
     Ok(path.clone().join(PathPart::from(name)))
 }
 
+/// A store that also lists page by page.
+fn paged(
+    store: impl ObjectStore + PaginatedListStore,
+) -> (Arc<dyn ObjectStore>, Option<Arc<dyn PaginatedListStore>>) {
+    let store = Arc::new(store);
+    (store.clone(), Some(store))
+}
+
 impl ObjectTree {
     /// Whether a root is the address of an object store: `s3://bucket/prefix`, `gs://`, `az://`,
     /// `memory:`.
@@ -146,23 +120,23 @@ impl ObjectTree {
         let retry =
             RetryConfig { max_retries: RETRIES, retry_timeout: PATIENCE, ..RetryConfig::default() };
         let (scheme, rest) = address.split_once(':').unwrap_or_default();
-        let store: Arc<dyn ObjectStore> = match scheme {
-            "memory" => Arc::new(InMemory::new()),
-            "s3" | "s3a" => Arc::new(
+        let (store, pages) = match scheme {
+            "memory" => (Arc::new(InMemory::new()) as _, None),
+            "s3" | "s3a" => paged(
                 AmazonS3Builder::from_env()
                     .with_url(address)
                     .with_retry(retry)
                     .build()
                     .map_err(error)?,
             ),
-            "gs" => Arc::new(
+            "gs" => paged(
                 GoogleCloudStorageBuilder::from_env()
                     .with_url(address)
                     .with_retry(retry)
                     .build()
                     .map_err(error)?,
             ),
-            _ => Arc::new(
+            _ => paged(
                 MicrosoftAzureBuilder::from_env()
                     .with_url(address)
                     .with_retry(retry)
@@ -181,7 +155,7 @@ impl ObjectTree {
             .thread_name("objects")
             .enable_all()
             .build()?;
-        let bucket = Bucket { store, runtime: Arc::new(runtime) };
+        let bucket = Bucket::new(store, pages, runtime);
         bucket.has_below(&root)?;
         Ok(Self { bucket, root, url: address.to_owned() })
     }
@@ -216,27 +190,51 @@ impl ObjectTree {
         Ok(path)
     }
 
-    /// The same object or everything below the same prefix under another name; what was copied.
-    fn copy_all(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<Vec<Path>> {
-        let (old, new) = (self.inside(from)?, self.free(to)?);
-        let store = &self.bucket.store;
-        if self.bucket.head(&old)?.is_some() {
-            self.bucket.wait(store.copy(&old, &new))?;
-            return Ok(vec![old]);
+    /// An object, or everything below a prefix, and how long each is.
+    fn all(&self, path: &Path, step: &mut Step<'_>) -> io::Result<Vec<(Path, u64)>> {
+        if let Some(meta) = self.bucket.head(path)? {
+            return Ok(vec![(meta.location, meta.size)]);
         }
+        let (mut all, mut bytes) = (Vec::new(), 0);
+        self.bucket.below(path, step, &mut |meta| {
+            bytes += meta.location.as_ref().len() + PER_NAME;
+            if bytes > MOST_MOVED {
+                return Err(ErrorKind::ArgumentListTooLong.into());
+            }
+            all.push((meta.location, meta.size));
+            Ok(())
+        })?;
+        if all.is_empty() { Err(ErrorKind::NotFound.into()) } else { Ok(all) }
+    }
+
+    /// The same object or everything below the same prefix under another name; what was copied. If it ends
+    /// early, nothing is under the other name.
+    fn copy_all(
+        &self,
+        from: &[Vec<u8>],
+        to: &[Vec<u8>],
+        step: &mut Step<'_>,
+    ) -> io::Result<Vec<Path>> {
+        let (old, new) = (self.inside(from)?, self.free(to)?);
         if to.starts_with(from) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "a directory into itself"));
         }
-        let all = self.bucket.runtime.block_on(store.list(Some(&old)).collect::<Vec<_>>());
-        let mut copied = Vec::new();
-        for meta in all {
-            let path = meta.map_err(error)?.location;
-            let Some(rest) = path.prefix_match(&old) else { continue };
+        let (mut copied, mut made) = (Vec::new(), Vec::new());
+        let done = self.all(&old, step)?.into_iter().try_for_each(|(path, size)| {
+            let Some(rest) = path.prefix_match(&old) else { return Ok(()) };
             let target = rest.fold(new.clone(), Path::join);
-            self.bucket.wait(store.copy(&path, &target))?;
+            step(size)?;
+            made.push(target.clone());
+            self.bucket.heeding(self.bucket.store.copy(&path, &target), step)?;
             copied.push(path);
+            Ok(())
+        });
+        if done.is_err() {
+            for path in made {
+                let _ = self.bucket.wait(self.bucket.store.delete(&path));
+            }
         }
-        if copied.is_empty() { Err(ErrorKind::NotFound.into()) } else { Ok(copied) }
+        done.map(|()| copied)
     }
 }
 
@@ -259,12 +257,15 @@ impl Tree for ObjectTree {
 
     fn names(&self, place: &[Vec<u8>], found: &mut Found<'_>) -> io::Result<()> {
         let path = self.path(place)?;
-        let mut entries = self.bucket.names(&path)?;
-        if entries.is_empty() && !place.is_empty() {
-            return Err(ErrorKind::NotFound.into());
-        }
-        entries.retain(|entry| entry.name != MARKER.as_bytes());
-        entries.iter().try_for_each(|entry| found(&entry.name, entry.is_directory))
+        let mut any = place.is_empty();
+        self.bucket.names(&path, b"", &mut |entry| {
+            any = true;
+            if entry.name == MARKER.as_bytes() {
+                return Ok(());
+            }
+            found(&entry.name, entry.is_directory)
+        })?;
+        if any { Ok(()) } else { Err(ErrorKind::NotFound.into()) }
     }
 
     fn open(&self, place: &[Vec<u8>]) -> io::Result<(Entry, Box<dyn Content>)> {
@@ -291,17 +292,19 @@ impl Tree for ObjectTree {
         self.bucket.wait(self.bucket.store.delete(&path))
     }
 
-    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
-        for old in self.copy_all(from, to)? {
+    /// What is stopped after the copying leaves a part under both names: nothing is lost.
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
+        for old in self.copy_all(from, to, step)? {
+            step(0)?;
             self.bucket.wait(self.bucket.store.delete(&old))?;
         }
         Ok(())
     }
 
-    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], _: &mut Step<'_>) -> io::Result<()> {
+    fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
         let old = self.inside(from)?;
         self.bucket.head(&old)?.ok_or(ErrorKind::NotFound)?;
-        self.copy_all(from, to).map(drop)
+        self.copy_all(from, to, step).map(drop)
     }
 
     fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
@@ -311,14 +314,16 @@ impl Tree for ObjectTree {
 
     fn remove_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {
         let path = self.inside(place)?;
-        let entries = self.bucket.names(&path)?;
-        match &entries[..] {
-            [] => Err(ErrorKind::NotFound.into()),
-            [only] if only.name == MARKER.as_bytes() => {
-                self.bucket.wait(self.bucket.store.delete(&path.join(MARKER)))
-            }
-            _ => Err(ErrorKind::DirectoryNotEmpty.into()),
+        let mut any = false;
+        self.bucket.names(&path, b"", &mut |entry| {
+            any = true;
+            let marks = entry.name == MARKER.as_bytes();
+            if marks { Ok(()) } else { Err(ErrorKind::DirectoryNotEmpty.into()) }
+        })?;
+        if !any {
+            return Err(ErrorKind::NotFound.into());
         }
+        self.bucket.wait(self.bucket.store.delete(&path.join(MARKER)))
     }
 
     fn room(&self) -> io::Result<Option<Room>> {

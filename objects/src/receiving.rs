@@ -1,5 +1,6 @@
 //! Files that come into a bucket: each is an object once it is whole.
 
+use super::bucket::Share;
 use super::{Bucket, below, error};
 use object_store::path::Path;
 use object_store::{
@@ -16,6 +17,12 @@ use wetstring_proto::file::{DigestKind, FileInfo, Refusal, Reply, Request, Store
 const PART: u64 = 5 << 20;
 /// Parts of one object; S3 has 10,000.
 const PARTS: u64 = 9_000;
+/// The longest part: a longer file than 150 GB is not taken.
+const MOST_PART: u64 = 16 << 20;
+/// Names `NAME.~N~` of one file.
+const MOST_BACKUPS: usize = 10_000;
+/// Memory that is asked for at a time.
+const GROWTH: usize = 256 << 10;
 /// Free names that are tried where others take them meanwhile.
 const TRIES: usize = 20;
 
@@ -45,6 +52,7 @@ struct Incoming {
     placing: Placing,
     part: usize,
     gathered: Vec<u8>,
+    share: Share,
     /// Once more than a part has come.
     upload: Option<(Path, Box<dyn MultipartUpload>)>,
     len: u64,
@@ -75,16 +83,26 @@ impl Receiving {
         }
         let placing = match self.placing(info, existing.as_ref()) {
             Ok(Placing::Replace) if self.options.keeps => Placing::Free,
+            Ok(Placing::Backup) if self.options.stays => Placing::Free,
             Ok(placing) => placing,
             Err(why) => return Ok(Reply::Refuse(why)),
         };
         let part = info.size.map_or(PART, |size| size.div_ceil(PARTS).max(PART));
+        if part > MOST_PART {
+            return Ok(Reply::Refuse(Refusal::TooLong));
+        }
+        // Those who are not done yet have the memory.
+        let first = info.size.map_or(part, |size| size.min(part)) as usize;
+        if !self.bucket.share().grow(first) {
+            return Ok(Reply::Refuse(Refusal::Later));
+        }
         self.current = Some(Incoming {
             directory,
             name: safe.name,
             placing,
             part: part as usize,
             gathered: Vec::new(),
+            share: self.bucket.share(),
             upload: None,
             len: 0,
             hash: Box::new(Hasher::new()),
@@ -119,6 +137,14 @@ impl Receiving {
         let Some(current) = self.current.as_mut().filter(|current| current.len == offset) else {
             return Ok(Reply::Failed(StoreError::Unsupported));
         };
+        let room = current.gathered.len() + bytes.len();
+        if current.gathered.capacity() < room {
+            let wanted = room.next_multiple_of(GROWTH);
+            if !current.share.grow(wanted) {
+                return Ok(Reply::Failed(StoreError::NoSpace));
+            }
+            current.gathered.reserve_exact(wanted - current.gathered.len());
+        }
         current.hash.write(bytes);
         current.len += bytes.len() as u64;
         current.gathered.extend_from_slice(bytes);
@@ -204,8 +230,12 @@ impl Incoming {
 
     /// The next free `NAME.~N~`.
     fn numbered(&self, bucket: &Bucket) -> io::Result<Path> {
-        let names = bucket.names(&self.directory)?;
-        let number = next_backup(&self.name, names.iter().map(|entry| &entry.name[..]));
+        let (mut names, front) = (Vec::new(), [&self.name[..], b".~"].concat());
+        bucket.names(&self.directory, &front, &mut |entry| {
+            names.push(entry.name);
+            if names.len() > MOST_BACKUPS { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        })?;
+        let number = next_backup(&self.name, names.iter().map(|name| &name[..]));
         let mut name = self.name.clone();
         name.extend(format!(".~{number}~").bytes());
         below(&self.directory, &name)

@@ -277,6 +277,13 @@ pub enum StoreError {
     Missing,
     /// A file was sent and could not be deleted, which was asked for, too.
     Kept,
+    /// More than may be moved.
+    Quota {
+        /// Bytes that may be.
+        most: u64,
+        /// Bytes of them that are left.
+        left: u64,
+    },
     /// This store does not do that.
     Unsupported,
 }
@@ -284,6 +291,9 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Quota { most, left } => {
+                return write!(f, "the quota of {most} bytes is reached, {left} are left");
+            }
             Self::NoSpace => "no space left in the store",
             Self::Permission => "permission denied by the store",
             Self::NotFound => "file not found in the store",

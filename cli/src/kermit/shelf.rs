@@ -129,8 +129,8 @@ impl Tree for Shelf {
         Ok(())
     }
 
-    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
-        self.copy(from, to, &mut || Ok(()))?;
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
+        self.copy(from, to, step)?;
         self.remove(from)
     }
 

@@ -16,6 +16,11 @@ pub(crate) fn store_error(error: &io::Error) -> StoreError {
         Some(Errno::OPNOTSUPP | Errno::NOSYS) => StoreError::Unsupported,
         Some(_) => StoreError::Io,
         None => match error.kind() {
+            // Somebody has said it in these words.
+            io::ErrorKind::QuotaExceeded => {
+                let known = error.get_ref().and_then(|inner| inner.downcast_ref());
+                known.copied().unwrap_or(StoreError::NoSpace)
+            }
             io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => StoreError::NoSpace,
             io::ErrorKind::PermissionDenied => StoreError::Permission,
             io::ErrorKind::NotFound => StoreError::NotFound,

@@ -14,6 +14,7 @@ use super::pieces::Pieces;
 use super::place;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat};
 use rustix::io::Errno;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -69,6 +70,30 @@ pub(super) fn create(
     let first = part_name(name, 0);
     let text = format!("expected a free name such as {}", show(Path::new(place::os(&first))));
     Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+}
+
+/// Makes a file by `fill`, which has its name once it is whole, and unless something else has that.
+pub(crate) fn whole(
+    directory: &OwnedFd,
+    name: &[u8],
+    mode: u32,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    if place::look(directory, name)?.is_some() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let (file, part) = create(directory, name, false)?;
+    let mut file = File::from(file);
+    let done = fill(&mut file).and_then(|()| {
+        let file = OwnedFd::from(file);
+        unmark(&file)?;
+        let _ = rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & !place::umask()));
+        Ok(place::rename_new(directory, &part, name)?)
+    });
+    if done.is_err() {
+        let _ = place::remove(directory, &part);
+    }
+    done
 }
 
 /// Removes the leftovers of ours that stood in the way of this part, if nobody is writing them.

@@ -18,7 +18,7 @@ use super::names::{NameRule, SafeName, confine};
 use super::part::{self, Sender};
 use super::pieces::Pieces;
 use super::place;
-use super::reserve::Reservation;
+use super::reserve::{self, Reservation};
 use super::scribe::{Notes, Scribe};
 use super::source::Opened;
 use super::{Collision, FileOutcome, FileRecord, Incomplete, Numbering, ReceiveOptions, Reserve};
@@ -170,12 +170,7 @@ impl Receiving {
         let continued = kept.as_ref().and_then(|kept| kept.continued);
         let (file, part) = self.part(&directory, &safe.name, kept).map_err(failed)?;
         part::put_sender(&file, Sender::of(info));
-        let (reservation, pledged) = self.blocks(&file, info.size, have).map_err(|why| {
-            if have == 0 || theirs {
-                let _ = place::remove(&directory, &part);
-            }
-            No::Refused(why, None)
-        })?;
+        let (reservation, pledged) = self.blocks(info.size, have);
         record.path = Some(path.join(place::os(&part)));
         record.resumed_from = have;
         record.size = have;
@@ -239,26 +234,22 @@ impl Receiving {
         kept: Option<Kept>,
     ) -> io::Result<(OwnedFd, Vec<u8>)> {
         match kept {
-            Some(kept) if kept.theirs => taken_over(directory, name, &kept.file),
+            Some(kept) if kept.theirs => {
+                let toll = self.options.toll.as_ref();
+                toll.map_or(Ok(()), |toll| toll.0(kept.len))?;
+                taken_over(directory, name, &kept.file)
+            }
             Some(kept) => Ok((kept.file, kept.name)),
             None => part::create(directory, name, self.options.reserve == Reserve::Offered),
         }
     }
 
-    /// Reserves the blocks of a large file, or puts that off: what it has, and up to where they are to be.
-    fn blocks(
-        &self,
-        file: &OwnedFd,
-        size: Option<u64>,
-        have: u64,
-    ) -> Result<(Reservation, Option<u64>), Refusal> {
-        let wanted = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have);
+    /// Which blocks of a large file are to be reserved while it comes, and whether that is put off.
+    fn blocks(&self, size: Option<u64>, have: u64) -> (Reservation, Option<u64>) {
+        let wanted = size.filter(|size| *size > PREALLOCATE_ABOVE && *size > have).unwrap_or(0);
         match self.options.reserve {
-            Reserve::Offered => {
-                let made = Reservation::begin(file, wanted.unwrap_or(0));
-                Ok((made.map_err(|_| Refusal::NoSpace)?, None))
-            }
-            Reserve::WithData => Ok((Reservation::default(), wanted.or(Some(0)))),
+            Reserve::Offered => (Reservation::new(have, wanted), None),
+            Reserve::WithData => (Reservation::default(), Some(wanted)),
         }
     }
 
@@ -344,7 +335,7 @@ impl Receiving {
         let Some(open) = self.current.as_mut() else {
             return Err(Failed::new(&self.path, io::ErrorKind::NotFound));
         };
-        open.keep_pledge()?;
+        open.keep_pledge();
         if open.map.pieces.is_some() || open.scribe.is_some() {
             return open.write_anywhere(offset, bytes);
         }
@@ -516,7 +507,7 @@ impl Receiving {
         if self.options.sync {
             rustix::fs::fsync(&open.file)?;
         }
-        let name = open.place(verified || open.compared, self.options.keeps)?;
+        let name = open.place(verified || open.compared, &self.options)?;
         if self.options.sync {
             rustix::fs::fsync(&open.directory)?;
         }
@@ -526,20 +517,12 @@ impl Receiving {
 
 impl Incoming {
     /// Its first bytes come: what was put off until then is done.
-    fn keep_pledge(&mut self) -> Result<(), Failed> {
-        let Some(size) = self.pledged.take() else { return Ok(()) };
+    fn keep_pledge(&mut self) {
+        let Some(size) = self.pledged.take() else { return };
         if self.map.resumed == 0 && !self.map.mapped {
             part::sweep(&self.directory, &self.name, &self.part);
         }
-        match Reservation::begin(&self.file, size) {
-            Ok(made) => self.reservation = made,
-            Err(error) => {
-                let failed = Failed::new(&self.part_path(), error);
-                self.failed = Some(failed.clone());
-                return Err(failed);
-            }
-        }
-        Ok(())
+        self.reservation = Reservation::new(self.map.resumed, size);
     }
 
     /// Stores bytes wherever they belong.
@@ -639,10 +622,12 @@ impl Incoming {
         result
     }
 
-    /// Gives back blocks that were reserved and not used.
+    /// Gives back blocks that were reserved and not used, also by a run before that was killed.
     fn release(&mut self) {
-        if self.reservation.done() > self.reached {
-            let _ = fstat(&self.file).map(|stat| ftruncate(&self.file, stat.st_size as u64));
+        if let Ok(stat) = fstat(&self.file)
+            && reserve::is_beyond(&stat)
+        {
+            let _ = ftruncate(&self.file, stat.st_size as u64);
         }
         self.reservation = Reservation::default();
     }

@@ -1,20 +1,19 @@
 //! Blocks that a file gets before its data.
 //!
-//! With all of them reserved at the offer, a disk is full at once or not at all. Most file systems note an
-//! extent and are done; some look for every page (half a second for 2 GB in memory), and a partner waits
-//! meanwhile. So what cannot be had in [`AT_ONCE`] is reserved by whoever writes, a little ahead of the data.
+//! They keep a long file in one piece on the disk. What a sender announces takes nothing: blocks are reserved a
+//! little ahead of the data, never more than as many again as have come, so that a length that is a lie, or a
+//! program that is killed, leaves little behind.
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, Stat, fallocate};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
 
-/// How long an offer may wait for blocks.
-const AT_ONCE: Duration = Duration::from_millis(4);
-/// The first step of an offer, in bytes; each is twice as long as the one before.
+/// So many bytes ahead of the data at least.
 const FIRST: u64 = 1 << 20;
-/// The step of whoever writes: one takes 2 ms in memory.
+/// And at most: some file systems look for every page, 2 ms for so many in memory.
 const STEP: u64 = 8 << 20;
+/// What a file may have beyond its end by itself.
+const ROUND: u64 = 64 << 10;
 
 /// What a file has of the blocks that it is to get.
 #[derive(Clone, Copy, Default, Debug)]
@@ -23,40 +22,42 @@ pub(super) struct Reservation {
     done: u64,
     /// They are wanted up to here.
     goal: u64,
+    /// So many bytes have come, those that were here before included.
+    came: u64,
+}
+
+/// Whether a file has blocks behind its end.
+pub(super) fn is_beyond(stat: &Stat) -> bool {
+    let (size, blocks) = (stat.st_size as u64, stat.st_blocks as u64);
+    blocks.saturating_mul(512) > size.saturating_add(ROUND)
 }
 
 impl Reservation {
-    /// Begins to reserve the blocks of a file of so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// No room on the disk, or none for this user, or a file longer than allowed.
-    pub(super) fn begin(file: impl AsFd, goal: u64) -> Result<Self, Errno> {
-        let mut made = Self { done: 0, goal };
-        let (began, mut step) = (Instant::now(), FIRST);
-        while made.done < made.goal && began.elapsed() < AT_ONCE {
-            made.step(&file, step)?;
-            step = step.saturating_mul(2);
-        }
-        Ok(made)
+    /// For a file that has so many bytes, and is to have so many.
+    pub(super) fn new(have: u64, goal: u64) -> Self {
+        Self { done: have, goal, came: have }
     }
 
     /// Writes what it can of these bytes, once their blocks are there; how many that were.
     ///
     /// # Errors
     ///
-    /// As of [`begin`](Self::begin), and of writing.
+    /// No room on the disk, or none for this user, or a file longer than allowed; and as of writing.
     pub(super) fn write(
         &mut self,
         file: impl AsFd,
         bytes: &[u8],
         offset: u64,
     ) -> Result<usize, Errno> {
-        let end = offset + bytes.len() as u64;
-        while self.done < self.goal && self.done < end {
-            self.step(&file, STEP)?;
+        let end = offset.saturating_add(bytes.len() as u64);
+        // What lies far ahead gets its blocks when it is written.
+        if self.done < self.goal && self.done < end && offset <= self.done.max(self.came) {
+            let ahead = self.came.clamp(FIRST, STEP);
+            self.step(&file, end - self.done + ahead)?;
         }
-        rustix::io::pwrite(file, bytes, offset)
+        let len = rustix::io::pwrite(file, bytes, offset)?;
+        self.came = self.came.saturating_add(len as u64);
+        Ok(len)
     }
 
     fn step(&mut self, file: impl AsFd, len: u64) -> Result<(), Errno> {
@@ -70,11 +71,6 @@ impl Reservation {
         }
         Ok(())
     }
-
-    /// Up to where the file has them.
-    pub(super) fn done(&self) -> u64 {
-        self.done
-    }
 }
 
 #[cfg(test)]
@@ -83,30 +79,29 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn blocks_are_there_before_what_is_written() {
+    fn blocks_are_there_before_what_is_written_and_not_much_more() {
         let file = tempfile::tempfile().unwrap();
         let blocks = || file.metadata().unwrap().blocks() * 512;
-        let mut made = Reservation { done: 0, goal: 3 * STEP / 2 };
+        let mut made = Reservation::new(0, 1 << 60);
+        assert_eq!(blocks(), 0, "what is announced takes nothing");
         assert_eq!(made.write(&file, b"some", 0), Ok(4));
         if made.goal == made.done {
             return; // This file system cannot reserve.
         }
-        assert_eq!((made.done(), file.metadata().unwrap().len()), (STEP, 4));
-        assert!(blocks() >= STEP);
-        made.write(&file, b"more", STEP - 4).unwrap();
-        assert_eq!(made.done(), STEP, "they are there");
-        made.write(&file, b"more", STEP - 3).unwrap();
-        assert_eq!(made.done(), 3 * STEP / 2, "no more than wanted");
-        assert!(blocks() >= 3 * STEP / 2);
-        made.write(&file, b"more", 10 * STEP).unwrap();
-        assert_eq!(made.done(), 3 * STEP / 2);
-    }
-
-    #[test]
-    fn an_offer_gets_all_of_them_where_that_is_quick() {
-        let file = tempfile::tempfile().unwrap();
-        let made = Reservation::begin(&file, 3 * FIRST / 2).unwrap();
-        assert!(made.done() >= FIRST || made.goal == made.done(), "{made:?}");
-        assert_eq!(Reservation::begin(&file, 0).unwrap().done(), 0);
+        assert_eq!((made.done, file.metadata().unwrap().len()), (FIRST + 4, 4));
+        assert!((FIRST..FIRST + ROUND).contains(&blocks()), "{}", blocks());
+        // Far ahead: a hole.
+        made.write(&file, b"more", 1 << 40).unwrap();
+        assert_eq!(made.done, FIRST + 4);
+        let (mut at, piece) = (4, vec![1; 1 << 20]);
+        for _ in 0..40 {
+            at += made.write(&file, &piece, at).unwrap() as u64;
+            assert!(made.done >= at && made.done <= at + STEP.min(at) + FIRST, "{made:?}");
+        }
+        assert!(blocks() <= at + STEP + FIRST + ROUND, "{}", blocks());
+        made.goal = at + 3;
+        made.done = at;
+        made.write(&file, b"more", at).unwrap();
+        assert_eq!(made.done, at + 3, "no more than wanted");
     }
 }

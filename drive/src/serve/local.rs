@@ -4,7 +4,6 @@ use super::tree::{Content, Entry, Found, Room, Step, Tree};
 use crate::disk::source::{Opened, delete_in};
 use crate::disk::{DiskStore, NotDeleted, ReceiveOptions, part, place};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fstatvfs, mkdirat, unlinkat};
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -133,7 +132,7 @@ impl Tree for LocalTree {
         Ok(place::remove(above, name)?)
     }
 
-    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()> {
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>], _: &mut Step<'_>) -> io::Result<()> {
         let ((here, name), (there, new)) = (self.parent(from)?, self.parent(to)?);
         not_busy(&here, name)?;
         Ok(place::move_new(here, name, there, new)?)
@@ -142,26 +141,18 @@ impl Tree for LocalTree {
     fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()> {
         let (what, mut content) = self.open(from)?;
         let (above, name) = self.parent(to)?;
-        let mode = Mode::from_raw_mode(what.mode.unwrap_or(0o666));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let to = File::from(place::open_in(&above, name, flags, mode)?);
-        let copied = (|| {
-            let (mut buffer, mut offset) = (vec![0; COPY], 0);
+        let (mut buffer, mut offset) = (vec![0; COPY], 0);
+        part::whole(&above, name, what.mode.unwrap_or(0o666), |to| {
             loop {
-                step()?;
                 let len = content.read(offset, &mut buffer)?;
+                step(len as u64)?;
                 if len == 0 {
                     return Ok(());
                 }
-                io::Write::write_all(&mut &to, &buffer[..len])?;
+                io::Write::write_all(to, &buffer[..len])?;
                 offset += len as u64;
             }
-        })();
-        if copied.is_err() {
-            // Half a copy is none.
-            let _ = place::remove(&above, name);
-        }
-        copied
+        })
     }
 
     fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()> {

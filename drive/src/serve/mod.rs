@@ -11,12 +11,15 @@
 //!   name is opened part by part, and no symbolic link is followed.
 //! * [`Session`] is the store of one client: it does what the commands say, within what its
 //!   [`Rules`] allow.
+//! * `rights` is the table of what each command does, and which right that needs; [`quota`] counts every byte.
 //! * `sandbox` has the kernel keep each session below the root, where there is Landlock.
 //! * [`listen`] serves all who connect, a thread and a bounded amount of memory each.
 
 pub mod listen;
 mod listing;
 mod local;
+pub mod quota;
+mod rights;
 mod sandbox;
 mod session;
 pub mod tree;
@@ -24,6 +27,8 @@ pub mod users;
 
 pub use listen::{Limits, Service};
 pub use local::LocalTree;
-pub use session::{Action, Audit, Rules, Session};
+pub use quota::{KeepFree, Quota, Quotas};
+pub use rights::{Action, Effect};
+pub use session::{Audit, Rules, Session};
 pub use tree::{Content, Entry, Room, Tree};
 pub use users::Users;

@@ -1,5 +1,7 @@
 //! One client's store: does what its commands say, within the rules.
 
+use super::quota::{self, Accounts, Meter, Quotas, Way};
+use super::rights::{self, Action, Effect};
 use super::tree::{Content, Entry, Place, Tree, shown};
 use super::users::Users;
 use crate::charset::{Sets, SharedSets};
@@ -21,147 +23,13 @@ use wetstring_proto::kermit::Config;
 use wetstring_proto::kermit::command::{Get, ServerCommand};
 
 mod commands;
+mod counting;
 mod host;
 mod search;
 mod sheet;
 
 use search::{Heed, Names, Search, sent_as};
 use sheet::Sheet;
-
-/// What a client may ask for, each of which can be disabled.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[non_exhaustive]
-pub enum Action {
-    /// To take files from the server.
-    Get,
-    /// To give files to the server.
-    Send,
-    /// To change the current directory.
-    Cd,
-    /// To be told the current directory.
-    Pwd,
-    /// To list files.
-    Directory,
-    /// To delete files.
-    Delete,
-    /// To rename files.
-    Rename,
-    /// To copy files.
-    Copy,
-    /// To have files shown.
-    Type,
-    /// To make directories.
-    Mkdir,
-    /// To remove directories.
-    Rmdir,
-    /// To be told how much room there is.
-    Space,
-    /// To be told who is there.
-    Who,
-    /// To say something to the person at the server.
-    Message,
-    /// To be told what can be asked for.
-    Help,
-    /// To be told how it goes.
-    Status,
-    /// To change settings.
-    Set,
-    /// To be told variables.
-    Query,
-    /// To set variables.
-    Assign,
-    /// To run commands of the host.
-    Host,
-    /// To give commands in the server's language.
-    Kermit,
-    /// To log in and out.
-    Login,
-    /// To end the server.
-    Finish,
-    /// To end the connection.
-    Bye,
-    /// To end the program.
-    Exit,
-}
-
-impl Action {
-    /// All of them, by name.
-    pub const NAMES: [(&'static str, Self); 25] = [
-        ("get", Self::Get),
-        ("send", Self::Send),
-        ("cd", Self::Cd),
-        ("pwd", Self::Pwd),
-        ("directory", Self::Directory),
-        ("delete", Self::Delete),
-        ("rename", Self::Rename),
-        ("copy", Self::Copy),
-        ("type", Self::Type),
-        ("mkdir", Self::Mkdir),
-        ("rmdir", Self::Rmdir),
-        ("space", Self::Space),
-        ("who", Self::Who),
-        ("message", Self::Message),
-        ("help", Self::Help),
-        ("status", Self::Status),
-        ("set", Self::Set),
-        ("query", Self::Query),
-        ("assign", Self::Assign),
-        ("host", Self::Host),
-        ("kermit", Self::Kermit),
-        ("login", Self::Login),
-        ("finish", Self::Finish),
-        ("bye", Self::Bye),
-        ("exit", Self::Exit),
-    ];
-
-    /// By its name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, action)| *action)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, action)| *action == self).map_or("", |(name, _)| name)
-    }
-
-    /// Whether it changes what is in the tree.
-    pub fn writes(self) -> bool {
-        use Action as A;
-        matches!(self, A::Send | A::Delete | A::Rename | A::Copy | A::Mkdir | A::Rmdir)
-    }
-
-    fn of(command: &ServerCommand<'_>) -> Self {
-        use ServerCommand as C;
-        match command {
-            C::Receive => Self::Send,
-            C::Get(get) if get.is_command => Self::Host,
-            C::Get(_) => Self::Get,
-            C::Host(_) => Self::Host,
-            C::Login(_) | C::Logout => Self::Login,
-            C::ChangeDirectory(_) => Self::Cd,
-            C::WorkingDirectory => Self::Pwd,
-            C::Directory(_) => Self::Directory,
-            C::Space(_) => Self::Space,
-            C::Delete(_) => Self::Delete,
-            C::Rename(_) => Self::Rename,
-            C::Copy(_) => Self::Copy,
-            C::Type(_) => Self::Type,
-            C::MakeDirectory(_) => Self::Mkdir,
-            C::RemoveDirectory(_) => Self::Rmdir,
-            C::Who(_) => Self::Who,
-            C::Message(_) => Self::Message,
-            C::Help(_) => Self::Help,
-            C::Status => Self::Status,
-            C::Set { .. } => Self::Set,
-            C::Query { .. } => Self::Query,
-            C::Assign { .. } => Self::Assign,
-            C::Finish => Self::Finish,
-            C::Bye => Self::Bye,
-            C::Exit => Self::Exit,
-            _ => Self::Kermit,
-        }
-    }
-}
 
 /// What clients may do. By default they may read, and nothing else.
 #[derive(Clone, Debug, Default)]
@@ -191,8 +59,17 @@ pub struct Rules {
     pub resume: Resume,
     /// What digests of files that come are made of.
     pub verify: Verify,
-    /// A session ends when it has sent and received so many bytes of files.
-    pub most_bytes: Option<u64>,
+    /// How much they may store and be sent.
+    pub quotas: Quotas,
+    /// What users have had of it; all sessions of a server share it.
+    pub accounts: Arc<Accounts>,
+}
+
+impl Rules {
+    /// Whether something that has this effect may be done; else why not.
+    pub(super) fn may(&self, effect: Effect) -> Result<(), String> {
+        rights::may(effect, self.write, &self.disabled)
+    }
 }
 
 impl Rules {
@@ -259,6 +136,11 @@ pub struct Session {
     /// The name that was offered last, for the log.
     offered: Vec<u8>,
     took: u64,
+    /// The file that comes has passed a limit: it is not whole, whatever is said later.
+    broken: Option<StoreError>,
+    meter: Arc<Meter>,
+    /// Bytes that were stored since it was looked how much room is left.
+    unlooked: u64,
     options: ReceiveOptions,
     kind: FileKind,
     dot_files: bool,
@@ -298,6 +180,7 @@ impl Session {
             verify: rules.verify,
             ..ReceiveOptions::default()
         };
+        let meter = Arc::new(Meter::new(rules.quotas, rules.accounts.clone()));
         Self {
             tree,
             rules,
@@ -313,6 +196,9 @@ impl Session {
             receiving: None,
             offered: Vec::new(),
             took: 0,
+            broken: None,
+            meter,
+            unlooked: 0,
             options,
             kind: FileKind::Binary,
             dot_files: false,
@@ -378,23 +264,16 @@ impl Session {
             return Err("Login required".into());
         }
         if self.rules.disabled.contains(&action) {
-            return Err(format!("REMOTE {} is disabled", action.name().to_uppercase()));
+            return Err(rights::is_disabled(action));
         }
-        if action.writes() && !self.rules.write {
-            return Err("The server is read-only".into());
-        }
+        action.effects().try_for_each(|effect| self.rules.may(effect))?;
         if action == A::Host && self.rules.host.is_none() {
             return Err("Host commands are disabled".into());
         }
         if action == A::Kermit && self.rules.kermit.is_none() {
             return Err("Kermit commands are disabled".into());
         }
-        let total = self.counts.bytes_in + self.counts.bytes_out;
-        let moves = matches!(action, A::Get | A::Send | A::Type);
-        if moves && self.rules.most_bytes.is_some_and(|most| total >= most) {
-            return Err("This session has moved all it may".into());
-        }
-        Ok(())
+        self.has_room(action)
     }
 
     fn serve(
@@ -428,6 +307,7 @@ impl Session {
                 }
                 match said {
                     Said::Text(text) if text.len() <= answer.len() => {
+                        self.meter.add(Way::Sent, text.len() as u64);
                         Reply::Said(put(&text, answer))
                     }
                     Said::Text(text) => self.show(Vec::new(), text),
@@ -561,13 +441,18 @@ impl Session {
         // What was announced is what is sent, though the file may grow.
         let room = usize::try_from(current.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let want = room.min(into.len());
-        match current.content.read(offset, &mut into[..want]) {
+        let read = match current.content.read(offset, &mut into[..want]) {
+            // What may not go is not sent, and read again if it may later.
+            Ok(len) => self.meter.take_some(Way::Sent, len as u64),
+            Err(error) => return Reply::Failed(store_error(&error)),
+        };
+        match read {
             Ok(len) => {
-                current.running.pass(offset, &into[..len]);
-                current.reached = current.reached.max(offset + len as u64);
-                Reply::Read(len)
+                current.running.pass(offset, &into[..len as usize]);
+                current.reached = current.reached.max(offset + len);
+                Reply::Read(len as usize)
             }
-            Err(error) => Reply::Failed(store_error(&error)),
+            Err(over) => self.over_in_sending(over),
         }
     }
 
@@ -624,7 +509,7 @@ impl Session {
         }
         let place = [&self.here[..], &parts[..]].concat();
         let makes = || !self.tree.entry(&place).is_ok_and(|entry| entry.is_directory);
-        let may_make = !self.rules.disabled.contains(&Action::Mkdir);
+        let may_make = self.rules.may(Effect::MakeDirectory).is_ok();
         let barred = self.rules.no_directories || (!may_make && makes());
         barred.then_some(Refusal::NotPermitted)
     }
@@ -638,28 +523,28 @@ impl Session {
             self.note("send", &name, &format!("refused, {}", why.as_str()));
             return Reply::Refuse(why);
         }
-        let Some(receiving) = &mut self.receiving else {
+        if self.receiving.is_none() {
             return match request {
                 Request::Close { .. } => Reply::Done,
                 _ => Reply::Failed(StoreError::Unsupported),
             };
-        };
-        match &request {
-            Request::Offer { info } => {
-                self.offered = info.name.to_vec();
-                self.took = 0;
-            }
-            // They may come in any order.
-            Request::Write { offset, bytes } => {
-                self.took = self.took.max(offset.saturating_add(bytes.len() as u64));
-            }
-            _ => {}
         }
-        let close = match request {
-            Request::Close { complete, .. } => Some(complete),
-            _ => None,
+        if let Err(no) = self.counted(&request) {
+            return no;
+        }
+        let broken = self.broken;
+        let Some(receiving) = &mut self.receiving else {
+            return Reply::Failed(StoreError::Unsupported);
         };
-        let offer = matches!(request, Request::Offer { .. });
+        let (offer, close, request) = match request {
+            // What has passed a limit is not whole.
+            Request::Close { verified, .. } if broken.is_some() => {
+                (None, Some(false), Request::Close { complete: false, verified })
+            }
+            Request::Close { complete, .. } => (None, Some(complete), request),
+            Request::Offer { ref info } => (Some((info.size, info.resume)), None, request),
+            other => (None, None, other),
+        };
         // What it lends does not outlive it, and nothing of that kind is lent here.
         let reply = match receiving.answer(request) {
             Reply::Accept { offset } => Reply::Accept { offset },
@@ -670,6 +555,11 @@ impl Session {
             Reply::TellCheck => Reply::TellCheck,
             _ => Reply::Done,
         };
+        let reply = match (reply, offer) {
+            (Reply::Accept { offset }, Some((Some(size), true))) => self.resumed(offset, size),
+            (reply, _) => reply,
+        };
+        let (offer, reply) = (offer.is_some(), reply);
         let result = match (&reply, close) {
             (Reply::Refuse(why), _) => format!("refused, {}", why.as_str()),
             (Reply::Failed(error), Some(_)) => format!("failed, {}", in_words(&error)),
@@ -738,6 +628,7 @@ fn store_error(error: &io::Error) -> StoreError {
         io::ErrorKind::NotFound => StoreError::NotFound,
         io::ErrorKind::PermissionDenied => StoreError::Permission,
         io::ErrorKind::StorageFull => StoreError::NoSpace,
+        io::ErrorKind::QuotaExceeded => quota::over(error).map_or(StoreError::NoSpace, Into::into),
         _ => StoreError::Io,
     }
 }

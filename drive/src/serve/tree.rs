@@ -50,8 +50,8 @@ pub struct Room {
 /// Is told a name and whether it is a directory's.
 pub type Found<'f> = dyn FnMut(&[u8], bool) -> io::Result<()> + 'f;
 
-/// Asked between two steps of something long; an error ends it.
-pub type Step<'s> = dyn FnMut() -> io::Result<()> + 's;
+/// Asked before each step of something long, with the bytes that it will store; an error ends it.
+pub type Step<'s> = dyn FnMut(u64) -> io::Result<()> + 's;
 
 /// Files behind a server. Several sessions use it at once.
 pub trait Tree: Send + Sync {
@@ -86,9 +86,10 @@ pub trait Tree: Send + Sync {
     ) -> io::Result<Box<dyn Store + Send>>;
     /// Deletes a file.
     fn remove(&self, place: &[Vec<u8>]) -> io::Result<()>;
-    /// Gives a file or directory another name, where there is none of that name.
-    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>]) -> io::Result<()>;
-    /// Copies a file to a name that is free, and asks `step` again and again whether it should go on.
+    /// Gives a file or directory another name, where there is none of that name. Where that takes long it
+    /// asks `step` again and again whether it should go on.
+    fn rename(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()>;
+    /// Copies a file to a name that is free, which it has once it is whole. Each byte is asked for first.
     fn copy(&self, from: &[Vec<u8>], to: &[Vec<u8>], step: &mut Step<'_>) -> io::Result<()>;
     /// Makes a directory.
     fn make_directory(&self, place: &[Vec<u8>]) -> io::Result<()>;

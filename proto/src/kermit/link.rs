@@ -178,6 +178,14 @@ impl<const N: usize> Text<N> {
         core::str::from_utf8(self.as_bytes()).unwrap_or("")
     }
 
+    /// What something says, as far as it fits.
+    pub(crate) fn of(&mut self, what: &dyn core::fmt::Display) -> &str {
+        self.len = 0;
+        // Writing to a text cannot fail.
+        let _ = write!(self, "{what}");
+        self.as_str()
+    }
+
     /// Lets `fill` write into the whole text; it returns how many bytes it wrote.
     pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
         self.len = fill(&mut self.bytes).min(N);

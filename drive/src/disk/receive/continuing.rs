@@ -32,7 +32,8 @@ impl Receiving {
         failed: &dyn Fn(io::Error) -> No,
     ) -> Result<(Placing, Option<Kept>), No> {
         let placing = match self.placing(existing, info) {
-            Ok(Placing::Replace) if self.options.keeps => Placing::Rename,
+            Ok(Placing::Replace | Placing::Append) if self.options.keeps => Placing::Rename,
+            Ok(Placing::Backup) if self.options.stays => Placing::Rename,
             Ok(placing) => placing,
             // What is known to be the beginning of a file is in the whole one, and not lost with its name.
             Err(refused) => {

@@ -1,6 +1,7 @@
 //! How a whole file gets its name, and what becomes of one that has it already.
 
 use super::{Incoming, Numbering, Placing, copy};
+use crate::disk::ReceiveOptions;
 use crate::disk::source::delete_in;
 use crate::disk::{part, place};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, ftruncate};
@@ -19,7 +20,8 @@ pub(super) struct Placed {
 impl Incoming {
     /// Gives the whole file its name, and says which it was. `proved`: what was here before its data came is
     /// known to be its beginning.
-    pub(super) fn place(&self, proved: bool, keeps: bool) -> io::Result<Placed> {
+    pub(super) fn place(&self, proved: bool, options: &ReceiveOptions) -> io::Result<Placed> {
+        let keeps = options.keeps;
         let (directory, part, name) = (&self.directory, &self.part[..], &self.name[..]);
         self.check_at(part)?;
         if part::is_busy(directory, name) {
@@ -37,6 +39,7 @@ impl Incoming {
         }
         let placing = match self.placing {
             // The beginning may be another file's: what is replaced must not be lost for it.
+            Placing::Replace if self.map.resumed > 0 && !proved && options.stays => Placing::Rename,
             Placing::Replace if self.map.resumed > 0 && !proved => Placing::Backup,
             placing => placing,
         };

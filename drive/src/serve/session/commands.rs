@@ -4,12 +4,14 @@
 #![allow(clippy::unnecessary_wraps)]
 
 use super::super::listing;
+use super::super::quota;
+use super::super::rights::Effect;
 use super::super::tree::{Place, is_pattern, shown, unescaped, ungrouped};
 use super::super::users::NotLoggedIn;
-use super::host::run;
+use super::host::Output;
 use super::search::{self, Asked, Form, Heed, Search};
 use super::sheet::Sheet;
-use super::{Action, Done, Outgoing, Said, Session};
+use super::{Action, Done, Outgoing, Said, Session, Way};
 use crate::disk::names::clean;
 use crate::disk::{Collision, Incomplete};
 use crate::in_words;
@@ -70,8 +72,12 @@ pub(super) fn said(error: &io::Error) -> String {
         io::ErrorKind::NotADirectory => "Not a directory".into(),
         io::ErrorKind::IsADirectory => "Is a directory".into(),
         io::ErrorKind::PermissionDenied => "Access denied".into(),
+        io::ErrorKind::QuotaExceeded => {
+            quota::over(error).map_or_else(|| "No space left".into(), |over| over.to_string())
+        }
         io::ErrorKind::StorageFull => "No space left".into(),
         io::ErrorKind::InvalidInput => "Bad name".into(),
+        io::ErrorKind::ArgumentListTooLong => "Too many files in the directory".into(),
         _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             "Access denied".into()
         }
@@ -100,6 +106,7 @@ impl Session {
             C::Login([name, password, _]) => self.login(name, password),
             C::Logout => {
                 self.user = None;
+                self.meter.is_of(None);
                 nothing()
             }
             C::ChangeDirectory(name) => self.change_directory(name),
@@ -175,13 +182,14 @@ impl Session {
 
     fn receive(&mut self) -> Done {
         let mut options = self.options.clone();
-        options.keeps = self.rules.disabled.contains(&Action::Delete);
-        // A client that may not rename gives its own file the other name.
-        if self.rules.disabled.contains(&Action::Rename) && options.collision == Collision::Backup {
-            options.collision = Collision::Rename;
-        }
+        // A client that may not do that to a file gives its own the other name.
+        let may = |effect| self.rules.may(effect).is_ok();
+        options.keeps = !may(Effect::Replace) || !may(Effect::Append);
+        options.stays = !may(Effect::Aside);
+        options.toll = Some(self.toll());
         self.current = None;
         self.outgoing = None;
+        self.broken = None;
         self.receiving = Some(self.tree.receive(&self.here, options).map_err(|e| said(&e))?);
         nothing()
     }
@@ -218,10 +226,12 @@ impl Session {
         match users.admit(self.address, name, password) {
             Ok(()) => {
                 self.user = Some(name.escape_ascii().to_string());
+                self.meter.is_of(self.user.as_deref());
                 text("You are logged in")
             }
             Err(why) => {
                 self.user = None;
+                self.meter.is_of(None);
                 Err(match why {
                     NotLoggedIn::Wrong => "Access denied".into(),
                     NotLoggedIn::Locked => "Too many wrong passwords, try again later".into(),
@@ -300,11 +310,16 @@ impl Session {
         }
         let to = self.fresh(to);
         let mut heed = self.heed();
-        let mut step = || heed.step();
         let done = if moves {
-            self.tree.rename(&from, &to)
+            self.tree.rename(&from, &to, &mut |_| heed.step())
         } else {
-            self.tree.copy(&from, &to, &mut step)
+            self.fits_whole(&from).map_err(|e| said(&e))?;
+            let (meter, mut room) = (self.meter.clone(), self.looks_at_room());
+            self.tree.copy(&from, &to, &mut |bytes| {
+                heed.step()?;
+                meter.take(Way::Stored, bytes)?;
+                room(bytes)
+            })
         };
         done.map_err(|e| said(&e))?;
         let word = if moves { " renamed to " } else { " copied to " };
@@ -327,8 +342,9 @@ impl Session {
             let may = match action {
                 Action::Host => self.rules.host.is_some(),
                 Action::Kermit => self.rules.kermit.is_some(),
-                action => !action.writes() || self.rules.write,
+                _ => true,
             };
+            let may = may && action.effects().all(|effect| self.rules.may(effect).is_ok());
             if may && !self.rules.disabled.contains(&action) {
                 let _ = write!(text, " {name}");
             }
@@ -341,7 +357,7 @@ impl Session {
         let counts = self.counts;
         format!(
             "Client {}, user {}\nDirectory {}\nSent {} files, {} bytes\n\
-             Received {} files, {} bytes\nRefused {} commands\n",
+             Received {} files, {} bytes\nRefused {} commands\n{}",
             self.client,
             self.user_name(),
             String::from_utf8_lossy(&shown(&self.here)),
@@ -350,6 +366,7 @@ impl Session {
             counts.files_in,
             counts.bytes_in,
             counts.refused,
+            self.meter.shown(),
         )
     }
 
@@ -369,12 +386,9 @@ impl Session {
                     Some(7) => Collision::Differing,
                     _ => return Err(bad()),
                 };
-                let replaces = matches!(
-                    collision,
-                    Collision::Replace | Collision::Update | Collision::Differing
-                );
-                if replaces && self.rules.disabled.contains(&Action::Delete) {
-                    return Err("REMOTE DELETE is disabled".into());
+                // A server that is only read takes nothing, whatever is set.
+                if let Some(effect) = Effect::of(collision).filter(|_| self.rules.write) {
+                    self.rules.may(effect)?;
                 }
                 self.options.collision = collision;
             }
@@ -462,7 +476,7 @@ impl Session {
         let directory = self.rules.host.as_deref().ok_or("Host commands are disabled")?;
         let mut shell = Command::new("/bin/sh");
         shell.arg("-c").arg(OsStr::from_bytes(line)).current_dir(directory);
-        ran(line, shell, &mut self.heed())
+        ran(line, shell, self.heed())
     }
 
     /// In a process of its own: what it sets does not last. REMOTE SET does that.
@@ -471,7 +485,7 @@ impl Session {
             self.rules.kermit.as_ref().ok_or("Kermit commands are disabled")?;
         let mut kermit = Command::new(program);
         kermit.args(["kermit", "-C"]).arg(OsStr::from_bytes(line)).current_dir(directory);
-        ran(line, kermit, &mut self.heed())
+        ran(line, kermit, self.heed())
     }
 }
 
@@ -479,13 +493,11 @@ fn screen(title: &str, text: String) -> Done {
     Ok(Said::Screen { title: title.into(), text: text.into_bytes() })
 }
 
-/// The answer to a command that is run.
-fn ran(line: &[u8], command: Command, heed: &mut Heed) -> Done {
-    let output = run(command, heed).map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => said(&error),
-        _ => format!("The command did not run: {}", in_words(&error)),
-    })?;
-    Ok(Said::Screen { title: line.to_vec(), text: output })
+/// The answer to a command that is run: what it writes is sent while it writes.
+fn ran(line: &[u8], command: Command, heed: Heed) -> Done {
+    let output = Output::of(command, heed)
+        .map_err(|error| format!("The command did not run: {}", in_words(&error)))?;
+    Ok(Said::Sheet { title: line.to_vec(), sheet: Sheet::output(output) })
 }
 
 /// A character set by its name or, as C-Kermit sends that of transfers, its designator.

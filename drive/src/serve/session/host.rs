@@ -1,76 +1,107 @@
-//! Commands that are run for a client: what they write, to a bound of length and of time.
+//! Commands that are run for a client: what they write, as they write it, to a bound of length and of time.
 
 use super::search::Heed;
 use std::io::{self, PipeReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Bytes that are kept of what a command writes, and how long it may take.
+/// Bytes that are shown of what a command writes, and how long it may be waited for.
 const MOST_OUTPUT: usize = 1 << 20;
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long the end of the server may go unnoticed.
 const GLANCE: Duration = Duration::from_millis(50);
+/// Bytes that are read at a time.
+const PIECE: usize = 4096;
 
-/// What a command writes. It ends when it has ended, and with it everything that may write for it; or with
-/// the session, with its time, or with more output than is kept. Then all of its group is ended.
-pub(super) fn run(mut command: Command, heed: &mut Heed) -> io::Result<Vec<u8>> {
-    let (from_child, to_us) = io::pipe()?;
-    command.stdin(Stdio::null()).stdout(to_us.try_clone()?).stderr(to_us);
-    // Its own group, so that all of it can be ended.
-    let mut child = command.process_group(0).spawn()?;
-    // With it go our own ends of the pipe.
-    drop(command);
-    let mut output = Vec::new();
-    let status = listen(&mut child, from_child, &mut output, heed);
-    if !matches!(status, Ok(Some(_))) {
-        let group = rustix::process::Pid::from_child(&child);
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let status = match status? {
-        Some(status) => status,
-        None => child.wait()?,
-    };
-    if output.is_empty() {
-        output = format!("({status})\n").into_bytes();
-    }
-    Ok(output)
+/// A command that runs. It is over when it has ended, and with it everything that may write for it; or with the
+/// session, with its time, or with more output than is shown. Then all of its group is ended.
+pub(super) struct Output {
+    child: Child,
+    /// Until nobody can write to it any more.
+    pipe: Option<PipeReader>,
+    heed: Heed,
+    /// How long it may still be waited for. Who takes its output slowly does not use that up.
+    left: Duration,
+    told: usize,
+    over: bool,
 }
 
-/// Listens until the command has ended; no status if it is to be ended. A child in the background that
-/// holds the pipe open, and has left the group, holds nobody up for longer.
-fn listen(
-    child: &mut Child,
-    mut pipe: PipeReader,
-    output: &mut Vec<u8>,
-    heed: &mut Heed,
-) -> io::Result<Option<ExitStatus>> {
-    let until = Instant::now() + LONGEST;
-    let (mut open, mut some) = (true, [0; 4096]);
-    loop {
-        heed.step()?;
-        let left = until.saturating_duration_since(Instant::now()).min(GLANCE);
-        if left.is_zero() || output.len() >= MOST_OUTPUT {
-            output.truncate(MOST_OUTPUT);
-            return Ok(None);
-        }
-        if !open {
-            if let Some(status) = child.try_wait()? {
-                return Ok(Some(status));
+impl Output {
+    pub(super) fn of(mut command: Command, heed: Heed) -> io::Result<Self> {
+        let (from_child, to_us) = io::pipe()?;
+        command.stdin(Stdio::null()).stdout(to_us.try_clone()?).stderr(to_us);
+        // Its own group, so that all of it can be ended.
+        let child = command.process_group(0).spawn()?;
+        // With it go our own ends of the pipe.
+        drop(command);
+        Ok(Self { child, pipe: Some(from_child), heed, left: LONGEST, told: 0, over: false })
+    }
+
+    /// Adds what it has written since; false if that was all.
+    pub(super) fn more(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        while !self.over {
+            self.heed.step()?;
+            if self.left.is_zero() || self.told >= MOST_OUTPUT {
+                self.end();
+                break;
             }
-            std::thread::sleep(left.min(Duration::from_millis(5)));
-            continue;
+            let began = Instant::now();
+            let more = self.listen(out);
+            self.left = self.left.saturating_sub(began.elapsed());
+            if more? {
+                return Ok(true);
+            }
         }
-        let wait = Timespec::try_from(left).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&wait)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+        Ok(false)
+    }
+
+    /// Listens for a moment; whether anything came.
+    fn listen(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        let wait = self.left.min(GLANCE);
+        let Some(pipe) = &mut self.pipe else {
+            // A child in the background that has closed its output holds nobody up for longer.
+            if let Some(status) = self.child.try_wait()? {
+                self.over = true;
+                if self.told == 0 {
+                    out.extend(format!("({status})\n").into_bytes());
+                    return Ok(true);
+                }
+            } else {
+                std::thread::sleep(wait.min(Duration::from_millis(5)));
+            }
+            return Ok(false);
+        };
+        let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&wait)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        let len = pipe.read(&mut some)?;
-        open = len > 0;
-        output.extend_from_slice(&some[..len]);
+        let mut some = [0; PIECE];
+        let len = pipe.read(&mut some[..PIECE.min(MOST_OUTPUT - self.told)])?;
+        if len == 0 {
+            self.pipe = None;
+        }
+        self.told += len;
+        out.extend_from_slice(&some[..len]);
+        Ok(len > 0)
+    }
+
+    /// Ends it, and all that it has begun.
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.over, true) {
+            let group = rustix::process::Pid::from_child(&self.child);
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.end();
     }
 }

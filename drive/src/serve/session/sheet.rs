@@ -3,6 +3,7 @@
 use super::super::listing;
 use super::super::tree::{Content, Tree};
 use super::commands::said;
+use super::host::Output;
 use super::search::Search;
 use std::io;
 use std::sync::Arc;
@@ -24,6 +25,11 @@ pub(super) struct Sheet {
 impl Sheet {
     fn new(make: impl FnMut(&mut Vec<u8>) -> io::Result<bool> + Send + 'static) -> Self {
         Self { piece: Vec::new(), from: 0, make: Box::new(make) }
+    }
+
+    /// What a command writes.
+    pub(super) fn output(mut output: Output) -> Self {
+        Self::new(move |out| output.more(out))
     }
 
     /// The lines of a directory.

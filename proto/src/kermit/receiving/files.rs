@@ -2,12 +2,12 @@
 
 use super::{Ask, Cancel, Core, Current, Mem, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{FileKind, Refusal, Reply};
+use crate::file::{FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes;
 use crate::kermit::check::tochar;
 use crate::kermit::decode::Decoder;
 use crate::kermit::encode::Shift;
-use crate::kermit::link::{Ending, Note};
+use crate::kermit::link::{Ending, Note, Text};
 use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
@@ -368,7 +368,11 @@ impl Core {
             }
             (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
             (_, Reply::Failed(error)) => {
-                let say = Some("The receiver cannot store the file");
+                let mut text = Text::<96>::new();
+                let say = Some(match error {
+                    StoreError::Quota { .. } | StoreError::NoSpace => text.of(&error),
+                    _ => "The receiver cannot store the file",
+                });
                 self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
                 if self.link.ending == Ending::No {
                     self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);

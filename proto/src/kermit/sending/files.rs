@@ -5,7 +5,7 @@ use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes::{self, AttributeReply};
 use crate::kermit::encode::{Shift, encode_text};
-use crate::kermit::link::{Ending, Note};
+use crate::kermit::link::{Ending, Note, Text};
 use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
@@ -129,7 +129,9 @@ impl Core {
             }
             (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
             (_, Reply::Failed(error)) => {
+                let mut text = Text::<96>::new();
                 let say = Some(match error {
+                    StoreError::Quota { .. } => text.of(&error),
                     StoreError::Changed => FILE_CHANGED,
                     StoreError::Kept => FILE_KEPT,
                     StoreError::Missing => FILE_MISSING,

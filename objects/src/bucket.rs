@@ -1,0 +1,162 @@
+//! The bucket, and the threads that wait for it.
+
+use super::{entry, error};
+use futures_util::StreamExt;
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::path::{DELIMITER, Path, PathPart};
+use object_store::{Error, ListResult, ObjectMeta, ObjectStore, ObjectStoreExt};
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use wetstring_drive::serve::Entry;
+use wetstring_drive::serve::tree::Step;
+
+/// How long the end of a session may go unnoticed.
+const GLANCE: Duration = Duration::from_millis(100);
+/// Bytes that all uploads together keep in memory.
+const MOST_GATHERED: usize = 128 << 20;
+
+#[derive(Clone)]
+pub(super) struct Bucket {
+    pub(super) store: Arc<dyn ObjectStore>,
+    /// The same, where it lists page by page.
+    pages: Option<Arc<dyn PaginatedListStore>>,
+    pub(super) runtime: Arc<Runtime>,
+    /// What uploads keep in memory.
+    gathered: Arc<AtomicUsize>,
+}
+
+/// Memory that an upload has of what there is for all.
+pub(super) struct Share {
+    of: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Share {
+    /// Has at least so many bytes from now on; false if there are not so many.
+    pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        let add = |all: usize| all.checked_add(more).filter(|all| *all <= MOST_GATHERED);
+        let grown = self.of.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok();
+        self.bytes += if grown { more } else { 0 };
+        grown
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.of.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Bucket {
+    pub(super) fn new(
+        store: Arc<dyn ObjectStore>,
+        pages: Option<Arc<dyn PaginatedListStore>>,
+        runtime: Runtime,
+    ) -> Self {
+        Self { store, pages, runtime: Arc::new(runtime), gathered: Arc::default() }
+    }
+
+    /// Memory for an upload; nothing yet.
+    pub(super) fn share(&self) -> Share {
+        Share { of: self.gathered.clone(), bytes: 0 }
+    }
+
+    /// Waits for an answer of the store.
+    pub(super) fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> io::Result<T> {
+        self.runtime.block_on(answer).map_err(error)
+    }
+
+    /// The same, unless `step` ends it.
+    pub(super) fn heeding<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Error>>,
+        step: &mut Step<'_>,
+    ) -> io::Result<T> {
+        self.runtime.block_on(async {
+            let mut answer = pin!(answer);
+            loop {
+                match tokio::time::timeout(GLANCE, answer.as_mut()).await {
+                    Ok(done) => return done.map_err(error),
+                    Err(_) => step(0)?,
+                }
+            }
+        })
+    }
+
+    /// What an object is; `None` if there is none.
+    pub(super) fn head(&self, path: &Path) -> io::Result<Option<ObjectMeta>> {
+        match self.runtime.block_on(self.store.head(path)) {
+            Ok(meta) => Ok(Some(meta)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(other) => Err(error(other)),
+        }
+    }
+
+    /// Whether anything is below a prefix, a marker too.
+    pub(super) fn has_below(&self, path: &Path) -> io::Result<bool> {
+        let mut below = self.store.list(Some(path));
+        let first = self.runtime.block_on(below.next());
+        first.transpose().map(|first| first.is_some()).map_err(error)
+    }
+
+    /// Tells every object below a prefix, as deep as it goes.
+    pub(super) fn below(
+        &self,
+        path: &Path,
+        step: &mut Step<'_>,
+        found: &mut dyn FnMut(ObjectMeta) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut below = self.store.list(Some(path));
+        while let Some(meta) = self.heeding(async { below.next().await.transpose() }, step)? {
+            step(0)?;
+            found(meta)?;
+        }
+        Ok(())
+    }
+
+    /// Tells objects and directories of a directory whose names begin with `front`, page by page, until that is
+    /// answered with an error.
+    pub(super) fn names(
+        &self,
+        path: &Path,
+        front: &[u8],
+        found: &mut dyn FnMut(Entry) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut tell = |result: ListResult| {
+            let files = result.objects.iter().map(|meta| (&meta.location, Some(meta)));
+            let directories = result.common_prefixes.iter().map(|path| (path, None));
+            let all = files.chain(directories).filter_map(|(path, meta)| entry(path, meta));
+            all.filter(|entry| entry.name.starts_with(front)).try_for_each(&mut *found)
+        };
+        let Some(pages) = &self.pages else {
+            return tell(self.wait(self.store.list_with_delimiter(Some(path)))?);
+        };
+        let mut prefix = path.to_string();
+        if !prefix.is_empty() {
+            prefix.push_str(DELIMITER);
+        }
+        if let Ok(front) = std::str::from_utf8(front) {
+            prefix.push_str(PathPart::from(front).as_ref());
+        }
+        let mut token = None;
+        loop {
+            let options = PaginatedListOptions {
+                delimiter: Some(DELIMITER.into()),
+                page_token: token,
+                ..PaginatedListOptions::default()
+            };
+            let page = self.wait(pages.list_paginated(Some(&prefix), options))?;
+            tell(page.result)?;
+            token = page.page_token;
+            if token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
