@@ -328,9 +328,21 @@ pub(crate) struct Serve {
     /// Clients at once
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     pub(crate) sessions: usize,
-    /// Clients at once from one address [default: as many]
+    /// Clients at once from one address, or one /64 of IPv6 [default: a quarter]
     #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     pub(crate) per_address: Option<usize>,
+    /// Those besides who have not yet logged in, or without --users given no command
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    pub(crate) unproved: usize,
+    /// Of these from one address [default: a quarter]
+    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    pub(crate) unproved_per_address: Option<usize>,
+    /// Hang up on those after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) grace: u64,
+    /// From a wrong password to the next try; doubled by each, to 30 times as long
+    #[arg(long, value_name = "MS", hide = true, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub(crate) guess_delay: u64,
     /// End a session in which nothing has moved for so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
     pub(crate) silence: u64,

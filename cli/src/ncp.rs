@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use wetstring_drive::imp::{Guard, ImpPort, Live, News, Plan, Stop, serve};
 use wetstring_drive::line::NcpSpec;
+use wetstring_drive::serve::Pace;
 use wetstring_drive::{LineSpec, in_words};
 use wetstring_proto::arpanet::ftp::{Options, Text};
 use wetstring_proto::arpanet::leader::{Dead, Form};
@@ -76,6 +77,10 @@ enum What {
         /// End after so many users
         #[arg(long, value_name = "N")]
         users: Option<usize>,
+        /// From a wrong password to the next try; doubled by each, to 30 times as long
+        #[arg(long, value_name = "MS", hide = true, default_value_t = 1000,
+              value_parser = clap::value_parser!(u64).range(1..=60_000))]
+        guess_delay: u64,
     },
 }
 
@@ -106,7 +111,7 @@ pub(crate) fn run(voice: &Voice, verb: &Ncp) -> Result<Ending, Ending> {
     let ending = match &verb.what {
         What::Up { seconds, .. } => up(voice, &mut live, *seconds),
         What::Echo { count, .. } => echo(voice, &mut live, &spec, *count),
-        What::Serve { root, write, user, most, users, .. } => {
+        What::Serve { root, write, user, most, users, guess_delay, .. } => {
             let guard = match user {
                 None => Guard::Anybody,
                 Some(user) => Guard::User(user.clone(), password()?),
@@ -115,6 +120,7 @@ pub(crate) fn run(voice: &Voice, verb: &Ncp) -> Result<Ending, Ending> {
                 root,
                 write: *write,
                 guard,
+                pace: Pace::of(Duration::from_millis(*guess_delay)),
                 most: usize::from(*most),
                 options: Options::default(),
                 end: None,

@@ -37,7 +37,10 @@ pub(crate) fn run(
     let rules = rules(verb, &root, &all)?;
     let limits = Limits {
         sessions: verb.sessions,
-        per_address: verb.per_address.unwrap_or(verb.sessions),
+        per_address: verb.per_address.unwrap_or(verb.sessions.div_ceil(4)),
+        unproved: verb.unproved,
+        unproved_per_address: verb.unproved_per_address.unwrap_or(verb.unproved.div_ceil(4)),
+        grace: Duration::from_secs(verb.grace),
         silence: Duration::from_secs(verb.silence),
         session: verb.longest.map(Duration::from_secs),
     };
@@ -212,7 +215,8 @@ fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<R
                 format!("could not read the users in {name}: {}", in_words(&e)),
             )
         })?;
-        rules.users = Some(Arc::new(users));
+        let first = Duration::from_millis(verb.guess_delay);
+        rules.users = Some(Arc::new(users.with_delay(first)));
     }
     Ok(rules)
 }

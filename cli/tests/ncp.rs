@@ -158,6 +158,31 @@ fn only_who_has_the_password_comes_in() {
 }
 
 #[test]
+fn guesses_are_further_and_further_apart() {
+    let flags = ["--user", "kanodia", "--guess-delay", "400"];
+    let server = Server::new(&flags, Some("multics"));
+    fs::write(server.path("root/tape"), b"bits").unwrap();
+    fs::create_dir(server.path("in")).unwrap();
+    let fetch = |password: &str| {
+        let into = server.path("in").display().to_string();
+        let mut command = wst(["receive", &server.line("tape"), "-o", &into]);
+        command.args(["--set", "ncp.user=kanodia"]).env("WETSTRING_PASSWORD", password);
+        run(command)
+    };
+    let began = std::time::Instant::now();
+    for _ in 0..4 {
+        assert_ne!(fetch("unics").code(), 0);
+    }
+    // Judged after 0, 400, 1200 and 2800 ms, and answered 400 ms later.
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(3100), "{took:?}");
+    fetch("multics").expect(0);
+    assert_eq!(fs::read(server.path("in/tape")).unwrap(), b"bits");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    server.end();
+}
+
+#[test]
 fn garbage_at_the_interface_is_counted_and_hurts_nobody() {
     let server = Server::new(&[], None);
     fs::write(server.path("root/tape"), noise(3, 5000)).unwrap();

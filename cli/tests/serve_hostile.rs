@@ -59,6 +59,10 @@ impl Hostile {
     }
 }
 
+/// For so many clients of one address at once.
+const CROWDED: &[&str] =
+    &["--per-address", "256", "--unproved", "256", "--unproved-per-address", "256"];
+
 /// A figure of a process in kB.
 fn kilobytes(pid: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
@@ -140,7 +144,7 @@ fn all_places_taken_by_the_worst_stay_below_the_bound() {
     let scene = Scene::new();
     stock(&scene);
     crowd(&scene, 800, 200);
-    let (server, at) = server(&scene, "tcp-listen", &[]).unwrap();
+    let (server, at) = server(&scene, "tcp-listen", CROWDED).unwrap();
     let began = Instant::now();
     // The second time in memory that was used before.
     for _ in 0..2 {
@@ -166,7 +170,7 @@ fn who_says_nothing_costs_less_than_100_kilobytes() {
     const CLIENTS: u64 = 256;
     let scene = Scene::new();
     stock(&scene);
-    let (server, at) = server(&scene, "tcp-listen", &[]).unwrap();
+    let (server, at) = server(&scene, "tcp-listen", CROWDED).unwrap();
     let before = kilobytes(server.id(), "VmRSS");
     // The second time in memory that was used before.
     for wave in 1..4 {

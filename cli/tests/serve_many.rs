@@ -76,7 +76,7 @@ fn silent_strangers_cost_a_place_for_a_while_and_no_wake_up() {
     const STRANGERS: usize = 600;
     let scene = Scene::new();
     stock(&scene);
-    let flags = ["--sessions", "40", "--silence", "6"];
+    let flags = ["--unproved", "40", "--unproved-per-address", "40", "--grace", "6"];
     let (server, at) = server(&scene, "tcp-listen", &flags).unwrap();
     let pid = server.id();
     let began = Instant::now();
@@ -84,7 +84,7 @@ fn silent_strangers_cost_a_place_for_a_while_and_no_wake_up() {
     thread::sleep(Duration::from_millis(500));
     for _ in PLACES..STRANGERS {
         let said = farewell(&mut call(&at));
-        assert!(said.contains("Too many sessions here, try again later"), "{said:?}");
+        assert!(said.contains("Too many sessions from your address, try again later"), "{said:?}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     // Nobody wakes up for those who wait, once the last one is gone.
@@ -96,7 +96,8 @@ fn silent_strangers_cost_a_place_for_a_while_and_no_wake_up() {
     assert!(most < 40_000, "{most} kB for {PLACES} who wait and {STRANGERS} who came");
     // Their time is over, and there is room again.
     for stream in &mut waiting {
-        farewell(stream);
+        let said = farewell(stream);
+        assert!(said.contains("No command came within 6 s"), "{said:?}");
     }
     assert!(began.elapsed() >= Duration::from_secs(6), "{:?}", began.elapsed());
     drop(waiting);
@@ -116,9 +117,12 @@ fn silent_strangers_cost_a_place_for_a_while_and_no_wake_up() {
 fn who_finds_no_place_is_told() {
     let scene = Scene::new();
     stock(&scene);
-    let (_server, at) = server(&scene, "tcp-listen", &["--sessions", "1"]).unwrap();
-    let first = call(&at);
-    thread::sleep(Duration::from_millis(200));
+    let flags = ["--sessions", "1", "--per-address", "9"];
+    let (_server, at) = server(&scene, "tcp-listen", &flags).unwrap();
+    // One that has given a command has a place until it goes: REMOTE PWD.
+    let mut first = call(&at);
+    first.write_all(b"\x01$ GA/\r").expect("the server is there");
+    assert!(first.read(&mut [0; 100]).expect("an answer") > 5);
     let end = getting(&scene, &at, 0).wait(LIMIT).unwrap();
     assert_ne!(end.code, 0);
     assert!(end.said.contains("Too many sessions here, try again later"), "{}", end.said);

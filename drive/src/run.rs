@@ -84,6 +84,9 @@ pub struct RunOptions<'a> {
     pub silence: Option<Duration>,
     /// After so long it is over, whatever moves.
     pub longest: Option<Duration>,
+    /// How much time is left, if there is such a limit: it is asked again and again, and may change. Who
+    /// shortens it raises a signal, so that it is noticed.
+    pub left: Option<&'a dyn Fn() -> Option<Duration>>,
     /// Bytes asked for in one read, at most. 256 KiB unless set.
     pub read_len: usize,
     /// The line is a terminal at which a person may sit: a Ctrl-C that comes alone, before the peer has
@@ -104,6 +107,7 @@ impl<'a> RunOptions<'a> {
             linger: None,
             silence: None,
             longest: None,
+            left: None,
             read_len: READ_LEN,
             typed: false,
         }
@@ -581,7 +585,8 @@ impl Turning<'_, '_> {
     fn expires(&self) -> Option<Instant> {
         let silence = self.options.silence.map(|silence| self.stirred + silence);
         let longest = self.options.longest.map(|longest| self.started + longest);
-        [silence, longest].into_iter().flatten().min()
+        let left = self.options.left.and_then(|left| left()).map(|left| self.now + left);
+        [silence, longest, left].into_iter().flatten().min()
     }
 
     /// How long to wait: for the next deadline of anybody, and while the port has a `rest`, for that.

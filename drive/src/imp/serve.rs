@@ -2,12 +2,15 @@
 
 use super::{Live, Stop};
 use crate::disk::{DiskStore, PathRule, ReceiveOptions};
+use crate::serve::guesses::{Guesses, Pace, Try};
+use crate::serve::places::Source;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
 use wetstring_proto::arpanet::ftp::{Asked, Denial, Granted, Options, Service};
 use wetstring_proto::arpanet::icp::SOCKETS;
 use wetstring_proto::arpanet::leader::Address;
@@ -32,6 +35,8 @@ pub struct Plan<'a> {
     pub write: bool,
     /// Who may come in.
     pub guard: Guard,
+    /// What a wrong password costs.
+    pub pace: Pace,
     /// Users at a time.
     pub most: usize,
     /// How the processes are.
@@ -72,6 +77,64 @@ struct User {
     store: Option<DiskStore>,
     reading: Reading,
     with: Option<Address>,
+    knock: Knock,
+}
+
+/// A password that was said, until it is answered. The other users do not wait with it.
+#[derive(Clone, Copy, Default)]
+enum Knock {
+    #[default]
+    None,
+    /// It will be judged.
+    Due(Try),
+    /// It was not right, or not judged, which will be said then.
+    Denied(Duration),
+}
+
+impl Knock {
+    /// When it goes on.
+    fn due(self) -> Option<Instant> {
+        match self {
+            Self::None => None,
+            Self::Due(knock) => Some(Instant::ZERO + knock.at),
+            Self::Denied(at) => Some(Instant::ZERO + at),
+        }
+    }
+
+    /// Goes on: the answer, if it is time for it.
+    fn turn(
+        &mut self,
+        now: Duration,
+        guesses: &Guesses,
+        source: Option<Source>,
+        user: &[u8],
+        judge: impl FnOnce() -> bool,
+    ) -> Option<Granted> {
+        let first = guesses.pace().first;
+        if let Self::None = self {
+            *self = match guesses.knock(now, source, user) {
+                Ok(knock) => Self::Due(knock),
+                Err(_) => Self::Denied(now + first),
+            };
+        }
+        match *self {
+            Self::Due(knock) if knock.at <= now => {
+                if judge() {
+                    guesses.succeeded(knock);
+                    *self = Self::None;
+                    return Some(Granted::Yes);
+                }
+                guesses.failed(knock);
+                *self = Self::Denied(now + first);
+                None
+            }
+            Self::Denied(at) if at <= now => {
+                *self = Self::None;
+                Some(Granted::No(Denial::Login))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Serves until the plan ends or a signal comes.
@@ -81,6 +144,7 @@ pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -
     let server = plan.options.server;
     live.call(|host, _| host.listen(server, server)).map_err(io::Error::other)?;
     let (mut users, mut next, mut gone) = (Vec::new(), 0x200_u32, 0);
+    let guesses = Guesses::new(plan.pace);
     live.until(plan.end, |live| {
         live.call(|host, cx| {
             if users.len() < plan.most {
@@ -89,11 +153,11 @@ pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -
                 if let Some(service) = service {
                     next = next.wrapping_add(SOCKETS);
                     let (store, reading) = (None, Reading::Nothing);
-                    users.push(User { service, store, reading, with: None });
+                    users.push(User { service, store, reading, with: None, knock: Knock::None });
                 }
             }
             for user in &mut users {
-                user.turn(cx, host, plan, &root, news);
+                user.turn(cx, host, plan, &root, &guesses, news);
             }
         });
         let before = users.len();
@@ -105,7 +169,8 @@ pub fn serve(live: &mut Live<'_>, plan: &Plan<'_>, news: &mut dyn FnMut(News)) -
         let over = plan.users.is_some_and(|count| gone >= count)
             && users.is_empty()
             && live.ncp.host().is_quiet();
-        Ok((over, users.iter().filter_map(|user| user.service.deadline()).min()))
+        let due = |user: &User| [user.service.deadline(), user.knock.due()];
+        Ok((over, users.iter().flat_map(due).flatten().min()))
     })
 }
 
@@ -116,6 +181,7 @@ impl User {
         host: &mut Host<'_>,
         plan: &Plan<'_>,
         root: &OwnedFd,
+        guesses: &Guesses,
         news: &mut dyn FnMut(News),
     ) {
         self.service.tick(cx, host);
@@ -124,11 +190,19 @@ impl User {
             self.with = self.service.with();
             self.with.into_iter().for_each(|with| news(News::Came(with)));
         }
+        let source = self.with.map(|with| Source::Arpanet(with.host, with.imp));
         while let Some(asked) = self.service.asked() {
             let granted = match asked {
                 Asked::User(_) if plan.guard == Guard::Anybody => Granted::Yes,
                 Asked::User(_) => Granted::Password,
-                Asked::Password { user, password } => check(&plan.guard, user, password),
+                Asked::Password { user, password } => {
+                    let (now, judge) = (cx.now, || check(&plan.guard, user, password));
+                    let now = now.since(Instant::ZERO);
+                    match self.knock.turn(now, guesses, source, user, judge) {
+                        Some(granted) => granted,
+                        None => break,
+                    }
+                }
                 Asked::Retrieve(name) => match open_file(root, name) {
                     Ok((file, len)) => {
                         self.reading = Reading::File(file);
@@ -163,14 +237,13 @@ impl User {
     }
 }
 
-fn check(guard: &Guard, user: &[u8], password: &[u8]) -> Granted {
-    let Guard::User(name, secret) = guard else { return Granted::Yes };
+fn check(guard: &Guard, user: &[u8], password: &[u8]) -> bool {
+    let Guard::User(name, secret) = guard else { return true };
     // As long for a wrong beginning as for a wrong end.
     let same = |a: &[u8], b: &[u8]| {
         a.len() == b.len() && a.iter().zip(b).fold(0, |all, (x, y)| all | (x ^ y)) == 0
     };
-    let right = same(name.as_bytes(), user) & same(secret.as_bytes(), password);
-    if right { Granted::Yes } else { Granted::No(Denial::Login) }
+    same(name.as_bytes(), user) & same(secret.as_bytes(), password)
 }
 
 /// Answers a request of a user's process.

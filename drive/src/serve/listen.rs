@@ -1,5 +1,7 @@
 //! A server for all who connect: a thread and a bounded amount of memory for each, up to a number.
 
+use super::places::{NoPlace, Place, Places};
+use super::proving::Proving;
 use super::sandbox::{self, Sandbox};
 use super::session::{Audit, Rules, Session};
 use super::tree::Tree;
@@ -10,12 +12,10 @@ use crate::run::{Ended, RunOptions, Watch, run};
 use crate::signals::Signals;
 use rustix::event::PollFlags;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wetstring_proto::engine::{Blame, Command, Event, Failure, FailureKind, Outcome};
 use wetstring_proto::kermit::check::Check;
@@ -35,38 +35,49 @@ const STACK: usize = 2 * 1024 * 1024;
 const FILES: usize = 8;
 /// Open files of the whole program.
 const FILES_BESIDE: usize = 64;
-/// What somebody is told who finds no place. It has no byte that needs a prefix.
-const FULL: &[u8] = b"Too many sessions here, try again later";
+/// The longest farewell. None has a byte that needs a prefix.
+const FAREWELL: usize = 80;
 /// Nobody looks at the progress of a session, and an idle one shall not wake for it.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// How much all clients together, and each of them, may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Sessions at once; who comes then is sent away.
+    /// Sessions at once of those who have proved themselves.
     pub sessions: usize,
-    /// Sessions at once from one address.
+    /// Sessions at once from one [source](super::Source), proved or not.
     pub per_address: usize,
+    /// Sessions at once of those who have not, besides the others.
+    pub unproved: usize,
+    /// Of those from one source.
+    pub unproved_per_address: usize,
+    /// How long one may take to prove himself, whatever he says.
+    pub grace: Duration,
     /// A session in which nothing has come for so long is ended.
     pub silence: Duration,
     /// A session ends after so long, whatever it does.
     pub session: Option<Duration>,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { sessions: 256, per_address: 256, silence: Duration::from_secs(600), session: None }
+impl Limits {
+    /// So many sessions at once, of which one source has a quarter.
+    pub fn of(sessions: usize) -> Self {
+        Self { sessions, per_address: sessions.div_ceil(4), ..Self::default() }
     }
 }
 
-/// Who is connected.
-#[derive(Debug)]
-struct Guest {
-    client: String,
-    address: Option<IpAddr>,
-    since: Instant,
-    /// Ends this session.
-    stop: Signals,
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sessions: 256,
+            per_address: 64,
+            unproved: 128,
+            unproved_per_address: 32,
+            grace: Duration::from_secs(60),
+            silence: Duration::from_secs(600),
+            session: None,
+        }
+    }
 }
 
 /// What all sessions of a server have in common.
@@ -85,42 +96,20 @@ pub struct Service {
     pub sandboxed: bool,
     /// It has been noted that sessions are bound.
     bound: AtomicBool,
-    guests: Mutex<BTreeMap<u64, Guest>>,
-    next: AtomicU64,
+    places: Arc<Places>,
 }
 
 impl Service {
     /// A service of these files.
     pub fn new(tree: Arc<dyn Tree>, rules: Rules, config: Config, limits: Limits) -> Self {
-        let (guests, next) = (Mutex::default(), AtomicU64::new(0));
         let (sandboxed, bound) = (false, AtomicBool::new(false));
-        Self { tree, rules, audit: None, config, limits, sandboxed, bound, guests, next }
-    }
-
-    fn guests(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Guest>> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+        let places = Places::new(limits);
+        Self { tree, rules, audit: None, config, limits, sandboxed, bound, places }
     }
 
     /// How many are connected.
     pub fn count(&self) -> usize {
-        self.guests().len()
-    }
-
-    /// Whether there is no place for one from this address.
-    fn is_full(&self, address: IpAddr) -> bool {
-        let guests = self.guests();
-        let same = guests.values().filter(|guest| guest.address == Some(address)).count();
-        guests.len() >= self.limits.sessions || same >= self.limits.per_address
-    }
-
-    /// Who is there; where others come from is not for everybody.
-    fn roster(&self, addresses: bool) -> String {
-        let mut text = String::new();
-        for (guest, number) in self.guests().values().zip(1..) {
-            let who = if addresses { guest.client.clone() } else { format!("client {number}") };
-            let _ = writeln!(text, "{who:<24} {} s", guest.since.elapsed().as_secs());
-        }
-        text
+        self.places.count()
     }
 
     fn note(&self, line: &str) {
@@ -129,25 +118,22 @@ impl Service {
         }
     }
 
-    /// Lets somebody in, if there is room; he is a guest until the answer is dropped.
+    /// Lets somebody in, or tells him why not.
     fn enter(
-        self: &Arc<Self>,
-        client: &str,
+        &self,
+        port: &mut dyn Port,
         address: Option<IpAddr>,
         stop: Signals,
-    ) -> Option<Place> {
-        let mut guests = self.guests();
-        let same = guests.values().filter(|guest| guest.address == address).count();
-        let crowded = address.is_some() && same >= self.limits.per_address;
-        if guests.len() >= self.limits.sessions || crowded {
-            drop(guests);
-            self.note(&format!("{client} connect: refused, too many sessions"));
-            return None;
-        }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let since = Instant::now();
-        guests.insert(id, Guest { client: client.to_owned(), address, since, stop });
-        Some(Place { service: self.clone(), id })
+    ) -> Result<Place, NoPlace> {
+        let client = port.facts().name.clone();
+        self.places.enter(&client, address, stop).inspect_err(|why| {
+            let what = match why {
+                NoPlace::Here => "too many sessions",
+                NoPlace::FromThere => "too many sessions of its address",
+            };
+            self.note(&format!("{client} connect: refused, {what}"));
+            turn_away(port, &why.to_string());
+        })
     }
 
     fn session(
@@ -156,7 +142,7 @@ impl Service {
         address: Option<IpAddr>,
         signals: &Signals,
     ) -> Session {
-        let roster = self.clone();
+        let roster = self.places.clone();
         let session = Session::new(self.tree.clone(), self.rules.clone(), client, address)
             .speaking(Sets::from(&self.config))
             .heeding(signals.clone())
@@ -183,10 +169,12 @@ impl Service {
     fn first(
         &self,
         port: &mut dyn Port,
+        place: &Place,
         signals: &Signals,
         into: &mut [u8],
     ) -> Result<usize, FailureKind> {
-        let most = self.limits.session.map_or(self.limits.silence, |s| s.min(self.limits.silence));
+        let limits = [Some(self.limits.silence), self.limits.session, place.left()];
+        let most = limits.into_iter().flatten().min().unwrap_or_default();
         let until = Instant::now() + most;
         while port.facts().reliable == Some(true) {
             if port.held() && port.flush().is_err() {
@@ -214,18 +202,29 @@ impl Service {
         Ok(0)
     }
 
-    /// Serves one client on an open line until it is done.
+    /// Serves one client on an open line until it is done. One without an address is not limited: the line
+    /// leads to nobody else.
     pub fn serve(
         self: &Arc<Self>,
         port: &mut dyn Port,
         address: Option<IpAddr>,
         signals: &Signals,
     ) -> io::Result<Ended> {
+        let place = self.enter(port, address, signals.clone());
+        let place = place.map_err(|why| {
+            io::Error::new(io::ErrorKind::QuotaExceeded, why.to_string().to_lowercase())
+        })?;
+        self.serve_at(&place, port, address, signals)
+    }
+
+    fn serve_at(
+        self: &Arc<Self>,
+        place: &Place,
+        port: &mut dyn Port,
+        address: Option<IpAddr>,
+        signals: &Signals,
+    ) -> io::Result<Ended> {
         let client = port.facts().name.clone();
-        let Some(_place) = self.enter(&client, address, signals.clone()) else {
-            turn_away(port);
-            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "too many sessions"));
-        };
         self.bind(&client);
         if let Err(error) = port.settle(Some(signals), &mut |_| {}) {
             self.note(&format!("{client} connect: failed, {}", in_words(&error)));
@@ -234,10 +233,12 @@ impl Service {
         self.note(&format!("{client} connect: done"));
         let mut start = [0; FIRST];
         let began = Instant::now();
-        let came = match self.first(port, signals, &mut start) {
-            Ok(came) => came,
-            Err(kind) => {
-                return Ok(self.over(port, &client, ended_before(kind, began.elapsed())));
+        let came = match self.first(port, place, signals, &mut start) {
+            Ok(came) if !place.is_dropped() => came,
+            result => {
+                let kind = result.err().unwrap_or(FailureKind::Silence);
+                let ended = ended_before(kind, began.elapsed());
+                return Ok(self.over(place, port, &client, ended));
             }
         };
         let config = Config {
@@ -252,7 +253,9 @@ impl Service {
         };
         let memory = vec![0; config.server_memory()];
         let mut server = Server::new(config, memory).map_err(io::Error::other)?;
-        let mut session = self.session(&client, address, signals);
+        let session = self.session(&client, address, signals);
+        let sets = session.sets();
+        let mut session = Proving::new(session, place, self.rules.users.is_some());
         let mut trace = NoTrace;
         let mut options = RunOptions::new(&mut trace);
         options.signals = Some(signals);
@@ -267,33 +270,52 @@ impl Service {
             _ => limits.silence,
         });
         options.longest = limits.session.map(|longest| longest.saturating_sub(waited));
-        let sets = session.sets();
+        let left = || place.left();
+        options.left = Some(&left);
         let mut store = Translated::following(&mut session, sets);
         let ended = run(&mut server, port, &mut store, &mut Nobody, options);
         drop(session);
-        Ok(self.over(port, &client, ended))
+        Ok(self.over(place, port, &client, ended))
     }
 
     /// Hangs up, and notes how it ended.
-    fn over(&self, port: &mut dyn Port, client: &str, ended: Ended) -> Ended {
-        let _ = port.finish(PATIENCE);
-        let outcome = match ended.outcome {
-            Outcome::Done => "done".to_owned(),
-            // That is how most say goodbye; what was cut short by it is noted with its file.
-            Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
-                "done, the client hung up".to_owned()
+    fn over(&self, place: &Place, port: &mut dyn Port, client: &str, ended: Ended) -> Ended {
+        let silent = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::Silence });
+        let too_late = ended.outcome == silent && place.left().is_some_and(|left| left.is_zero());
+        let outcome = if place.is_dropped() {
+            turn_away(port, &NoPlace::Here.to_string());
+            "gave way, too many sessions".to_owned()
+        } else if too_late {
+            let wanted = if self.rules.users.is_some() { "login" } else { "command" };
+            let seconds = self.limits.grace.as_secs();
+            turn_away(port, &format!("No {wanted} came within {seconds} s"));
+            format!("expected a {wanted} within {seconds} s, none came")
+        } else {
+            let _ = port.finish(PATIENCE);
+            match ended.outcome {
+                Outcome::Done => "done".to_owned(),
+                // That is how most say goodbye; what was cut short by it is noted with its file.
+                Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => {
+                    "done, the client hung up".to_owned()
+                }
+                Outcome::Failed(failure) => failure.to_string(),
             }
-            Outcome::Failed(failure) => failure.to_string(),
         };
         self.note(&format!("{client} disconnect: {outcome}"));
         ended
     }
 
     /// Serves a client so that a fault of ours ends its session and nothing else.
-    fn serve_apart(self: &Arc<Self>, port: &mut dyn Port, address: IpAddr, stop: &Signals) {
+    fn serve_apart(
+        self: &Arc<Self>,
+        place: &Place,
+        port: &mut dyn Port,
+        address: IpAddr,
+        stop: &Signals,
+    ) {
         let client = port.facts().name.clone();
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _ = self.serve(port, Some(address), stop);
+            let _ = self.serve_at(place, port, Some(address), stop);
         }));
         if let Err(fault) = done {
             let text = fault.downcast_ref::<String>().map(String::as_str);
@@ -309,7 +331,7 @@ impl Service {
         signals: &Signals,
     ) -> io::Result<()> {
         let mut threads = Vec::new();
-        make_room(self.limits.sessions);
+        make_room(self.limits.sessions + self.limits.unproved);
         while let Some((mut port, peer)) = listener.accept(signals)? {
             threads.retain(|thread: &std::thread::JoinHandle<()>| !thread.is_finished());
             let service = self.clone();
@@ -319,18 +341,14 @@ impl Service {
                 // Too many open files: nobody else shall lose by it.
                 Err(error) => {
                     self.note(&format!("{client} connect: refused, {}", in_words(&error)));
-                    turn_away(&mut *port);
+                    turn_away(&mut *port, &NoPlace::Here.to_string());
                     continue;
                 }
             };
             // Before there is a thread: silent strangers cost no more than the limit allows.
-            if self.is_full(peer.ip()) {
-                self.note(&format!("{client} connect: refused, too many sessions"));
-                turn_away(&mut *port);
-                continue;
-            }
+            let Ok(place) = self.enter(&mut *port, Some(peer.ip()), stop.clone()) else { continue };
             let spawned = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-                service.serve_apart(&mut *port, peer.ip(), &stop);
+                service.serve_apart(&place, &mut *port, peer.ip(), &stop);
             });
             match spawned {
                 Ok(thread) => threads.push(thread),
@@ -338,9 +356,7 @@ impl Service {
             }
         }
         let signal = signals.last().unwrap_or(rustix::process::Signal::INT.as_raw());
-        for guest in self.guests().values() {
-            guest.stop.raise(signal);
-        }
+        self.places.stop(signal);
         for thread in threads {
             let _ = thread.join();
         }
@@ -371,26 +387,15 @@ fn make_room(sessions: usize) {
     }
 }
 
-/// Tells somebody that there is no place, in a packet that every Kermit shows, and hangs up.
-fn turn_away(port: &mut dyn Port) {
-    let mut packet = [0; LONG_HEADER + FULL.len() + 2];
-    packet[LONG_HEADER..LONG_HEADER + FULL.len()].copy_from_slice(FULL);
-    let (start, end) = finish(&mut packet, FULL.len(), 0, b'E', Check::Sum6, 1, false);
+/// Tells somebody why he is sent away, in a packet that every Kermit shows, and hangs up.
+fn turn_away(port: &mut dyn Port, why: &str) {
+    let len = why.len().min(FAREWELL);
+    let mut packet = [0; LONG_HEADER + FAREWELL + 2];
+    packet[LONG_HEADER..LONG_HEADER + len].copy_from_slice(&why.as_bytes()[..len]);
+    let (start, end) = finish(&mut packet, len, 0, b'E', Check::Sum6, 1, false);
     // What does not fit into an empty connection need not be said.
     let _ = port.write(&[&packet[start..end], b"\r"].concat());
     let _ = port.finish(Duration::ZERO);
-}
-
-/// A guest's place; he is gone when it is dropped.
-struct Place {
-    service: Arc<Service>,
-    id: u64,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.service.guests().remove(&self.id);
-    }
 }
 
 /// Nobody looks on.

@@ -14,10 +14,15 @@
 //! * `rights` is the table of what each command does, and which right that needs; [`quota`] counts every byte.
 //! * `sandbox` has the kernel keep each session below the root, where there is Landlock.
 //! * [`listen`] serves all who connect, a thread and a bounded amount of memory each.
+//! * [`places`] says how many there may be: those who have proved themselves, and those who have not yet.
+//! * [`guesses`] makes it slow to guess a password.
 
+pub mod guesses;
 pub mod listen;
 mod listing;
 mod local;
+pub mod places;
+mod proving;
 pub mod quota;
 mod rights;
 mod sandbox;
@@ -25,8 +30,10 @@ mod session;
 pub mod tree;
 pub mod users;
 
+pub use guesses::{Guesses, Pace};
 pub use listen::{Limits, Service};
 pub use local::LocalTree;
+pub use places::{NoPlace, Place, Places, Source};
 pub use quota::{KeepFree, Quota, Quotas};
 pub use rights::{Action, Effect};
 pub use session::{Audit, Rules, Session};

@@ -231,6 +231,11 @@ impl Session {
         Self { stop: Some(stop), ..self }
     }
 
+    /// Whether the client has said who it is.
+    pub(super) fn is_logged_in(&self) -> bool {
+        self.user.is_some()
+    }
+
     fn heed(&self) -> Heed {
         Heed::new(self.stop.clone())
     }

@@ -3,9 +3,13 @@
 //! The file has a line for each user: `name:$argon2id$...`, the password's hash in the usual form
 //! (PHC string). Empty lines and those that begin with `#` are passed over.
 
+use super::guesses::{Guesses, Pace};
+use super::places::Source;
 use crate::in_words;
+use crate::signals::Signals;
 use argon2::password_hash::SaltString;
-use argon2::{Argon2, PasswordHash, PasswordHasher, PasswordVerifier};
+use argon2::{Argon2, Params, PasswordHash, PasswordHasher, PasswordVerifier};
+use rustix::event::PollFlags;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
@@ -13,25 +17,17 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Wrong passwords from one address before it has to wait.
-const TRIES: u32 = 5;
-/// How long it has to wait then.
-const LOCKED: Duration = Duration::from_secs(60);
-/// How long the answer to a wrong password takes at least.
-const DELAY: Duration = Duration::from_secs(1);
-/// Addresses that are remembered; when there are more, the oldest are forgotten.
-const ADDRESSES: usize = 4096;
-
 /// Names, hashes of passwords, and who has guessed wrongly.
 #[derive(Debug)]
 pub struct Users {
     hashes: BTreeMap<Vec<u8>, String>,
     /// For names that nobody has, so that they take as long.
     nobody: String,
-    failures: Mutex<BTreeMap<Option<IpAddr>, (u32, Instant)>>,
+    guesses: Guesses,
+    /// The beginning of its time.
+    epoch: Instant,
     /// Held while a password is judged, which takes 19 MiB: one at a time.
     judging: Mutex<()>,
-    delay: Duration,
 }
 
 /// Why somebody does not come in.
@@ -39,8 +35,8 @@ pub struct Users {
 pub enum NotLoggedIn {
     /// Name or password is wrong.
     Wrong,
-    /// Too many were wrong from that address.
-    Locked,
+    /// Too many were wrong: no try is judged for so long.
+    Wait(Duration),
 }
 
 impl Users {
@@ -52,6 +48,7 @@ impl Users {
     /// Reads the text of such a file.
     pub fn parse(text: &str) -> io::Result<Self> {
         let mut hashes = BTreeMap::new();
+        let mut costs = Params::default();
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -62,30 +59,36 @@ impl Users {
                 io::Error::new(io::ErrorKind::InvalidData, say)
             };
             let (name, hash) = line.split_once(':').ok_or_else(|| bad("no colon"))?;
-            PasswordHash::new(hash).map_err(|_| bad("something else than an argon2 hash"))?;
+            let read = PasswordHash::new(hash).and_then(|hash| Params::try_from(&hash));
+            let own = read.map_err(|_| bad("something else than an argon2 hash"))?;
+            if hashes.is_empty() || work(&own) > work(&costs) {
+                costs = own;
+            }
             hashes.insert(name.trim().as_bytes().to_vec(), hash.to_owned());
         }
-        let nobody = hash(b"nobody has this password")?;
-        let (failures, judging) = (Mutex::default(), Mutex::default());
-        Ok(Self { hashes, nobody, failures, judging, delay: DELAY })
+        let nobody = hash_by(b"nobody has this password", costs)?;
+        let (guesses, judging) = (Guesses::new(Pace::default()), Mutex::default());
+        Ok(Self { hashes, nobody, guesses, epoch: Instant::now(), judging })
     }
 
-    /// The same, with another delay after a wrong password.
+    /// The same, with another distance from a wrong password to the next try; those after more of them grow with it.
     #[must_use]
-    pub fn with_delay(self, delay: Duration) -> Self {
-        Self { delay, ..self }
+    pub fn with_delay(self, first: Duration) -> Self {
+        Self { guesses: Guesses::new(Pace::of(first)), ..self }
     }
 
-    /// Whether somebody comes in. It takes its time, and more if he does not.
+    /// Whether somebody comes in. It takes its time, and more if he does not; less if it is all over.
     pub fn admit(
         &self,
         from: Option<IpAddr>,
         name: &[u8],
         password: &[u8],
+        stop: Option<&Signals>,
     ) -> Result<(), NotLoggedIn> {
-        if !self.may_try(from) {
-            return Err(NotLoggedIn::Locked);
-        }
+        let source = from.map(Source::from);
+        let knock = self.guesses.knock(self.epoch.elapsed(), source, name);
+        let knock = knock.map_err(NotLoggedIn::Wait)?;
+        self.wait_until(knock.at, stop);
         let known = self.hashes.get(name);
         let right = {
             let _alone = self.judging.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,44 +96,43 @@ impl Users {
             hash.is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok())
         };
         if right && known.is_some() {
-            self.failures().remove(&from);
+            self.guesses.succeeded(knock);
             return Ok(());
         }
-        std::thread::sleep(self.delay);
+        self.guesses.failed(knock);
+        // Counted from before it was judged, so that the answer does not tell how long that took.
+        self.wait_until(knock.at + self.guesses.pace().first, stop);
         Err(NotLoggedIn::Wrong)
     }
 
-    fn failures(&self) -> std::sync::MutexGuard<'_, BTreeMap<Option<IpAddr>, (u32, Instant)>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits, or until it is all over.
+    fn wait_until(&self, at: Duration, stop: Option<&Signals>) {
+        let left = at.saturating_sub(self.epoch.elapsed());
+        match stop {
+            _ if left.is_zero() => {}
+            None => std::thread::sleep(left),
+            Some(stop) => {
+                let _ = Signals::wait(Some(stop), stop.fd(), PollFlags::empty(), Some(left));
+            }
+        }
     }
+}
 
-    /// Whether an address may try once more. The try is counted at once, so that many sessions
-    /// which guess at the same time have no more of them than one.
-    fn may_try(&self, from: Option<IpAddr>) -> bool {
-        let mut failures = self.failures();
-        let now = Instant::now();
-        if failures.len() >= ADDRESSES {
-            let oldest = failures.iter().min_by_key(|(_, (_, last))| *last).map(|(from, _)| *from);
-            oldest.and_then(|oldest| failures.remove(&oldest));
-        }
-        let (count, last) = failures.entry(from).or_insert((0, now));
-        if last.elapsed() >= LOCKED {
-            *count = 0;
-        }
-        if *count >= TRIES {
-            return false;
-        }
-        *count += 1;
-        *last = now;
-        true
-    }
+/// Memory times passes: what it costs to judge by such a hash.
+fn work(costs: &Params) -> u64 {
+    u64::from(costs.m_cost()) * u64::from(costs.t_cost())
 }
 
 /// The hash of a password, for a line of the file.
 pub fn hash(password: &[u8]) -> io::Result<String> {
+    hash_by(password, Params::default())
+}
+
+fn hash_by(password: &[u8], costs: Params) -> io::Result<String> {
     let mut salt = [0; 16];
     getrandom::fill(&mut salt).map_err(|error| io::Error::other(in_words(&error)))?;
     let bad = |error: argon2::password_hash::Error| io::Error::other(in_words(&error));
     let salt = SaltString::encode_b64(&salt).map_err(bad)?;
-    Ok(Argon2::default().hash_password(password, &salt).map_err(bad)?.to_string())
+    let by = Argon2::new(argon2::Algorithm::default(), argon2::Version::default(), costs);
+    Ok(by.hash_password(password, &salt).map_err(bad)?.to_string())
 }

@@ -223,7 +223,7 @@ impl Session {
 
     fn login(&mut self, name: &[u8], password: &[u8]) -> Done {
         let Some(users) = &self.rules.users else { return Err("No login is needed".into()) };
-        match users.admit(self.address, name, password) {
+        match users.admit(self.address, name, password, self.stop.as_ref()) {
             Ok(()) => {
                 self.user = Some(name.escape_ascii().to_string());
                 self.meter.is_of(self.user.as_deref());
@@ -234,7 +234,10 @@ impl Session {
                 self.meter.is_of(None);
                 Err(match why {
                     NotLoggedIn::Wrong => "Access denied".into(),
-                    NotLoggedIn::Locked => "Too many wrong passwords, try again later".into(),
+                    NotLoggedIn::Wait(wait) => {
+                        let seconds = wait.as_secs() + 1;
+                        format!("Too many wrong passwords, try again in {seconds} s")
+                    }
                 })
             }
         }

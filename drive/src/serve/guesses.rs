@@ -1,0 +1,230 @@
+//! What it costs to guess a password: counted by source, by account and for all, without locking anybody out.
+//!
+//! * Tries of one **source** stand in a line: each wrong one doubles the distance to the next.
+//! * A source that has come in to an **account** before has a line of its own for it, in which nobody else's tries
+//!   count. Only that line is cleared by success.
+//! * Strangers to an account at which many have guessed, or to a server at which many guess, wait a bounded time more,
+//!   each for himself: who knows the password always comes in.
+
+use super::places::Source;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Sources, accounts, and pairs of both that are remembered.
+pub const REMEMBERED: usize = 4096;
+/// The longest distance, in first ones.
+const MOST: u32 = 30;
+/// Wrong passwords at an account before strangers to it wait longer.
+const FREE_AT_ACCOUNT: u32 = 5;
+/// Wrong passwords anywhere, less one for each first distance that passes, before all strangers wait longer, and so
+/// many more double that.
+const FREE_FOR_ALL: f64 = 20.0;
+const DOUBLES_FOR_ALL: f64 = 10.0;
+
+/// Times of guessing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// The distance after the first wrong password, and how long the answer to one takes.
+    pub first: Duration,
+    /// The longest distance.
+    pub most: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self::of(Duration::from_secs(1))
+    }
+}
+
+impl Pace {
+    /// By the distance after the first wrong password.
+    pub fn of(first: Duration) -> Self {
+        Self { first, most: first * MOST }
+    }
+
+    /// After so many wrong ones.
+    fn after(&self, failures: u32, most: Duration) -> Duration {
+        match failures {
+            0 => Duration::ZERO,
+            n => (self.first * (1 << (n - 1).min(16))).min(most),
+        }
+    }
+
+    /// How long a try is made to wait, rather than refused.
+    pub fn patience(&self) -> Duration {
+        self.most / 3
+    }
+
+    /// The longest that a stranger waits for what others have done.
+    fn crowd(&self) -> Duration {
+        self.most / 4
+    }
+
+    /// Who has not guessed for so long is forgotten.
+    fn forgets(&self) -> Duration {
+        self.most * 30
+    }
+}
+
+/// Tries that stand in a line.
+#[derive(Clone, Copy, Default, Debug)]
+struct Line {
+    failures: u32,
+    last: Duration,
+    /// When the next one may be judged.
+    next: Duration,
+}
+
+impl Line {
+    /// Failures that still count.
+    fn failures(&self, now: Duration, pace: &Pace) -> u32 {
+        if now.saturating_sub(self.last) >= pace.forgets() { 0 } else { self.failures }
+    }
+
+    /// Counts a try as wrong before it is judged, so that many at once have no more of them than one.
+    fn take(&mut self, at: Duration, pace: &Pace) {
+        self.failures = self.failures(at, pace).saturating_add(1);
+        (self.last, self.next) = (at, at + pace.after(self.failures, pace.most));
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    sources: BTreeMap<Option<Source>, Line>,
+    accounts: BTreeMap<u64, Line>,
+    /// Who has come in before.
+    friends: BTreeMap<(u64, Option<Source>), Line>,
+    /// Wrong ones of late, as of when.
+    all: (f64, Duration),
+}
+
+/// Who has guessed wrongly. Times are those since any beginning.
+#[derive(Debug)]
+pub struct Guesses {
+    pace: Pace,
+    /// Names are as long as somebody likes; what is kept of them is not.
+    names: RandomState,
+    counts: Mutex<Counts>,
+}
+
+/// A try that may be judged.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Try {
+    /// When.
+    pub at: Duration,
+    source: Option<Source>,
+    account: u64,
+    friend: bool,
+}
+
+impl Guesses {
+    /// Nobody has guessed yet.
+    pub fn new(pace: Pace) -> Self {
+        Self { pace, names: RandomState::new(), counts: Mutex::default() }
+    }
+
+    /// How fast.
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A try from there at an account, and when it may be judged; or for how long none may be made.
+    pub fn knock(
+        &self,
+        now: Duration,
+        source: Option<Source>,
+        name: &[u8],
+    ) -> Result<Try, Duration> {
+        let account = self.names.hash_one(name);
+        let mut counts = self.counts();
+        let counts = &mut *counts;
+        let friend = counts.friends.contains_key(&(account, source));
+        let crowd = if friend { Duration::ZERO } else { counts.crowd(now, account, &self.pace) };
+        let line = if friend {
+            counts.friends.entry((account, source)).or_default()
+        } else {
+            make_room(&mut counts.sources, &source, now, &self.pace);
+            counts.sources.entry(source).or_default()
+        };
+        let at = line.next.max(now + crowd);
+        if at - now > self.pace.patience() {
+            return Err(at - now);
+        }
+        line.take(at, &self.pace);
+        Ok(Try { at, source, account, friend })
+    }
+
+    /// It was wrong.
+    pub fn failed(&self, knock: Try) {
+        let mut counts = self.counts();
+        let now = knock.at;
+        make_room(&mut counts.accounts, &knock.account, now, &self.pace);
+        let account = counts.accounts.entry(knock.account).or_default();
+        account.failures = account.failures(now, &self.pace).saturating_add(1);
+        account.last = account.last.max(now);
+        if knock.friend {
+            make_room(&mut counts.sources, &knock.source, now, &self.pace);
+            counts.sources.entry(knock.source).or_default().take(now, &self.pace);
+        }
+        let (level, since) = (counts.level(now, &self.pace), counts.all.1.max(now));
+        counts.all = (level + 1.0, since);
+    }
+
+    /// It was right. What the source did at other accounts stays as it is.
+    pub fn succeeded(&self, knock: Try) {
+        let mut counts = self.counts();
+        if !knock.friend
+            && let Some(line) = counts.sources.get_mut(&knock.source)
+        {
+            // This one was counted before it was judged.
+            line.failures = line.failures.saturating_sub(1);
+            line.next = knock.at + self.pace.after(line.failures, self.pace.most);
+        }
+        let key = (knock.account, knock.source);
+        make_room(&mut counts.friends, &key, knock.at, &self.pace);
+        counts.friends.insert(key, Line { last: knock.at, ..Line::default() });
+    }
+
+    /// How many sources, accounts and pairs are remembered.
+    pub fn remembered(&self) -> [usize; 3] {
+        let counts = self.counts();
+        [counts.sources.len(), counts.accounts.len(), counts.friends.len()]
+    }
+}
+
+impl Counts {
+    /// How long a stranger waits for what others have done.
+    fn crowd(&self, now: Duration, account: u64, pace: &Pace) -> Duration {
+        let failures = self.accounts.get(&account).map_or(0, |line| line.failures(now, pace));
+        let here = pace.after(failures.saturating_sub(FREE_AT_ACCOUNT), pace.crowd());
+        let over = (self.level(now, pace) - FREE_FOR_ALL) / DOUBLES_FOR_ALL;
+        let everywhere = if over <= 0.0 { 0 } else { over.min(16.0) as u32 + 1 };
+        here.max(pace.after(everywhere, pace.crowd()))
+    }
+
+    /// Wrong ones of late.
+    fn level(&self, now: Duration, pace: &Pace) -> f64 {
+        let (level, since) = self.all;
+        let passed = now.saturating_sub(since).as_secs_f64() / pace.first.as_secs_f64().max(1e-6);
+        (level - passed).max(0.0)
+    }
+}
+
+/// Makes room for one more, if it is not there. Who has guessed least goes first: a flood of new ones drives out
+/// itself, and not what is known of others.
+fn make_room<K: Ord + Copy>(lines: &mut BTreeMap<K, Line>, key: &K, now: Duration, pace: &Pace) {
+    if lines.len() < REMEMBERED || lines.contains_key(key) {
+        return;
+    }
+    let least = lines.iter().min_by_key(|(_, line)| (line.failures(now, pace), line.last));
+    if let Some(key) = least.map(|(key, _)| *key) {
+        lines.remove(&key);
+    }
+}
