@@ -185,7 +185,10 @@ impl Guesses {
         {
             // This one was counted before it was judged.
             line.failures = line.failures.saturating_sub(1);
-            line.next = knock.at + self.pace.after(line.failures, self.pace.most);
+            // Those that stand behind it stay where they are.
+            if line.last == knock.at {
+                line.next = knock.at + self.pace.after(line.failures, self.pace.most);
+            }
         }
         let key = (knock.account, knock.source);
         make_room(&mut counts.friends, &key, knock.at, &self.pace);
