@@ -187,7 +187,7 @@ fn without_a_digest_of_the_sender_what_came_is_compared_with_what_is_stored() {
     let options = ReceiveOptions { verify: Verify::Stored, ..ReceiveOptions::default() };
     let mut store = store(&directory, options);
     assert_eq!(offer(&mut store, named("f")), TAKEN);
-    write(&mut store, 0, &[b'.'; 200_000]);
+    write(&mut store, 0, &vec![b'.'; 200_000]);
     Hand::Changes.on(&directory.path().join("f.part"));
     assert!(!close(&mut store, true));
     assert!(store.last_error().unwrap().contains("expected the bytes that came"));
@@ -284,7 +284,7 @@ fn a_part_that_is_being_received_is_out_of_reach() {
     };
     let mut first = session(Collision::Backup);
     assert_eq!(offer(&mut first, named("f")), TAKEN);
-    write(&mut first, 0, &[b'.'; 200_000]);
+    write(&mut first, 0, &vec![b'.'; 200_000]);
 
     let place = |name: &str| vec![name.as_bytes().to_vec()];
     for done in

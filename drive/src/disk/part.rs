@@ -82,12 +82,12 @@ pub(crate) fn whole(
     if place::look(directory, name)?.is_some() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    let (file, part) = create(directory, name, false)?;
-    let mut file = File::from(file);
-    let done = fill(&mut file).and_then(|()| {
-        let file = OwnedFd::from(file);
-        unmark(&file)?;
-        let _ = rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & !place::umask()));
+    let (descriptor, part) = create(directory, name, false)?;
+    let mut made = File::from(descriptor);
+    let done = fill(&mut made).and_then(|()| {
+        let made = OwnedFd::from(made);
+        unmark(&made)?;
+        let _ = rustix::fs::fchmod(&made, Mode::from_raw_mode(mode & !place::umask()));
         Ok(place::rename_new(directory, &part, name)?)
     });
     if done.is_err() {

@@ -154,8 +154,9 @@ impl Guesses {
             counts.sources.entry(source).or_default()
         };
         let at = line.next.max(now + crowd);
-        if at - now > self.pace.patience() {
-            return Err(at - now);
+        let wait = at.saturating_sub(now);
+        if wait > self.pace.patience() {
+            return Err(wait);
         }
         line.take(at, &self.pace);
         Ok(Try { at, source, account, friend })

@@ -138,10 +138,11 @@ impl Incoming {
             let text = format!("expected a file of {} bytes, it has {size}", self.reached);
             return Err(self.spoiled(io::Error::other(text)));
         }
-        if self.check.state == State::Unread && self.check.reads(size) {
-            if let Some((kind, came)) = self.running.whole(size) {
-                self.read_again(kind, size, came)?;
-            }
+        if self.check.state == State::Unread
+            && self.check.reads(size)
+            && let Some((kind, came)) = self.running.whole(size)
+        {
+            self.read_again(kind, size, came)?;
         }
         Ok(())
     }

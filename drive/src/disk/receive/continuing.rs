@@ -70,11 +70,14 @@ impl Receiving {
             Resume::Compared => checked,
             _ => false,
         };
-        let usable = |part: &OwnedFd, ours: bool| match ours {
-            // Where nobody compares, a part of another file would make a mixture.
-            true => checked || anything || part::is_of(part, Sender::of(info)),
-            // What is not ours may be anything, unless somebody vouches for it.
-            false => info.compared || anything,
+        let usable = |part: &OwnedFd, ours: bool| {
+            if ours {
+                // Where nobody compares, a part of another file would make a mixture.
+                checked || anything || part::is_of(part, Sender::of(info))
+            } else {
+                // What is not ours may be anything, unless somebody vouches for it.
+                info.compared || anything
+            }
         };
         if let Some(found) = part::find(directory, name, info.size, usable)? {
             let part::Found { file, name, len, ours } = found;
