@@ -50,12 +50,12 @@ fn a_sound_protocol_survives() {
 
 #[test]
 fn a_protocol_without_a_check_is_caught() {
-    assert!(matches!(caught(Defect::NoCheck), Fault::FalseSuccess(_)));
+    assert!(matches!(caught(Defect::NoCheck), Fault::Fooled(_)));
 }
 
 #[test]
 fn a_sender_that_does_not_listen_is_caught() {
-    assert!(matches!(caught(Defect::Deaf), Fault::FalseSuccess(_)));
+    assert!(matches!(caught(Defect::Deaf), Fault::Fooled(_)));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_panic_is_caught() {
 
 #[test]
 fn data_stored_twice_is_caught() {
-    assert!(matches!(caught(Defect::StoresTwice), Fault::FalseSuccess(_)));
+    assert!(matches!(caught(Defect::StoresTwice), Fault::Fooled(_)));
 }
 
 #[test]

@@ -281,8 +281,6 @@ pub enum StoreError {
     Quota {
         /// Bytes that may be.
         most: u64,
-        /// Bytes of them that are left.
-        left: u64,
     },
     /// This store does not do that.
     Unsupported,
@@ -291,8 +289,8 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Quota { most, left } => {
-                return write!(f, "the quota of {most} bytes is reached, {left} are left");
+            Self::Quota { most } => {
+                return write!(f, "the quota of {most} bytes does not allow for it");
             }
             Self::NoSpace => "no space left in the store",
             Self::Permission => "permission denied by the store",

@@ -287,7 +287,7 @@ fn a_full_store_ends_both_with_a_reason() {
             ends.sender,
             Outcome::Failed(Failure { kind: FailureKind::PeerError, .. })
         ));
-        assert!(ends.events.iter().any(|e| e == "s message The receiver cannot store the file"));
+        assert!(ends.events.iter().any(|e| e == "s message no space left in the store"));
         assert!(!sink.files[0].complete);
     }
 }

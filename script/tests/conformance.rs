@@ -1,11 +1,21 @@
 //! Small scripts with what they say, run by us and by C-Kermit.
 //!
-//! `conformance/NAME.ksc` is a script, `NAME.out` what it says. `NAME.ckermit` stands where C-Kermit
-//! says something else; the script then says why that is wrong. Lines that begin with `?` are
-//! complaints, whose wording is each program's own: they are left out, and scripts ask for the status.
+//! A file of `conformance/` is a topic, and a section of it a script:
+//!
+//! ```text
+//! === NAME
+//! the script
+//! --- says
+//! what it says
+//! --- c-kermit says
+//! what C-Kermit says, only where that is something else; the script then says why that is wrong
+//! ```
+//!
+//! Lines that begin with `?` are complaints, whose wording is each program's own: they are left out, and scripts
+//! ask for the status.
 //!
 //! C-Kermit is run where it is installed; `WETSTRING_REQUIRE_PEERS=1` wants it to be.
-//! `WETSTRING_UPDATE_CONFORMANCE=1` writes `.out` of new scripts as C-Kermit says it.
+//! A script without `--- says` is a new one: the test shows what C-Kermit says to it, and fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,14 +29,66 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
 }
 
-/// Names of all scripts, without their ends.
-fn names() -> Vec<String> {
+/// A script, and what is said to it.
+#[derive(Default)]
+struct Section {
+    name: String,
+    script: String,
+    says: Option<String>,
+    ckermit_says: Option<String>,
+}
+
+impl Section {
+    /// What C-Kermit is expected to say.
+    fn ckermit(&self) -> &str {
+        self.ckermit_says.as_ref().or(self.says.as_ref()).map_or("", |text| text)
+    }
+}
+
+/// All scripts of all topics, sorted by topic.
+fn sections() -> Vec<Section> {
     let entries = fs::read_dir(folder()).expect("the folder of the scripts");
-    let name =
-        |entry: fs::DirEntry| Some(entry.file_name().to_str()?.strip_suffix(".ksc")?.to_owned());
-    let mut names: Vec<String> = entries.flatten().filter_map(name).collect();
-    names.sort();
-    names
+    let mut topics: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    topics.sort();
+    let sections: Vec<Section> = topics
+        .iter()
+        .flat_map(|topic| {
+            let text =
+                fs::read_to_string(topic).unwrap_or_else(|e| panic!("{}: {e}", topic.display()));
+            parsed(&text)
+        })
+        .collect();
+    let mut names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    assert!(twice.is_none(), "expected a name of its own for each script, got {twice:?}");
+    sections
+}
+
+fn parsed(text: &str) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut part = 0;
+    for line in text.split_inclusive('\n') {
+        if let Some(name) = line.strip_prefix("=== ") {
+            sections.push(Section { name: name.trim_end().to_owned(), ..Section::default() });
+            part = 0;
+            continue;
+        }
+        let section = sections.last_mut().expect("a file begins with === NAME");
+        match line.trim_end() {
+            "--- says" => (part, section.says) = (1, Some(String::new())),
+            "--- c-kermit says" => (part, section.ckermit_says) = (2, Some(String::new())),
+            _ => {
+                let to = [
+                    Some(&mut section.script),
+                    section.says.as_mut(),
+                    section.ckermit_says.as_mut(),
+                ];
+                to.into_iter().nth(part).flatten().expect("a part that has begun").push_str(line);
+            }
+        }
+    }
+    sections
 }
 
 /// Without complaints.
@@ -44,17 +106,16 @@ fn told(output: &[u8]) -> String {
 }
 
 /// A directory of its own for a script, with the files that scripts expect.
-fn place(name: &str) -> tempfile::TempDir {
+fn place(script: &str) -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");
-    let script = folder().join(format!("{name}.ksc"));
-    fs::copy(script, place.path().join("t.ksc")).expect("a copy of the script");
+    fs::write(place.path().join("t.ksc"), script).expect("a file");
     fs::write(place.path().join("three"), "one\ntwo\nthree\n").expect("a file");
     fs::write(place.path().join("sub.ksc"), "echo sub [\\%1] [\\%2]\nreturn 7\n").expect("a file");
     place
 }
 
-fn ours(name: &str) -> String {
-    let place = place(name);
+fn ours(script: &str) -> String {
+    let place = place(script);
     let directory = fs::canonicalize(place.path()).expect("the directory");
     let mut world = Local::new(directory, |_| 0).captured();
     let limits = Limits { steps: Some(1_000_000), ..Limits::default() };
@@ -62,8 +123,8 @@ fn ours(name: &str) -> String {
     told(world.said())
 }
 
-fn c_kermit(name: &str) -> String {
-    let place = place(name);
+fn c_kermit(script: &str) -> String {
+    let place = place(script);
     let mut command = Command::new("kermit");
     command.arg("t.ksc").current_dir(place.path()).env("HOME", place.path()).env("TZ", "UTC");
     let output = command.stdin(Stdio::null()).output().expect("kermit runs");
@@ -82,15 +143,15 @@ fn is_there() -> bool {
 }
 
 /// Runs something for every script, on a few threads; gives what differs.
-fn differences(run: impl Fn(&str) -> Option<String> + Sync) -> Vec<String> {
-    let names = names();
+fn differences(run: impl Fn(&Section) -> Option<String> + Sync) -> Vec<String> {
+    let sections = sections();
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(difference) = run(name) {
+                while let Some(section) = sections.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(difference) = run(section) {
                         found.lock().expect("no panic").push(difference);
                     }
                 }
@@ -111,17 +172,14 @@ fn compared(name: &str, expected: &str, got: &str) -> Option<String> {
     })
 }
 
-fn expected(name: &str, end: &str) -> Option<String> {
-    fs::read_to_string(folder().join(format!("{name}.{end}"))).ok()
-}
-
 #[test]
 fn we_say_what_is_expected() {
-    let names = names();
-    assert!(names.len() >= 150, "expected at least 150 scripts, got {}", names.len());
-    let found = differences(|name| {
-        let Some(out) = expected(name, "out") else { return Some(format!("{name}: no .out")) };
-        compared(name, &out, &ours(name))
+    let count = sections().len();
+    assert!(count >= 150, "expected at least 150 scripts, got {count}");
+    let found = differences(|section| {
+        let name = &section.name;
+        let Some(says) = &section.says else { return Some(format!("{name}: no --- says")) };
+        compared(name, says, &ours(&section.script))
     });
     assert!(found.is_empty(), "{} differ\n{}", found.len(), found.join("\n"));
 }
@@ -131,14 +189,12 @@ fn c_kermit_says_what_is_expected() {
     if !is_there() {
         return;
     }
-    let update = std::env::var_os("WETSTRING_UPDATE_CONFORMANCE").is_some_and(|value| value == "1");
-    let found = differences(|name| {
-        let got = c_kermit(name);
-        if update && expected(name, "out").is_none() {
-            fs::write(folder().join(format!("{name}.out")), &got).expect("a file to write");
+    let found = differences(|section| {
+        let (name, got) = (&section.name, c_kermit(&section.script));
+        if section.says.is_none() {
+            return Some(format!("{name}, which is new:\n--- says\n{got}"));
         }
-        let out = expected(name, "ckermit").or_else(|| expected(name, "out")).unwrap_or_default();
-        compared(name, &out, &got)
+        compared(name, section.ckermit(), &got)
     });
     assert!(found.is_empty(), "{} differ\n{}", found.len(), found.join("\n"));
 }

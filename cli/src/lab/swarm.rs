@@ -38,7 +38,18 @@ pub(crate) struct SwarmVerb {
     pub(crate) protocol: Option<String>,
 }
 
-type Run = Result<swarm::Run, Box<Failed>>;
+/// What became of a seed, and whether the check of the protocol alone would have let a wrong file through, which is
+/// asked only where no digest was compared.
+type Run = (Result<swarm::Run, Box<Failed>>, bool);
+
+fn run_one(protocol: Kind, seed: u64, recorder: &mut Recorder) -> Run {
+    let run = protocol.one(seed, recorder);
+    let verified = match &run {
+        Ok(run) => run.verified,
+        Err(failed) => !matches!(failed.fault, Fault::Fooled(_)),
+    };
+    (run, !verified && protocol.is_alone_fooled(seed))
+}
 
 pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<Ending, Ending> {
     let chosen = verb.protocol.as_deref().and_then(Kind::of);
@@ -64,7 +75,7 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<En
 /// Runs one seed with its trace.
 fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
     let mut recorder = Recorder::keep();
-    sum.add(sum.protocol.one(seed, &mut recorder));
+    sum.add(run_one(sum.protocol, seed, &mut recorder));
     let lines = recorder.lines().iter().map(String::as_str);
     write_trace(path, lines).map_err(|error| store(path, "could not write the trace", &error))
 }
@@ -78,7 +89,7 @@ fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), E
     let kinds = protocols.len();
     let mut crew = Crew::start(jobs, move |job| -> Run {
         let seed = first.wrapping_add((job / kinds) as u64);
-        protocols[job % kinds].one(seed, &mut Recorder::off())
+        run_one(protocols[job % kinds], seed, &mut Recorder::off())
     });
     loop {
         match crew.next(LOOK) {
@@ -106,27 +117,30 @@ fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), E
 struct Sum {
     protocol: Kind,
     tally: Tally,
-    /// Seeds that were fooled by a check that is no better.
+    /// Seeds in which damage passed the check, and no digest was compared.
     fooled: Vec<Failed>,
+    /// Seeds in which it would have, had there been nothing but the check.
+    alone: u64,
     failures: Vec<Failed>,
 }
 
 impl Sum {
     fn new(protocol: Kind) -> Self {
-        Self { protocol, tally: Tally::default(), fooled: Vec::new(), failures: Vec::new() }
+        Self {
+            protocol,
+            tally: Tally::default(),
+            fooled: Vec::new(),
+            alone: 0,
+            failures: Vec::new(),
+        }
     }
 
-    fn add(&mut self, run: Run) {
+    fn add(&mut self, (run, alone): Run) {
+        self.alone += u64::from(alone);
         match run {
             Ok(report) => self.tally.add(&report),
-            Err(failed) => {
-                let fooled = self.protocol.fooled_percent() > 0;
-                if fooled && matches!(failed.fault, Fault::FalseSuccess(_)) {
-                    self.fooled.push(*failed);
-                } else {
-                    self.failures.push(*failed);
-                }
-            }
+            Err(failed) if matches!(failed.fault, Fault::Fooled(_)) => self.fooled.push(*failed),
+            Err(failed) => self.failures.push(*failed),
         }
     }
 
@@ -134,21 +148,28 @@ impl Sum {
         self.tally.runs + self.fooled.len() as u64 + self.failures.len() as u64
     }
 
-    /// More seeds were fooled than the check explains. One is always let off.
+    /// How many seeds may be fooled by the check of the protocol.
+    fn most_fooled(&self) -> u64 {
+        self.protocol.may_be_fooled(self.runs(), self.alone)
+    }
+
     fn is_fooled_too_often(&self) -> bool {
-        let fooled = self.fooled.len() as u64;
-        fooled > 1 && fooled * 100 > self.runs() * self.protocol.fooled_percent()
+        self.fooled.len() as u64 > self.most_fooled()
     }
 
     fn words(&self) -> String {
         let Tally { done, failed, hits, retransmissions, .. } = self.tally;
         let fooled = match self.fooled.len() {
             0 => String::new(),
-            n => format!(", {n} fooled by the checksum"),
+            n => format!(", {n} fooled by the check"),
+        };
+        let bound = match self.protocol.guard() {
+            None => String::new(),
+            Some(_) => format!("; the check alone: {}, at most {}", self.alone, self.most_fooled()),
         };
         format!(
             "{:<10}  {} runs: {done} done, {failed} failed clearly{fooled}, {} broken; {hits} bytes \
-             hit, {retransmissions} packets again\n",
+             hit, {retransmissions} packets again{bound}\n",
             self.protocol.name(),
             self.runs(),
             self.failures.len(),
@@ -162,6 +183,8 @@ impl Sum {
             "done": self.tally.done,
             "failed": self.tally.failed,
             "fooled": self.fooled.iter().map(|failed| failed.seed).collect::<Vec<u64>>(),
+            "check_alone": self.alone,
+            "fooled_at_most": self.most_fooled(),
             "broken": self.failures.len(),
             "hits": self.tally.hits,
             "retransmissions": self.tally.retransmissions,
@@ -221,7 +244,9 @@ fn failure(protocol: Kind, failed: &Failed) -> Value {
 /// The code that says most about a fault.
 const fn exit_of(fault: &Fault) -> Exit {
     match fault {
-        Fault::FalseSuccess(_) | Fault::BrokenStore | Fault::Lost(_) => Exit::Integrity,
+        Fault::FalseSuccess(_) | Fault::Fooled(_) | Fault::BrokenStore | Fault::Lost(_) => {
+            Exit::Integrity
+        }
         Fault::Panic(_) => Exit::Peer,
         Fault::NoEnd(_) => Exit::Timeout,
     }

@@ -76,7 +76,7 @@ impl std::error::Error for Over {}
 
 impl From<Over> for StoreError {
     fn from(over: Over) -> Self {
-        Self::Quota { most: over.most, left: over.left }
+        Self::Quota { most: over.most }
     }
 }
 
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(meter.take(Way::Stored, 70), Ok(()));
         let over = meter.take(Way::Stored, 11).unwrap_err();
         assert_eq!(over.to_string(), "Quota of this user: 80 bytes may be stored, 10 are left");
-        assert_eq!(StoreError::from(over), StoreError::Quota { most: 80, left: 10 });
+        assert_eq!(StoreError::from(over), StoreError::Quota { most: 80 });
         assert_eq!(meter.take_some(Way::Stored, 11), Ok(10));
         assert!(meter.take_some(Way::Stored, 1).is_err());
         assert_eq!(meter.take_some(Way::Stored, 0), Ok(0));

@@ -1,9 +1,11 @@
 //! Everything that the swarm tries: the protocols of serial lines, and those of datagrams and of the
 //! ARPANET's hosts, each with a run of its own.
 
+use super::alone::{Guard, most};
 use super::{Failed, Run, Swarm, ncp, netblt, slip};
 use crate::scenario::Protocol;
 use crate::trace::Recorder;
+use wetstring_proto::xymodem::Variant;
 
 /// What a seed is tried on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,14 +65,32 @@ impl Kind {
         }
     }
 
-    /// How many of a hundred seeds may report a false success, because the check of the protocol is no
-    /// better.
-    pub const fn fooled_percent(self) -> u64 {
+    /// The check by which files are called whole where no digest is compared, if damage may pass it.
+    pub const fn guard(self) -> Option<Guard> {
         match self {
-            Self::Serial(protocol) => super::protocols::fooled_percent(protocol),
+            Self::Serial(Protocol::Kermit) => Some(Guard::Kermit),
+            Self::Serial(Protocol::Xymodem(Variant::Xmodem)) => Some(Guard::Sum),
+            Self::Serial(Protocol::Xymodem(_)) => Some(Guard::Crc),
+            Self::Serial(Protocol::Uucp) => Some(Guard::Uucp),
+            // ZMODEM has 32 bits between our ends, NETBLT a digest, and the ARPANET's lines are checked below NCP.
+            Self::Serial(Protocol::Zmodem) | Self::Netblt | Self::Ncp | Self::Slip => None,
+        }
+    }
+
+    /// Whether the check of the protocol, alone on the line of this seed, would let a wrong file through.
+    pub fn is_alone_fooled(self, seed: u64) -> bool {
+        let (Self::Serial(protocol), Some(guard)) = (self, self.guard()) else { return false };
+        let (line, files) = Swarm::of(protocol).picked(seed);
+        guard.is_fooled(seed, &line, &files)
+    }
+
+    /// How many of so many seeds may be fooled, if `alone` of them are where there is nothing but the check.
+    pub fn may_be_fooled(self, seeds: u64, alone: u64) -> u64 {
+        match (self, self.guard()) {
+            (_, Some(_)) => most(alone),
             // TCP's checksum misses two flipped bits of one column, and a noisy line flips two in many packets.
-            Self::Slip => 1,
-            Self::Netblt | Self::Ncp => 0,
+            (Self::Slip, None) => seeds.div_ceil(100),
+            _ => 0,
         }
     }
 }

@@ -295,5 +295,5 @@ pub fn one(seed: u64, recorder: &mut Recorder) -> Result<Run, Box<Failed>> {
     check(&plan, &report).map_err(fail)?;
     let done = report.outcomes.iter().flatten().all(|(how, _)| *how == Outcome::Done);
     let retransmissions = report.stats.iter().map(|stats| stats.retransmissions).sum();
-    Ok(Run { done, hits, retransmissions, events: report.events })
+    Ok(Run { done, hits, retransmissions, events: report.events, verified: false })
 }

@@ -59,17 +59,6 @@ impl Swarm<'static> {
     }
 }
 
-/// How many of a hundred seeds may report a false success, because the check of the protocol is no
-/// better: the 8-bit checksum of XMODEM misses one error of some hundreds, of thousands of blocks, and the
-/// 16 bits of UUCP's `g` hardly look at the first byte of a short packet (docs/decisions/061).
-pub const fn fooled_percent(protocol: Protocol) -> u64 {
-    match protocol {
-        Protocol::Xymodem(Variant::Xmodem) => 2,
-        Protocol::Uucp => 1,
-        _ => 0,
-    }
-}
-
 /// XMODEM has one file, and its receiver keeps the padding of the last block.
 fn one_file(random: &mut Random) -> Vec<MemoryFile> {
     let mut files = any_files(random);

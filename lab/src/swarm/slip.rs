@@ -248,7 +248,7 @@ impl Session<'_> {
         let len = flow.tcp.emit(cx, to, &mut self.into);
         if !self.pattern.is(base + flow.got[from], &self.into[..len]) {
             let at = flow.got[from];
-            return Err(Fault::FalseSuccess(format!(
+            return Err(Fault::Fooled(format!(
                 "connection {index} from {end:?} gave other bytes than it was given, at or behind {at}"
             )));
         }
@@ -261,7 +261,7 @@ impl Session<'_> {
         if flow.got[from] > flow.put[from] {
             let (got, put) = (flow.got[from], flow.put[from]);
             let what = format!("connection {index} from {end:?} gave {got} bytes of {put}");
-            return Err(Fault::FalseSuccess(what));
+            return Err(Fault::Fooled(what));
         }
         Ok(put + len > 0)
     }
@@ -305,7 +305,7 @@ impl Session<'_> {
                 if !known && !self.plan.is_noisy() {
                     let what =
                         format!("a packet came out at {end:?} that was not sent: {packet:02x?}");
-                    return Err(Fault::FalseSuccess(what));
+                    return Err(Fault::Fooled(what));
                 }
             }
         }
@@ -376,7 +376,7 @@ fn run(plan: &Plan, recorder: &mut Recorder) -> Result<Run, Fault> {
         let usage = session.shared.borrow().line.usage(end);
         usage.damaged_bytes + usage.dropped_bytes + usage.duplicated_bytes
     });
-    Ok(Run { done: true, hits: hits[0] + hits[1], retransmissions: 0, events })
+    Ok(Run { done: true, hits: hits[0] + hits[1], retransmissions: 0, events, verified: false })
 }
 
 /// Runs one seed.

@@ -76,9 +76,7 @@ pub(crate) fn noisy(protocol: Protocol, done_percent: u64, fooled_one_in: u64) {
         for seed in (first..runs).step_by(2) {
             match swarm().one(seed, &mut Recorder::off()) {
                 Ok(report) => tally.add(&Run::from(&report)),
-                Err(failed)
-                    if fooled_one_in > 0 && matches!(failed.fault, Fault::FalseSuccess(_)) =>
-                {
+                Err(failed) if fooled_one_in > 0 && matches!(failed.fault, Fault::Fooled(_)) => {
                     fooled.push(seed);
                 }
                 Err(failed) => panic!("{name} {failed}"),

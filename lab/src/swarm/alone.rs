@@ -1,0 +1,170 @@
+//! What a check lets through by itself: the measure of a protocol that compares no digest of whole files.
+//!
+//! A swarm of a million noisy transfers must find damaged files that XMODEM's 8-bit sum, UUCP's sum or a CRC of
+//! 16 bits did not see; how many is a matter of the check and of the noise, not of our engines. Here the blocks of
+//! the very files of a seed go over the very line of that seed with nothing but their check, each again until it
+//! passes. How many of these seeds end with a wrong file is what the check alone lets through, and the engines may be
+//! fooled no more often ([`most`]).
+
+use crate::element::{Element as _, End};
+use crate::random::Random;
+use crate::serial::{LineModel, Serial};
+use crate::store::MemoryFile;
+use wetstring_proto::crc::crc16;
+use wetstring_proto::{Cx, Duration, Instant, NoTrace, kermit, uucp, xymodem};
+
+/// How often a block is sent before it is given up.
+const TRIES: usize = 10;
+
+/// A check of blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// XMODEM's sum of 8 bits.
+    Sum,
+    /// The CRC of 16 bits of XMODEM-CRC, YMODEM and ZMODEM.
+    Crc,
+    /// Kermit's CRC of 16 bits.
+    Kermit,
+    /// Chesson's sum of UUCP's `g`.
+    Uucp,
+}
+
+impl Guard {
+    fn of(self, field: &[u8]) -> u16 {
+        match self {
+            Self::Sum => u16::from(xymodem::frame::sum(field)),
+            Self::Crc => crc16(field),
+            Self::Kermit => kermit::check::crc16(field),
+            Self::Uucp => uucp::frame::sum(field),
+        }
+    }
+
+    /// Bytes that it takes on the line.
+    const fn len(self) -> usize {
+        if matches!(self, Self::Sum) { 1 } else { 2 }
+    }
+
+    /// Lengths of the blocks that it guards in the swarm.
+    const fn blocks(self) -> &'static [usize] {
+        match self {
+            Self::Sum => &[128],
+            Self::Crc => &[128, 128, 1024],
+            Self::Kermit => &[40, 94, 300, 1000],
+            Self::Uucp => &[32, 64, 64, 256, 1024],
+        }
+    }
+
+    /// Whether a file of this seed would be taken whole and wrong, if there were only this check.
+    pub fn is_fooled(self, seed: u64, line: &LineModel, files: &[MemoryFile]) -> bool {
+        let line = LineModel {
+            delay: Duration::ZERO,
+            half_duplex: None,
+            buffer_bytes: 4096,
+            ..line.clone()
+        };
+        let mut wire = Wire { serial: Serial::new(&line), now: Instant::ZERO };
+        let len = Random::stream(seed, "swarm", "alone").pick(self.blocks());
+        files.iter().any(|file| {
+            file.bytes.chunks(len).any(|data| self.is_block_fooled(data, len, &mut wire))
+        })
+    }
+
+    fn is_block_fooled(self, data: &[u8], len: usize, wire: &mut Wire) -> bool {
+        let mut block = vec![0x1a; len];
+        block[..data.len()].copy_from_slice(data);
+        let check = self.of(&block).to_be_bytes();
+        block.extend_from_slice(&check[2 - self.len()..]);
+        for _ in 0..TRIES {
+            let came = wire.carry(&block);
+            // A receiver takes as many bytes as a block has; what is missing ends in a timeout.
+            let Some(came) = came.get(..block.len()) else { continue };
+            let (field, guard) = came.split_at(len);
+            let passes = self.of(field).to_be_bytes()[2 - self.len()..] == *guard;
+            if passes {
+                return field[..data.len()] != *data;
+            }
+        }
+        false
+    }
+}
+
+/// The line of a seed, one block at a time.
+struct Wire {
+    serial: Serial,
+    now: Instant,
+}
+
+impl Wire {
+    fn carry(&mut self, block: &[u8]) -> Vec<u8> {
+        let (mut sent, mut came, mut room) = (0, Vec::new(), [0; 256]);
+        loop {
+            let mut cx = Cx { now: self.now, trace: &mut NoTrace };
+            sent += self.serial.offer(&mut cx, End::A, &block[sent..]);
+            let len = self.serial.emit(&mut cx, End::B, &mut room);
+            came.extend_from_slice(&room[..len]);
+            match self.serial.next(End::B) {
+                Some(at) => self.now = self.now.max(at),
+                None if sent == block.len() => return came,
+                None => {}
+            }
+        }
+    }
+}
+
+/// How many fooled seeds are compatible with so many that the check alone lets through in as many seeds: beyond it,
+/// that the engines are no worse than their check has less than 2.5 % (the upper end of a range of 95 %).
+///
+/// Both are counts of rare events at one rate, so that each of the `alone + n` is the engines' with a chance of a half.
+pub fn most(alone: u64) -> u64 {
+    // Three times as many and five are always too many.
+    let mut range = alone..3 * alone + 6;
+    range.find(|n| at_least(n + 1, alone + n + 1) < 0.025).unwrap_or(range.end)
+}
+
+/// The chance that of `all` tosses of a coin at least `n` are heads.
+fn at_least(n: u64, all: u64) -> f64 {
+    // Logarithms, since the numbers themselves are too small for large counts.
+    let mut log = all as f64 * 0.5_f64.ln();
+    let mut sum = 0.0;
+    for heads in (0..=all).rev() {
+        if heads < n {
+            break;
+        }
+        sum += log.exp();
+        log += (heads as f64).ln() - ((all - heads + 1) as f64).ln();
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serial::Probability;
+    use crate::store::Content;
+
+    #[test]
+    fn limits_are_those_of_the_binomial() {
+        // Of n tosses, all heads: 1/2^n < 0.025 from 6 on.
+        assert_eq!([most(0), most(1)], [5, 7]);
+        // For many the range is that of a normal distribution: 1.96 sqrt(2 n).
+        let most = most(1000);
+        assert!((1080..=1096).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn a_weak_check_is_fooled_and_a_strong_one_is_not() {
+        let file = [MemoryFile::made("f", Content::Random(7), 3000)];
+        let fooled = |guard: Guard| {
+            let line = |seed| LineModel {
+                bit_errors: Probability::new(1, 3).unwrap(),
+                seed,
+                ..LineModel::clean(9600)
+            };
+            (0..400).filter(|seed| guard.is_fooled(*seed, &line(*seed), &file)).count()
+        };
+        let [sum, uucp, crc] = [Guard::Sum, Guard::Uucp, Guard::Crc].map(fooled);
+        assert!(sum > 100 && uucp > 5 && crc == 0, "{sum} {uucp} {crc}");
+        let clean = LineModel::clean(9600);
+        assert!(!Guard::Sum.is_fooled(1, &clean, &file));
+    }
+}
