@@ -25,6 +25,7 @@ use wetstring_proto::{
 
 use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
+use crate::clear::{self, What};
 use crate::commands::Commanded;
 use crate::config::{Everything, File};
 use crate::exit::{Exit, Medium};
@@ -227,6 +228,7 @@ pub(crate) fn send(
         let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
         return netblt::send(ours, keeper, kind);
     }
+    verb.transfer.only_keys(&spec)?;
     if is_ncp && verb.resume {
         let say = "expected no --resume: the FTP of 1973 begins in the middle of a file only to retrieve it";
         return Err(usage(say.to_owned()));
@@ -237,6 +239,7 @@ pub(crate) fn send(
         }
         voice.say(Level::Note, NAMELESS_SENT);
     }
+    clear::warn(voice, &spec, What::Files);
     hint::say(voice, Way::Send, Some(protocol), &all, &spec);
     let keeper = Keeper::Disk(Box::new(disk));
     let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
@@ -401,13 +404,18 @@ pub(crate) fn receive(
         may_resume(protocol)?;
     }
     if spec.has_datagrams() {
+        if verb.transfer.code.is_some() && verb.sessions != 1 {
+            return Err(usage("expected --sessions 1 with --code, which lets in one".to_owned()));
+        }
         let open = || keeper(common, verb, &all, &spec);
         let kind = verb.text.then_some("--text");
         let ours =
             Ours { voice, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
-        return netblt::receive(ours, verb.sessions, &open, kind);
+        return netblt::receive(ours, (verb.sessions, verb.yes), &open, kind);
     }
+    verb.transfer.only_keys(&spec)?;
     let keeper = keeper(common, verb, &all, &spec)?;
+    clear::warn(voice, &spec, What::Files);
     hint::say(voice, Way::Receive, protocol, &all, &spec);
     let speaks = match spec {
         LineSpec::Ncp(_) => Speaks::Ncp,

@@ -179,7 +179,8 @@ fn no_byte_of_any_datagram_can_be_changed() {
     let mut tried = 0;
     for (number, (_, good)) in lens.iter().enumerate() {
         for at in 0..good.len() {
-            if is_idle(good, at) {
+            // Of the first Ask nothing but its index is heard: it is sent again with a cookie.
+            if is_idle(good, at) || number == 0 && at >= 8 {
                 idle += 1;
                 continue;
             }
