@@ -99,8 +99,8 @@ impl Why {
                  without, or say --plain here too"
             }
             Self::Code => {
-                "expected the code phrase of the listener, ours is another; was it heard and typed \
-                 right? Somebody between the ends would look the same: begin again with a new one"
+                "expected the code phrase of the listener, ours is another: was it heard and typed \
+                 right? If it was, somebody may stand between the ends: begin again with a new one"
             }
             Self::Used => {
                 "expected a code phrase that is still good, it has let somebody in or was guessed \
