@@ -96,3 +96,24 @@ fn files_in_clear_are_one_note() {
     assert_eq!(received.stderr.matches("files pass in clear").count(), 1, "{}", received.stderr);
     desk.arrived();
 }
+
+#[test]
+fn remote_login_of_a_script_is_warned_too() {
+    let desk = Desk::new(10);
+    let (users, root) = (users(&desk), desk.path("in"));
+    let args = ["serve", "tcp-listen://0.0.0.0:0", "--root", &root, "--users", &users, "--plain"];
+    let server = Running::start(wst(args));
+    let at = server.says("listening on ");
+    let port = at.rsplit(':').next().expect("a port");
+    for (host, says) in [("0.0.0.0", 1), ("127.0.0.1", 0)] {
+        let script = format!(
+            "set host {host} {port} /raw, if fail exit 2, remote login anna wonderland, if fail exit 3, bye, exit 0"
+        );
+        let ran = run(wst(["kermit", "-C", &script]));
+        ran.expect(0);
+        let said = ran.stderr.matches("the password and the files pass in clear").count();
+        assert_eq!(said, says, "{host}: {}", ran.stderr);
+    }
+    server.signal(Signal::INT);
+    server.end().expect(0);
+}

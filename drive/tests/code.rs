@@ -208,7 +208,7 @@ fn no_byte_of_any_datagram_can_be_changed() {
         }
     }
     // Ask twice, Cookie, Told, Init, Reply, Data.
-    assert!(tried > 400 && idle > 1000, "{tried} {idle}");
+    assert!(tried > 300 && idle > 1000, "{tried} {idle}");
 }
 
 #[test]
