@@ -25,7 +25,6 @@ use wetstring_proto::{
 
 use crate::args::{Common, Receive, Send};
 use crate::choice::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
-use crate::clear::{self, What};
 use crate::commands::Commanded;
 use crate::config::{Everything, File};
 use crate::exit::{Exit, Medium};
@@ -239,7 +238,6 @@ pub(crate) fn send(
         }
         voice.say(Level::Note, NAMELESS_SENT);
     }
-    clear::warn(voice, &spec, What::Files);
     hint::say(voice, Way::Send, Some(protocol), &all, &spec);
     let keeper = Keeper::Disk(Box::new(disk));
     let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
@@ -247,7 +245,6 @@ pub(crate) fn send(
         expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
         ..Filter::default()
     };
-    let limits = Limits::default();
     let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
     Job {
         voice,
@@ -258,7 +255,7 @@ pub(crate) fn send(
         spec,
         keeper,
         filter,
-        limits,
+        limits: Limits::default(),
         unnamed,
         explain,
         looks_out: true,
@@ -415,7 +412,6 @@ pub(crate) fn receive(
     }
     verb.transfer.only_keys(&spec)?;
     let keeper = keeper(common, verb, &all, &spec)?;
-    clear::warn(voice, &spec, What::Files);
     hint::say(voice, Way::Receive, protocol, &all, &spec);
     let speaks = match spec {
         LineSpec::Ncp(_) => Speaks::Ncp,

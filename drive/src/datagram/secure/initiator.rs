@@ -96,21 +96,23 @@ impl<'a> Initiator<'a> {
         self.coded.as_ref().unwrap_or(self.credentials)
     }
 
-    /// The first word of an exchange by code phrase, when it is time; `None` if none is wanted.
-    fn exchange(&mut self, now: Instant) -> Result<Option<Option<Vec<u8>>>, String> {
+    /// Whether a code phrase comes before the handshake, and its exchange is not over.
+    fn exchanges(&self) -> bool {
+        matches!(self.credentials, Credentials::Code(_)) && self.coded.is_none()
+    }
+
+    /// The first word of an exchange, when it is time.
+    fn exchange(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
         let Credentials::Code(phrase) = self.credentials else { return Ok(None) };
-        if self.coded.is_some() {
-            return Ok(None);
-        }
         if now < self.next {
-            return Ok(Some(None));
+            return Ok(None);
         }
         self.next = now + self.wait;
         self.wait = (self.wait * 3 / 2).min(LONGEST_WAIT);
         if self.exchange.is_none() {
             self.exchange = Some(Asking::new(phrase)?);
         }
-        Ok(Some(self.exchange.as_ref().map(Asking::datagram)))
+        Ok(self.exchange.as_ref().map(Asking::datagram))
     }
 
     /// When there is something to send.
@@ -152,8 +154,8 @@ impl<'a> Initiator<'a> {
 
     /// What to send now, if it is time. To be asked until there is nothing.
     pub fn ask(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
-        if let Some(word) = self.exchange(now)? {
-            return Ok(word);
+        if self.exchanges() {
+            return self.exchange(now);
         }
         if self.round.is_empty() {
             if now < self.next {

@@ -138,14 +138,14 @@ fn near(word: &str) -> Option<&'static str> {
 fn is_slip(typed: &str, word: &str) -> bool {
     let (typed, word) = (typed.as_bytes(), word.as_bytes());
     let same = typed.iter().zip(word).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&typed[same..], &word[same..]);
-    match (a, b) {
-        ([_, a @ ..], [_, b @ ..]) if a == b => true,
-        ([x, y, a @ ..], [v, w, b @ ..]) if x == w && y == v && a == b => true,
-        ([_, a @ ..], b) if a == b => true,
-        (a, [_, b @ ..]) => a == b,
-        _ => false,
-    }
+    let (typed, word) = (&typed[same..], &word[same..]);
+    let same_behind = |skipped: usize, of_word: usize| {
+        let rests = (typed.get(skipped..), word.get(of_word..));
+        matches!(rests, (Some(one), Some(other)) if one == other)
+    };
+    let swapped = same_behind(2, 2) && typed[..2] == [word[1], word[0]];
+    let (changed, added, left_out) = (same_behind(1, 1), same_behind(1, 0), same_behind(0, 1));
+    changed || swapped || added || left_out
 }
 
 #[cfg(test)]
