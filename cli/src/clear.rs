@@ -19,13 +19,13 @@ pub(crate) enum What {
 
 /// The end of a plain connection, if it leaves this host.
 fn exposed(spec: &LineSpec) -> Option<&HostPort> {
-    let at = match spec {
-        LineSpec::Tcp(at)
-        | LineSpec::TcpListen(at)
-        | LineSpec::Telnet(at)
-        | LineSpec::TelnetListen(at)
-        | LineSpec::Rfc2217(at, _) => at,
-        _ => return None,
+    let (LineSpec::Tcp(at)
+    | LineSpec::TcpListen(at)
+    | LineSpec::Telnet(at)
+    | LineSpec::TelnetListen(at)
+    | LineSpec::Rfc2217(at, _)) = spec
+    else {
+        return None;
     };
     (!is_here(at)).then_some(at)
 }

@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn the_word_behind_the_flag_is_the_phrase_if_it_can_be_one() {
-        let joined = |line: &str| {
+        let put = |line: &str| {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let joined: Vec<String> =
-                super::joined(&args).iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-            joined.join(" ")
+            let words: Vec<String> =
+                joined(&args).iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            words.join(" ")
         };
         for (line, is) in [
             ("wst send --code a.bin udp://b:1", "wst send --code a.bin udp://b:1"),
@@ -153,7 +153,7 @@ mod tests {
             ("wst receive udp://b:1 --code oops", "wst receive udp://b:1 --code=oops"),
             ("wst send -- --code 7-a-b", "wst send -- --code 7-a-b"),
         ] {
-            assert_eq!(joined(line), is);
+            assert_eq!(put(line), is);
         }
     }
 }

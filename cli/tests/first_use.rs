@@ -89,15 +89,8 @@ fn a_script_is_refused_and_told_the_way() {
     pair.desk.arrived();
     assert!(pair.known().contains(&fingerprint), "{}", pair.known());
     // Known, it needs no flag; a fingerprint that is said counts all the same.
-    let (receiver, _) = (
-        Running::start(pair.theirs(&[
-            "receive",
-            &line.replace("udp://", "udp-listen://"),
-            "-o",
-            &pair.desk.path("in"),
-        ])),
-        (),
-    );
+    let (place, into) = (line.replace("udp://", "udp-listen://"), pair.desk.path("in"));
+    let receiver = Running::start(pair.theirs(&["receive", &place, "-o", &into]));
     receiver.says("listening on ");
     pair.send(&line, &["--fingerprint", wrong]).expect(4);
     pair.send(&line, &[]).expect(0);
