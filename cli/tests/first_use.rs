@@ -136,7 +136,7 @@ fn a_person_is_asked_before_anything_is_sent() {
     person.until("it again", |person| person.screen().matches("Trust it?").count() == 2);
     person.press(b"no\n");
     assert_eq!(person.end().code(), Some(4), "{}", person.screen());
-    assert!(person.screen().contains("nothing was sent"), "{}", person.screen());
+    person.until("its last words", |person| person.screen().contains("nothing was sent"));
     assert!(pair.known().is_empty() && pair.desk.names().is_empty());
     let mut person = pair.person(&line);
     person.until("the question", |person| person.screen().contains("Trust it? [yes/no] "));
