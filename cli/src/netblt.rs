@@ -108,6 +108,14 @@ impl<'a> Session<'a> {
                 "expected NETBLT on {spec}, got {title}, which needs a line of bytes"
             )));
         }
+        let listens = matches!(ours.spec, LineSpec::UdpListen(_) | LineSpec::IpListen(_));
+        if listens && (ours.transfer.accept_new || ours.transfer.fingerprint.is_some()) {
+            return Err(usage(format!(
+                "expected a host to dial with --fingerprint and --accept-new, got {}, which lets in \
+                 the keys of wst key trust",
+                ours.spec
+            )));
+        }
         let asks = ours.transfer.code.is_some() && !yes;
         if asks && !can_ask() {
             let say = "expected --yes with --code where there is no terminal to ask at whether the files are taken";

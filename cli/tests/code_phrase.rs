@@ -117,6 +117,8 @@ fn what_makes_no_sense_is_a_usage_error() {
         (vec!["receive", place, "--yes", "--code", RIGHT, "--sessions", "2"], "--sessions 1"),
         (vec!["send", &file, "tcp://127.0.0.1:9", "--code"], "expected udp: or ip: with --code"),
         (vec!["receive", "exec:cat", "--accept-new"], "with --accept-new"),
+        (vec!["receive", place, "--accept-new"], "expected a host to dial"),
+        (vec!["receive", place, "--fingerprint", "0"], "expected a host to dial"),
     ] {
         let ran = run(alone(&args));
         ran.expect(2);
