@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches, Parser, Subcommand};
-use wetstring_drive::in_words;
 use wetstring_drive::serve::{KeepFree, Quota};
+use wetstring_drive::{LineSpec, in_words};
 use wetstring_proto::FileKind;
 
+use crate::code;
 use crate::exit;
 use crate::explain::Explain;
 use crate::kermit::Kermit;
@@ -16,6 +17,7 @@ use crate::lab::Lab;
 use crate::opening;
 use crate::protocol::{self, Protocol};
 use crate::slip::Slip;
+use crate::transfer::{Ending, usage};
 
 mod flags;
 
@@ -210,6 +212,17 @@ pub(crate) struct Transfer {
     /// The secret that both ends share, instead of their keys; WETSTRING_SECRET does the same
     #[arg(long, value_name = "FILE", help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) secret_file: Option<PathBuf>,
+    /// A phrase that two people tell each other, instead of keys; alone, a sender makes one and a receiver asks
+    /// for it
+    #[arg(long, value_name = "PHRASE", help_heading = DATAGRAMS, hide_short_help = true, num_args = 0..=1,
+          require_equals = true, default_missing_value = "", conflicts_with_all = ["plain", "secret_file"])]
+    pub(crate) code: Option<String>,
+    /// Take and remember the key of a host that is not known, without a question
+    #[arg(long, help_heading = DATAGRAMS, hide_short_help = true, conflicts_with_all = ["plain", "secret_file", "code"])]
+    pub(crate) accept_new: bool,
+    /// The fingerprint, or the key, that the host must have; a new one is then remembered without a question
+    #[arg(long, value_name = "KEY", help_heading = DATAGRAMS, hide_short_help = true, conflicts_with_all = ["plain", "secret_file", "code"])]
+    pub(crate) fingerprint: Option<String>,
 }
 
 /// What belongs to datagrams.
@@ -322,6 +335,9 @@ pub(crate) struct Serve {
     /// Let in only who is in this file, which wst users add makes: a line NAME:HASH for each, by argon2
     #[arg(long, value_name = "FILE")]
     pub(crate) users: Option<PathBuf>,
+    /// With --users: take passwords in clear from other hosts, on tcp-listen: and telnet-listen:
+    #[arg(long)]
+    pub(crate) plain: bool,
     /// Append a line for each action to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) audit: Option<PathBuf>,
@@ -410,6 +426,19 @@ impl Transfer {
     pub(crate) fn protocol(&self) -> Option<Protocol> {
         self.protocol.as_deref().and_then(Protocol::of)
     }
+
+    /// Refuses what means nothing on a line of bytes, before somebody believes that it does.
+    pub(crate) fn only_keys(&self, spec: &LineSpec) -> Result<(), Ending> {
+        let flag = [
+            (self.code.is_some(), "--code"),
+            (self.accept_new, "--accept-new"),
+            (self.fingerprint.is_some(), "--fingerprint"),
+        ];
+        match flag.iter().find(|(is, _)| *is) {
+            None => Ok(()),
+            Some((_, flag)) => Err(usage(format!("expected udp: or ip: with {flag}, got {spec}"))),
+        }
+    }
 }
 
 impl Get {
@@ -464,6 +493,9 @@ pub(crate) struct Receive {
     /// A listener ends after so many sessions; 0 goes on until interrupted
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) sessions: u64,
+    /// With --code: take what the sender offers without a question
+    #[arg(short = 'y', long, requires = "code", help_heading = DATAGRAMS, hide_short_help = true)]
+    pub(crate) yes: bool,
     /// Lines of text, where the sender does not say
     #[arg(long, conflicts_with = "binary")]
     pub(crate) text: bool,
@@ -558,6 +590,7 @@ pub(crate) struct Parsed {
 
 /// Reads a command line.
 pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
+    let args = &*code::joined(args);
     let protocol = protocol_in(args);
     let matches = command(protocol).try_get_matches_from(args)?;
     let settings = settings_of(&matches);

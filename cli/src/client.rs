@@ -15,6 +15,7 @@ use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sen
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::{Access, Common, Get, Put, Remote};
+use crate::clear::{self, What};
 use crate::config::Everything;
 use crate::exit::{Exit, Medium};
 use crate::facts;
@@ -52,6 +53,7 @@ impl<'a> Conversation<'a> {
         common: &Common,
         mut all: Everything,
         spec: &LineSpec,
+        is_user: bool,
     ) -> Result<Self, Ending> {
         if spec.has_datagrams() {
             return Err(usage(format!("expected a line of bytes, got {spec}")));
@@ -59,6 +61,7 @@ impl<'a> Conversation<'a> {
         if *spec == LineSpec::Stdio {
             voice.line_is_stdio();
         }
+        clear::warn(voice, spec, if is_user { What::Passwords } else { What::Files });
         let recorder = Recorder::new(voice, "client", common.trace.as_deref())
             .map_err(|say| Ending::early(Exit::Store, say))?;
         let signals = signals()?;
@@ -182,7 +185,7 @@ pub(crate) fn get(
     let disk = crate::inbox::receiving(&verb.output, options)?;
     let mut keeper = Keeper::Disk(Box::new(disk));
     let password = password(&verb.access)?;
-    let mut talk = Conversation::open(voice, common, all, &spec)?;
+    let mut talk = Conversation::open(voice, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let asked = names;
@@ -240,7 +243,7 @@ pub(crate) fn put(
     };
     let mut keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
     let password = password(&verb.access)?;
-    let mut talk = Conversation::open(voice, common, all, &spec)?;
+    let mut talk = Conversation::open(voice, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let config = talk.all.kermit.clone();
@@ -297,7 +300,7 @@ pub(crate) fn remote(
     let (all, spec) = prepare(common, settings, &verb.line, There::Serves).map_err(usage)?;
     let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
     let password = password(&verb.access)?;
-    let mut talk = Conversation::open(voice, common, all, &spec)?;
+    let mut talk = Conversation::open(voice, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let mut observer = Observer::new(voice, Way::Receive, talk.port.carries_bps());

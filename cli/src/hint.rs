@@ -1,16 +1,17 @@
 //! What to do next, said to a person at the far end of a terminal session before the line goes
-//! quiet: from then on nothing can be said there.
+//! quiet: from then on nothing can be said there. And that others can read along, where they can.
 
 use std::io::IsTerminal;
 
 use wetstring_drive::LineSpec;
 
+use crate::clear::{self, What};
 use crate::config::Everything;
 use crate::protocol::Protocol;
 use crate::voice::{Level, Voice};
 use crate::watch::Way;
 
-/// Says it, if this process's own terminal is the line. `protocol` is `None` where it is
+/// Says it, if this process's own terminal is the line, or the line is open to others. `protocol` is `None` where it is
 /// recognised.
 pub(crate) fn say(
     voice: &Voice,
@@ -19,6 +20,7 @@ pub(crate) fn say(
     all: &Everything,
     spec: &LineSpec,
 ) {
+    clear::warn(voice, spec, What::Files);
     let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if *spec == LineSpec::Stdio && person {
         voice.say(Level::Note, &text(way, protocol, all.kermit.interrupts));

@@ -7,28 +7,34 @@ use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Instant;
 
 use serde_json::json;
 use wetstring_drive::datagram::endpoint::{self, Below};
 use wetstring_drive::datagram::host::{
     DialError, Dialled, Doors, HostOptions, Partner, Reception, Tenant, dial, listen,
 };
-use wetstring_drive::datagram::keys::{KeyFolder, Known, PublicKey, Secret};
+use wetstring_drive::datagram::keys::{KeyFolder, PublicKey, Secret};
 use wetstring_drive::datagram::plain::ENCRYPTED;
+use wetstring_drive::datagram::secure::GOOD_FOR;
 use wetstring_drive::datagram::{Credentials, Endpoint};
 use wetstring_drive::line::HostPort;
-use wetstring_drive::{Ended, LineSpec, in_words};
+use wetstring_drive::{Ended, LineSpec, Signals, in_words};
 use wetstring_proto::netblt::{Config, Rate, Role};
 use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
 
 use crate::args::{Common, Transfer};
+use crate::code;
 use crate::config::Everything;
+use crate::consent::{Consent, Consenting};
 use crate::exit::{Exit, Medium};
 use crate::keychain;
 use crate::opening::signals;
 use crate::protocol::Protocol;
+use crate::question::can_ask;
 use crate::record::Recorder;
 use crate::transfer::{Ending, Keeper, usage};
+use crate::trust::Trust;
 use crate::verdict::Verdict;
 use crate::voice::{Level, Voice};
 use crate::watch::{Observer, Way};
@@ -55,13 +61,14 @@ pub(crate) fn send(ours: Ours<'_>, keeper: Keeper, text: Option<&str>) -> Result
         let gone = || Ending::early(Exit::Skipped, "the files have been sent");
         once.borrow_mut().take().ok_or_else(gone)
     };
-    Session::new(ours, Way::Send, 1, &make, text)?.run()
+    Session::new(ours, Way::Send, (1, true), &make, text)?.run()
 }
 
-/// Receives; each session has a store of its own.
+/// Receives so many sessions, each into a store of its own; with a code phrase the person is asked first, unless
+/// that was answered.
 pub(crate) fn receive(
     ours: Ours<'_>,
-    sessions: u64,
+    sessions: (u64, bool),
     make: &MakeKeeper<'_>,
     text: Option<&str>,
 ) -> Result<Ending, Ending> {
@@ -77,14 +84,16 @@ struct Session<'a> {
     make: &'a MakeKeeper<'a>,
     credentials: Credentials,
     keys: Option<KeyFolder>,
+    /// The person is shown what is offered, and asked.
+    asks: bool,
     endings: Rc<RefCell<Vec<Ending>>>,
 }
 
 impl<'a> Session<'a> {
     fn new(
-        ours: Ours<'a>,
+        mut ours: Ours<'a>,
         way: Way,
-        sessions: u64,
+        (sessions, yes): (u64, bool),
         make: &'a MakeKeeper<'a>,
         text: Option<&str>,
     ) -> Result<Self, Ending> {
@@ -99,9 +108,30 @@ impl<'a> Session<'a> {
                 "expected NETBLT on {spec}, got {title}, which needs a line of bytes"
             )));
         }
-        let (credentials, keys) = credentials(ours.transfer).map_err(usage)?;
+        let listens = matches!(ours.spec, LineSpec::UdpListen(_) | LineSpec::IpListen(_));
+        if listens && (ours.transfer.accept_new || ours.transfer.fingerprint.is_some()) {
+            return Err(usage(format!(
+                "expected a host to dial with --fingerprint and --accept-new, got {}, which lets in \
+                 the keys of wst key trust",
+                ours.spec
+            )));
+        }
+        let asks = ours.transfer.code.is_some() && !yes;
+        if asks && !can_ask() {
+            let say = "expected --yes with --code where there is no terminal to ask at whether the files are taken";
+            return Err(usage(say.to_owned()));
+        }
+        let (credentials, keys) = match &ours.transfer.code {
+            Some(said) => {
+                (Credentials::Code(code::phrase(ours.voice, way, said, &ours.spec)?), None)
+            }
+            None => credentials(ours.transfer).map_err(usage)?,
+        };
+        if ours.transfer.code.is_some() && way == Way::Send {
+            code::is_patient(&mut ours.all);
+        }
         let endings = Rc::new(RefCell::new(Vec::new()));
-        Ok(Self { ours, way, sessions, make, credentials, keys, endings })
+        Ok(Self { ours, way, sessions, make, credentials, keys, asks, endings })
     }
 
     fn run(&self) -> Result<Ending, Ending> {
@@ -148,58 +178,64 @@ impl<'a> Session<'a> {
         let failed = |error: DialError| {
             let exit = match &error {
                 DialError::Silence => Exit::Timeout,
-                DialError::Refused(_) | DialError::Key(_) => Exit::Peer,
+                DialError::Refused(_) | DialError::Key(_) | DialError::Code => Exit::Peer,
                 DialError::Interrupted(_) => Exit::Interrupted,
                 _ => Exit::Line,
             };
             Ending::early(exit, format!("{spec}: {}", described(below, &error)))
         };
         let addresses = endpoint::resolve(to).map_err(|e| failed(DialError::Io(e)))?;
-        let mut last = None;
-        for address in addresses {
-            match self.dial_at(below, address, &options) {
-                Ok(dialled) => {
-                    let tenant = self.tenant(dialled.partner(), Role::Active)?;
-                    return dialled.run(tenant, options).map_err(|e| failed(DialError::Io(e)));
+        let host = spec.clone();
+        let trust = Trust::new(self.ours.voice, self.keys.as_ref(), host, self.ours.transfer);
+        let (mut last, began, mut told) = (None, Instant::now(), false);
+        loop {
+            for address in &addresses {
+                match self.dial_at(below, *address, &trust, &options) {
+                    Ok(dialled) => {
+                        let tenant = self.tenant(dialled.partner(), Role::Active)?;
+                        return dialled.run(tenant, options).map_err(|e| failed(DialError::Io(e)));
+                    }
+                    // Another address of the same host may work.
+                    Err(error @ (DialError::Io(_) | DialError::NobodyListens)) => {
+                        last = Some(error);
+                    }
+                    Err(DialError::Silence) if self.waits() => last = Some(DialError::Silence),
+                    Err(DialError::Key(_)) if trust.asks()? => {
+                        return self.dial(below, to, options);
+                    }
+                    Err(error) => return Err(failed(error)),
                 }
-                // Another address of the same host may work.
-                Err(error @ (DialError::Io(_) | DialError::NobodyListens)) => last = Some(error),
-                Err(error) => return Err(failed(error)),
+            }
+            let absent = matches!(last, Some(DialError::NobodyListens | DialError::Silence));
+            if !(absent && self.waits() && began.elapsed() < GOOD_FOR) {
+                return Err(failed(last.unwrap_or(DialError::Silence)));
+            }
+            if !std::mem::replace(&mut told, true) {
+                self.note(&format!("waiting until the other end is there ({spec})"));
+            }
+            if let Some(signal) = pause(options.signals) {
+                return Err(failed(DialError::Interrupted(signal)));
             }
         }
-        Err(failed(last.unwrap_or(DialError::Silence)))
+    }
+
+    /// A sender with a code phrase comes first: the other end can begin only when its person has the phrase.
+    fn waits(&self) -> bool {
+        self.way == Way::Send && self.ours.transfer.code.is_some()
     }
 
     fn dial_at(
         &self,
         below: Below,
         address: SocketAddr,
+        trust: &Trust<'_>,
         options: &HostOptions<'_>,
     ) -> Result<Dialled, DialError> {
         let socket = Endpoint::dial(below, address)?;
-        let mut judge = |key: &PublicKey| self.judge(key);
+        let mut judge = |key: &PublicKey| trust.judge(key);
         let dialled = dial(socket, address, &self.credentials, &mut judge, options)?;
         self.opened(dialled.partner());
         Ok(dialled)
-    }
-
-    /// Whether the listener's key is the one that it had.
-    fn judge(&self, key: &PublicKey) -> Result<(), String> {
-        let Some(keys) = &self.keys else { return Ok(()) };
-        let host = self.ours.spec.to_string();
-        let fingerprint = key.fingerprint();
-        let known = keys.check_host(&host, key)?;
-        let new = known == Known::New;
-        let fields = json!({"host": host, "fingerprint": fingerprint, "new": new});
-        self.ours.voice.event("host-key", fields);
-        if new {
-            let say = format!(
-                "{host} is new here: its key is {fingerprint}, which is remembered from now on \
-                 (compare it with wst key show there)"
-            );
-            self.ours.voice.say(Level::Note, &say);
-        }
-        Ok(())
     }
 
     fn listen(&self, below: Below, at: &HostPort, options: HostOptions<'_>) -> Result<(), Ending> {
@@ -220,7 +256,12 @@ impl<'a> Session<'a> {
             self.ours.voice.say(Level::Note, &say);
         }
         let mut desk = Desk { session: self, left: self.sessions };
-        listen(socket, self.credentials.clone(), &mut desk, options).map(drop).map_err(failed)
+        let knocks =
+            listen(socket, self.credentials.clone(), &mut desk, options).map_err(failed)?;
+        match code::ended(&knocks) {
+            Some(ending) if self.endings.borrow().is_empty() => Err(ending),
+            _ => Ok(()),
+        }
     }
 
     fn note(&self, text: &str) {
@@ -239,6 +280,11 @@ impl<'a> Session<'a> {
         let how = suite.unwrap_or_else(|| "not encrypted".to_owned());
         let say = format!("line: {}, {how}, packets of {}", partner.address, partner.packet_max);
         self.ours.voice.say(Level::Detail, &say);
+        if self.waits() {
+            let say =
+                "the code phrase is right; the other end may be asked whether it takes the files";
+            self.ours.voice.say(Level::Note, say);
+        }
     }
 
     /// An engine for a partner that is there.
@@ -250,14 +296,17 @@ impl<'a> Session<'a> {
             Way::Send => Protocol::Netblt.sender(&all),
             Way::Receive => Protocol::Netblt.receiver(&all),
         };
-        let free = !keeper.takes_stdin();
+        let free = !keeper.takes_stdin() && !self.asks;
         let observer =
             Observer::new(self.ours.voice, self.way, None).listen(free && role == Role::Active);
         Ok(Box::new(Guest {
             session: self,
             partner: partner.clone(),
             engine: engine.map_err(usage)?,
-            keeper,
+            store: Consenting {
+                keeper,
+                consent: self.asks.then(|| Consent::of_a_person(self.ours.voice)),
+            },
             observer,
             endings: Rc::clone(&self.endings),
         }))
@@ -328,6 +377,18 @@ fn fit(all: &mut Everything, partner: &Partner, role: Role) {
     } else {
         config.local_port = Config::default().foreign_port;
     }
+}
+
+/// Waits a little; the signal, if one comes.
+fn pause(signals: Option<&Signals>) -> Option<i32> {
+    let until = Instant::now() + code::LOOK_EVERY;
+    while Instant::now() < until {
+        if let Some(signal) = signals.and_then(Signals::last) {
+            return Some(signal);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    None
 }
 
 fn at_ip(host: &str) -> HostPort {
@@ -408,7 +469,7 @@ struct Guest<'a> {
     session: &'a Session<'a>,
     partner: Partner,
     engine: Box<dyn Engine>,
-    keeper: Keeper,
+    store: Consenting<'a>,
     observer: Observer<'a>,
     endings: Rc<RefCell<Vec<Ending>>>,
 }
@@ -433,7 +494,7 @@ impl Tenant for Guest<'_> {
     }
 
     fn doors(&mut self) -> Doors<'_> {
-        Doors { engine: &mut *self.engine, store: self.keeper.store(), watch: &mut self.observer }
+        Doors { engine: &mut *self.engine, store: &mut self.store, watch: &mut self.observer }
     }
 
     fn wake(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
@@ -447,12 +508,12 @@ impl Tenant for Guest<'_> {
             Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. })
         );
         if differs {
-            self.keeper.discard_partial();
+            self.store.keeper.discard_partial();
         }
         let verdict = Verdict {
             voice: self.session.ours.voice,
             way: self.session.way,
-            keeper: &self.keeper,
+            keeper: &self.store.keeper,
             unnamed: &[],
             medium: Medium::Datagrams,
         };

@@ -15,6 +15,7 @@ use wetstring_proto::{Failure, FailureKind, Outcome};
 
 use crate::args::{Common, Serve};
 use crate::audit::{Aloud, Told};
+use crate::clear::{self, What};
 use crate::exit::Exit;
 use crate::facts;
 use crate::opening::{There, not_opened, signals};
@@ -33,6 +34,7 @@ pub(crate) fn run(
     if spec.has_datagrams() {
         return Err(usage(format!("expected a line of bytes, got {spec}")));
     }
+    in_clear(voice, verb, &spec)?;
     let root = Root::open(&verb.root)?;
     let rules = rules(verb, &root, &all)?;
     let limits = Limits {
@@ -83,6 +85,18 @@ pub(crate) fn run(
         facts::apply(port.facts(), &mut all);
         shared(&all)
     })
+}
+
+/// Passwords of other hosts are not taken in clear unless that was said; files are, and that is said here.
+fn in_clear(voice: &Voice, verb: &Serve, spec: &LineSpec) -> Result<(), Ending> {
+    if verb.users.is_some() && clear::is_exposed(spec) && !verb.plain {
+        return Err(usage(format!(
+            "expected tls-listen:// with --users, got {spec}, where passwords pass in clear; --plain takes them so"
+        )));
+    }
+    let what = if verb.users.is_some() { What::Passwords } else { What::Files };
+    clear::warn(voice, spec, what);
+    Ok(())
 }
 
 /// Serves the one client of a line.

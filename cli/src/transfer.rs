@@ -227,6 +227,7 @@ pub(crate) fn send(
         let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
         return netblt::send(ours, keeper, kind);
     }
+    verb.transfer.only_keys(&spec)?;
     if is_ncp && verb.resume {
         let say = "expected no --resume: the FTP of 1973 begins in the middle of a file only to retrieve it";
         return Err(usage(say.to_owned()));
@@ -244,7 +245,6 @@ pub(crate) fn send(
         expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
         ..Filter::default()
     };
-    let limits = Limits::default();
     let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
     Job {
         voice,
@@ -255,7 +255,7 @@ pub(crate) fn send(
         spec,
         keeper,
         filter,
-        limits,
+        limits: Limits::default(),
         unnamed,
         explain,
         looks_out: true,
@@ -401,12 +401,16 @@ pub(crate) fn receive(
         may_resume(protocol)?;
     }
     if spec.has_datagrams() {
+        if verb.transfer.code.is_some() && verb.sessions != 1 {
+            return Err(usage("expected --sessions 1 with --code, which lets in one".to_owned()));
+        }
         let open = || keeper(common, verb, &all, &spec);
         let kind = verb.text.then_some("--text");
         let ours =
             Ours { voice, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
-        return netblt::receive(ours, verb.sessions, &open, kind);
+        return netblt::receive(ours, (verb.sessions, verb.yes), &open, kind);
     }
+    verb.transfer.only_keys(&spec)?;
     let keeper = keeper(common, verb, &all, &spec)?;
     hint::say(voice, Way::Receive, protocol, &all, &spec);
     let speaks = match spec {

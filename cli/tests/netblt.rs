@@ -48,8 +48,12 @@ fn listen(person: &Person, into: &str, flags: &[&str]) -> (Running, String) {
     (running, line)
 }
 
+/// Sends to whoever listens there: a key that is new is taken.
 fn send(person: &Person, file: &str, line: &str, flags: &[&str]) -> Ran {
     let mut args = vec!["send", file, line];
+    if !flags.iter().any(|flag| ["--plain", "--secret-file"].contains(flag)) {
+        args.push("--accept-new");
+    }
     args.extend(flags);
     run(person.wst(&args))
 }
@@ -161,7 +165,7 @@ fn the_one_who_dials_may_receive() {
     let file = desk.path("data.bin");
     let sender = Running::start(theirs.wst(&["send", &file, "udp-listen://127.0.0.1:0"]));
     let line = format!("udp://{}", sender.says("listening on "));
-    run(ours.wst(&["receive", &line, "-o", &desk.path("in")])).expect(0);
+    run(ours.wst(&["receive", &line, "--accept-new", "-o", &desk.path("in")])).expect(0);
     sender.end().expect(0);
     desk.arrived();
 }
@@ -173,7 +177,7 @@ fn two_at_once_with_several_files_each() {
     let (receiver, line) = listen(&theirs, &desk.path("in"), &["--sessions", "2"]);
     let mut senders = Vec::new();
     for index in 0..2_u64 {
-        let mut args = vec!["send".to_owned()];
+        let mut args = vec!["send".to_owned(), "--accept-new".to_owned()];
         for (part, len) in [(0, 700_000), (1, 0), (2, 1), (3, 300_000)] {
             let path = desk.path(&format!("{index}-{part}.bin"));
             std::fs::write(&path, noise(index * 10 + part, len)).expect("a file");
@@ -243,7 +247,7 @@ fn a_transfer_that_was_cut_goes_on() {
     let (file, into) = (desk.path("data.bin"), desk.path("in"));
     let (receiver, line) = listen(&theirs, &into, &[]);
     let slow = ["--max-rate", "16M", "--datagram", "1400"];
-    let mut args = vec!["send", &file, &line, "-v"];
+    let mut args = vec!["send", &file, &line, "-v", "--accept-new"];
     args.extend(slow);
     let sender = Running::start(ours.wst(&args));
     sender.says("data.bin: begins");

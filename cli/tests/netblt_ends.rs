@@ -29,6 +29,10 @@ impl Friends {
 
     fn ours(&self, args: &[&str]) -> Command {
         let mut command = wst(args);
+        if args.first() == Some(&"send") {
+            // Who listens there is not known yet.
+            command.arg("--accept-new");
+        }
         command.env("XDG_CONFIG_HOME", self.ours.path());
         command
     }

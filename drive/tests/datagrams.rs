@@ -371,12 +371,18 @@ fn keys_are_made_once_kept_private_and_compared() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert!(folder.identity().unwrap_err().contains("0600"));
     let (host, key, other) = ("udp://box:1", identity().public, identity().public);
-    assert_eq!(folder.check_host(host, &key), Ok(Known::New));
-    assert_eq!(folder.check_host(host, &key), Ok(Known::Same));
-    let say = folder.check_host(host, &other).unwrap_err();
+    assert_eq!(folder.look_up(host, &key), Ok(Known::New));
+    // To look is not to learn.
+    assert_eq!(folder.look_up(host, &key), Ok(Known::New));
+    folder.remember(host, &key).unwrap();
+    assert_eq!(folder.look_up(host, &key), Ok(Known::Same));
+    assert_eq!(folder.look_up("udp://BOX:1", &key), Ok(Known::Same));
+    let elsewhere = Known::Elsewhere(vec![host.to_owned()]);
+    assert_eq!(folder.look_up("udp://10.0.0.1:1", &key), Ok(elsewhere));
+    let say = folder.look_up(host, &other).unwrap_err();
     assert!(say.contains(&key.fingerprint()) && say.contains(&other.fingerprint()), "{say}");
     assert_eq!(folder.forget(host), Ok(1));
-    assert_eq!(folder.check_host(host, &other), Ok(Known::New));
+    assert_eq!(folder.look_up(host, &other), Ok(Known::New));
     assert_eq!(folder.may_enter(&key), Ok(false));
     assert_eq!(folder.authorize(&key, "a \n friend"), Ok(true));
     assert_eq!(folder.authorize(&key, ""), Ok(false));

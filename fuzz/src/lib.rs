@@ -27,6 +27,7 @@
 //! | [`telnet::talk`] | a script: what a partner says, data, wishes | nothing comes of nothing, what is owed is bounded |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true partner's, changed | no amplification, bounded memory, nobody gets in who does not have the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
+//! | [`session::gate_by_code`], [`session::dialler_by_code`] | the same, where the ends have a code phrase | the same, and no more guesses than are allowed |
 
 #![forbid(unsafe_code)]
 

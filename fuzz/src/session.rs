@@ -3,9 +3,10 @@
 use crate::Script;
 use std::net::SocketAddr;
 use wetstring_drive::datagram::secure::{
-    Agreed, Answer, Frame, Gate, HALVES, Heard, Initiator, OVERHEAD, Opened, Proved, SHORTEST,
+    Agreed, Answer, Frame, GUESSES, Gate, HALVES, Heard, Initiator, OVERHEAD, Opened, Proved,
+    SHORTEST,
 };
-use wetstring_drive::datagram::{Credentials, Secret};
+use wetstring_drive::datagram::{Credentials, Phrase, Secret};
 use wetstring_proto::{Duration, Instant};
 
 const BEGIN: Instant = Instant(1_000_000_000);
@@ -14,6 +15,10 @@ const WORD: &[u8] = b"the packet of somebody who may come in";
 
 fn secret(text: &str) -> Credentials {
     Credentials::Secret(Secret::new(text.as_bytes()).expect("it is long enough"))
+}
+
+fn code(text: &str) -> Credentials {
+    Credentials::Code(text.parse::<Phrase>().expect("a phrase"))
 }
 
 /// A listener, a true partner at one address, and everybody else.
@@ -82,12 +87,24 @@ fn dial(door: &mut Door, asking: &mut Initiator<'_>, from: usize) -> Option<Vec<
 ///
 /// If more goes back than came, the table grows, or somebody gets in without the secret.
 pub fn gate(bytes: &[u8]) -> bool {
+    by(bytes, &secret("what nobody else knows"), &secret("what somebody guesses"))
+}
+
+/// The same with a code phrase.
+///
+/// # Panics
+///
+/// As [`gate`], or if more is guessed than a listener allows.
+pub fn gate_by_code(bytes: &[u8]) -> bool {
+    by(bytes, &code("7-walnut-compass"), &code("8-walnut-compass"))
+}
+
+/// The listener and its true partner have `ours`, somebody has `theirs`.
+fn by(bytes: &[u8], ours: &Credentials, theirs: &Credentials) -> bool {
     let mut script = Script::new(bytes);
-    let ours = secret("what nobody else knows");
-    let theirs = secret("what somebody guesses");
     let mut door = Door::new(ours.clone());
-    let mut dialler = Initiator::new(&ours, vec![1200, SHORTEST], BEGIN);
-    let mut guesser = Initiator::new(&theirs, vec![1200], BEGIN);
+    let mut dialler = Initiator::new(ours, vec![1200, SHORTEST], BEGIN);
+    let mut guesser = Initiator::new(theirs, vec![1200], BEGIN);
     let mut known: Vec<Vec<u8>> = Vec::new();
     let mut inside = None;
     while !script.is_over() {
@@ -132,6 +149,7 @@ pub fn gate(bytes: &[u8]) -> bool {
             _ => door.now = door.now + Duration::from_millis(u64::from(script.byte()) * 100),
         }
     }
+    assert!(door.gate.guesses() <= GUESSES, "{} guesses", door.gate.guesses());
     if let Some(proved) = &mut inside {
         within(proved, &known);
     }
@@ -157,9 +175,9 @@ fn within(proved: &mut Proved, known: &[Vec<u8>]) {
 /// A datagram with the looks of one of ours.
 fn made_up(script: &mut Script<'_>) -> Vec<u8> {
     let mut bytes = b"WN".to_vec();
-    bytes.extend([script.byte() % 8, 1]);
+    bytes.extend([script.byte() % 9, 1]);
     bytes.extend(script.word().to_be_bytes());
-    bytes.extend([1 + script.byte() % 2, 1 + script.byte() % 2]);
+    bytes.extend([1 + script.byte() % 2, 1 + script.byte() % 3]);
     bytes.extend((u16::from(script.byte())).to_be_bytes());
     bytes.extend(script.bytes());
     bytes.resize(script.pick(&[16, 40, 511, 512, 1200]), script.byte());
@@ -172,9 +190,21 @@ fn made_up(script: &mut Script<'_>) -> Vec<u8> {
 ///
 /// If something makes a session that the listener did not say.
 pub fn dialler(bytes: &[u8]) {
+    calls(bytes, &secret("what nobody else knows"));
+}
+
+/// The same with a code phrase.
+///
+/// # Panics
+///
+/// As [`dialler`].
+pub fn dialler_by_code(bytes: &[u8]) {
+    calls(bytes, &code("7-walnut-compass"));
+}
+
+fn calls(bytes: &[u8], credentials: &Credentials) {
     let mut script = Script::new(bytes);
-    let credentials = secret("what nobody else knows");
-    let mut asking = Initiator::new(&credentials, vec![1200, SHORTEST], BEGIN);
+    let mut asking = Initiator::new(credentials, vec![1200, SHORTEST], BEGIN);
     let (mut now, mut index) = (BEGIN, None);
     let mut sent = 0;
     while !script.is_over() {

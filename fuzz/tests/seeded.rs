@@ -107,8 +107,17 @@ fn session_gate() {
 }
 
 #[test]
+fn session_gate_by_code() {
+    let inside = body("session-gate-by-code", 400, session::gate_by_code);
+    let count = inside.iter().filter(|inside| **inside).count();
+    println!("{} scripts, the true partner got in in {count}", inside.len());
+    assert!(!is_whole() || count > 20, "{count}");
+}
+
+#[test]
 fn session_dialler() {
     body("session-dialler", 1000, session::dialler);
+    body("session-dialler-by-code", 300, session::dialler_by_code);
 }
 
 #[test]

@@ -24,6 +24,7 @@ use wetstring_script::{Local, World};
 use super::asking::{Asker, Confirming, Generated, ask_whether, asked_for};
 use super::seen::Seen;
 use super::world::{Live, no_connection};
+use crate::clear::{self, What};
 use crate::config::Everything;
 use crate::facts;
 use crate::hint;
@@ -305,7 +306,13 @@ pub(super) trait Mover: World {
         Ok(Done { report: Some(report), ..Done::default() })
     }
 
+    /// A password is about to be sent: says if others can read it.
+    fn warn_of_password(&self) {}
+
     fn remote(&mut self, remote: &Remote) -> Result<Done, Fault> {
+        if remote.verb == "login" {
+            self.warn_of_password();
+        }
         let words = remote::on_the_wire(&words_of(remote));
         let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
         let command = command_of(&words)?;
@@ -352,6 +359,12 @@ impl Mover for Live<'_> {
 
     fn takes_stdin(&self) -> bool {
         self.may_use_stdio
+    }
+
+    fn warn_of_password(&self) {
+        if let Some(spec) = &self.spec {
+            clear::warn(self.voice, spec, What::Passwords);
+        }
     }
 
     /// Nobody can be asked where stdin is the line.

@@ -6,7 +6,7 @@
 //! host.key          this host's own pair, for this user's eyes only (0600):
 //!                   wst1-private HEX
 //!                   wst1-public HEX
-//! known-keys        LINE KEY         what answered there when it was first dialled
+//! known-keys        LINE KEY         what answered there when it was first dialled, and was trusted
 //! authorized-keys   KEY [NAME]       who may send to a listener of this user
 //! ```
 //!
@@ -147,12 +147,14 @@ impl Secret {
     }
 }
 
-/// What a known host's key turned out to be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What the key of a host turned out to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Known {
     /// The one that it had.
     Same,
-    /// There was none; this one is known from now on.
+    /// There was none for this spelling of the line, but the key is that of these.
+    Elsewhere(Vec<String>),
+    /// Nothing is known of this key.
     New,
 }
 
@@ -289,22 +291,21 @@ impl KeyFolder {
         Ok(count)
     }
 
-    /// Whether `key` is the one that `host` had, which is learned where it had none (trust on first
-    /// use).
+    /// What is known of `key`, with which `host` has answered. A host is the line by which it is dialled; that
+    /// the same key has been seen by another line is found too.
     ///
     /// # Errors
     ///
-    /// If it had another.
-    pub fn check_host(&self, host: &str, key: &PublicKey) -> Result<Known, String> {
-        const NAME: &str = "known-keys";
-        let all = lines(&self.at(NAME)).map_err(|e| self.say(NAME, e))?;
-        let mut other = None;
-        for (_, text) in all.iter().filter_map(|line| words(line)).filter(|(at, _)| *at == host) {
-            let known: PublicKey = text.parse().map_err(|e| self.say(NAME, e))?;
-            if known == *key {
-                return Ok(Known::Same);
+    /// If the host had another key.
+    pub fn look_up(&self, host: &str, key: &PublicKey) -> Result<Known, String> {
+        let (mut other, mut elsewhere) = (None, Vec::new());
+        for (at, known) in self.known()? {
+            match (at.eq_ignore_ascii_case(host), known == *key) {
+                (true, true) => return Ok(Known::Same),
+                (true, false) => other = Some(known),
+                (false, true) => elsewhere.push(at),
+                (false, false) => {}
             }
-            other = Some(known);
         }
         if let Some(known) = other {
             let (old, new) = (known.fingerprint(), key.fingerprint());
@@ -313,13 +314,19 @@ impl KeyFolder {
                  there; if the key has changed on purpose, wst key forget {host}"
             ));
         }
-        self.append(NAME, &format!("{host} {key}"))?;
-        Ok(Known::New)
+        Ok(if elsewhere.is_empty() { Known::New } else { Known::Elsewhere(elsewhere) })
+    }
+
+    /// From now on this is the key of that host.
+    pub fn remember(&self, host: &str, key: &PublicKey) -> Result<(), String> {
+        self.append("known-keys", &format!("{host} {key}"))
     }
 
     /// Forgets the keys of a host; how many there were.
     pub fn forget(&self, host: &str) -> Result<usize, String> {
-        self.remove("known-keys", |line| words(line).is_some_and(|(at, _)| at == host))
+        self.remove("known-keys", |line| {
+            words(line).is_some_and(|(at, _)| at.eq_ignore_ascii_case(host))
+        })
     }
 
     /// Whether this key may send to a listener of ours.

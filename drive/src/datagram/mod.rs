@@ -31,4 +31,4 @@ pub use endpoint::Endpoint;
 pub use host::{HostOptions, Partner, Reception, Tenant, dial, listen};
 pub use keys::{Identity, PublicKey, Secret};
 pub use limits::Limits;
-pub use secure::Credentials;
+pub use secure::{Credentials, Phrase};

@@ -38,6 +38,8 @@ pub enum DialError {
     Refused(String),
     /// The listener's key is not to be trusted, in words.
     Key(String),
+    /// A code phrase was shown, and then nothing came. It must not be shown again.
+    Code,
     /// A signal came (its number).
     Interrupted(i32),
 }
@@ -54,6 +56,10 @@ impl fmt::Display for DialError {
             ),
             Self::NobodyListens => f.write_str("expected a listener, the host has none there"),
             Self::Refused(why) | Self::Key(why) => f.write_str(why),
+            Self::Code => f.write_str(
+                "expected an answer to our code phrase, got none: the listener has gone, or is not \
+                 who has the phrase; begin again with a new one",
+            ),
             Self::Interrupted(signal) => write!(f, "interrupted by signal {signal}"),
         }
     }
@@ -146,12 +152,11 @@ impl Dialling<'_> {
             if let Some((since, why)) = self.refused
                 && now.since(since) >= REFUSED_FOR
             {
-                return Err(
-                    why.map_or(DialError::NobodyListens, |why| DialError::Refused(why.to_owned()))
-                );
+                let gone = self.nothing(DialError::NobodyListens);
+                return Err(why.map_or(gone, |why| DialError::Refused(why.to_owned())));
             }
             if now.since(self.began) >= PATIENCE {
-                return Err(DialError::Silence);
+                return Err(self.nothing(DialError::Silence));
             }
             if self.agreed.is_none() {
                 self.ask(now)?;
@@ -162,6 +167,11 @@ impl Dialling<'_> {
             }
             self.wait(now, options)?;
         }
+    }
+
+    /// Nobody answers.
+    fn nothing(&self, error: DialError) -> DialError {
+        if self.asking.has_shown_code() { DialError::Code } else { error }
     }
 
     fn ask(&mut self, now: Instant) -> Result<(), DialError> {

@@ -146,9 +146,13 @@ pub struct Knocks {
     pub bytes_of_unproved: u64,
     /// The most handshakes that were under way at one time.
     pub most_waiting: usize,
+    /// Wrong code phrases.
+    pub guesses: u32,
+    /// The code phrase has become too old.
+    pub too_old: bool,
 }
 
-/// Listens until the reception does not go on or a signal comes.
+/// Listens until the reception does not go on or a signal comes, or nobody can come in by the code phrase.
 ///
 /// # Errors
 ///

@@ -156,7 +156,7 @@ impl<'a, 'o> Turning<'a, 'o> {
                 let left = self.partners.iter().filter(|partner| !partner.is_unproved()).count();
                 goes_on = (0..gone).fold(true, |_, _| reception.goes_on(left));
             }
-            if !goes_on {
+            if !goes_on || self.is_locked() {
                 // Those who have proved nothing keep nobody waiting.
                 while let Some(gone) = self.partners.pop() {
                     self.settle(gone, super::association::SILENCE);
@@ -167,6 +167,17 @@ impl<'a, 'o> Turning<'a, 'o> {
                 self.wait()?;
             }
         }
+    }
+
+    /// Whether nobody is in, and nobody can come in by the code phrase any more.
+    fn is_locked(&mut self) -> bool {
+        let Some(gate) = self.door.as_ref().and_then(|door| door.gate.as_ref()) else {
+            return false;
+        };
+        let locked = self.partners.is_empty() && gate.is_over(self.now);
+        self.knocks.guesses = gate.guesses();
+        self.knocks.too_old = locked && gate.ends_at().is_some_and(|end| self.now >= end);
+        locked
     }
 
     /// Reads what came, and gives it to whom it belongs. Whether anything came, and whether that is all.
@@ -262,6 +273,10 @@ impl<'a, 'o> Turning<'a, 'o> {
             Heard::Refused(answer, why) => {
                 debug_assert!(answer.len() <= bytes.len());
                 self.answers.push_back((from, answer));
+                if why == Why::Code {
+                    // Of these there are few, and each counts.
+                    self.told = None;
+                }
                 self.tell(from, why.at_listener(), reception);
             }
             Heard::Proved(proved) => self.admit(from, *proved, reception),
@@ -507,6 +522,8 @@ impl<'a, 'o> Turning<'a, 'o> {
         let idle = self.options.limits.idle;
         let now = self.now;
         let next = self.partners.iter_mut().map(|partner| partner.deadline(now, idle)).min();
+        let gate = self.door.as_ref().and_then(|door| door.gate.as_ref());
+        let next = [next, gate.and_then(Gate::ends_at)].into_iter().flatten().min();
         let blocked = self.partners.iter().any(|partner| partner.blocked);
         let events = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let mut fds = vec![PollFd::from_borrowed_fd(self.endpoint.fd(), events)];

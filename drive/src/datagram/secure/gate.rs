@@ -4,6 +4,7 @@
 //! back, never longer than it. What is kept of the unknown is a table of [`HALVES`]; when it fills,
 //! an `Init` must first come back with a cookie, for which nothing is kept.
 
+use super::code::{Exchanges, GOOD_FOR, GUESSES};
 use super::session::{Opened, Session};
 use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, Why};
 use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
@@ -83,6 +84,9 @@ pub struct Gate {
     bucket: Bucket,
     /// Longest datagrams that this end takes.
     most: usize,
+    /// With a code phrase: what came before the handshakes.
+    exchanges: Exchanges,
+    born: Instant,
 }
 
 impl Gate {
@@ -95,6 +99,8 @@ impl Gate {
             salted: now,
             bucket: Bucket::new(PER_SECOND, AT_ONCE, now),
             most: LONGEST,
+            exchanges: Exchanges::default(),
+            born: now,
         })
     }
 
@@ -104,9 +110,30 @@ impl Gate {
         Self { most: most.max(SHORTEST), ..self }
     }
 
-    /// How many handshakes are under way.
+    /// How many handshakes are under way, those before which a code phrase comes included.
     pub fn waiting(&self) -> usize {
-        self.halves.len()
+        self.halves.len().max(self.exchanges.len())
+    }
+
+    /// Wrong code phrases so far.
+    pub fn guesses(&self) -> u32 {
+        self.exchanges.wrong()
+    }
+
+    /// Whether somebody has come in by the code phrase.
+    pub fn is_used(&self) -> bool {
+        self.exchanges.is_used()
+    }
+
+    /// When a code phrase that nobody has used is no longer good.
+    pub fn ends_at(&self) -> Option<Instant> {
+        let waits = matches!(self.credentials, Credentials::Code(_)) && !self.exchanges.is_used();
+        waits.then(|| self.born + GOOD_FOR)
+    }
+
+    /// Whether nobody can come in any more: the code phrase was guessed at too often, or is too old.
+    pub fn is_over(&self, now: Instant) -> bool {
+        self.guesses() >= GUESSES || self.ends_at().is_some_and(|end| now >= end)
     }
 
     /// A datagram of `len` bytes came; `open` is a place for a packet.
@@ -119,7 +146,11 @@ impl Gate {
         open: &mut [u8],
     ) -> Heard {
         self.halves.retain(|half| now.since(half.born) < PATIENCE);
+        self.exchanges.forget_old(now);
         match frame {
+            Frame::Ask { sender, cookie, message } if len >= SHORTEST => {
+                self.exchange(now, (from, sender), &cookie, &message).unwrap_or(Heard::Nothing)
+            }
             Frame::Init { .. } if len >= SHORTEST => {
                 self.init(now, from, frame, len).unwrap_or(Heard::Nothing)
             }
@@ -140,6 +171,10 @@ impl Gate {
                 let State::Ready(session) = self.halves.remove(at).state else {
                     return Heard::Nothing;
                 };
+                if matches!(self.credentials, Credentials::Code(_)) {
+                    self.exchanges.use_up();
+                    self.halves.clear();
+                }
                 let packet = open[..len].to_vec();
                 Heard::Proved(Box::new(Proved { session: *session, key: None, packet }))
             }
@@ -149,6 +184,40 @@ impl Gate {
 
     fn find(&self, from: SocketAddr, local: u32) -> Option<usize> {
         self.halves.iter().position(|half| half.local == local && half.from == from)
+    }
+
+    /// The first half of what a code phrase needs. Only an address that has answered gets a key made for it.
+    fn exchange(
+        &mut self,
+        now: Instant,
+        (from, sender): (SocketAddr, u32),
+        cookie: &[u8; COOKIE_LEN],
+        message: &[u8],
+    ) -> Option<Heard> {
+        if let Some(answer) = self.exchanges.again(from, sender) {
+            return Some(Heard::Answer(answer));
+        }
+        let Credentials::Code(phrase) = &self.credentials else {
+            return self.refuse(now, sender, Why::Pattern);
+        };
+        let phrase = phrase.clone();
+        if self.exchanges.is_over() || self.is_over(now) {
+            return self.refuse(now, sender, Why::Used);
+        }
+        if !self.is_cookie(now, from, sender, cookie) {
+            let cookie = self.cookie(from, sender, 0);
+            return Some(Heard::Answer(Frame::Cookie { receiver: sender, cookie }.bytes(0)));
+        }
+        if !self.bucket.take(1, now) {
+            return None;
+        }
+        self.exchanges.begin(now, &phrase, (from, sender), message).map(Heard::Answer)
+    }
+
+    /// Says why not, not too often.
+    fn refuse(&mut self, now: Instant, receiver: u32, why: Why) -> Option<Heard> {
+        let word = || Heard::Refused(Frame::Refuse { receiver, why }.bytes(0), why);
+        self.bucket.take(1, now).then(word)
     }
 
     fn init(
@@ -170,9 +239,12 @@ impl Gate {
             Some(Heard::Refused(word, why))
         };
         if Pattern::of(&self.credentials).is_none_or(|ours| ours.code() != pattern) {
-            return self.bucket.take(1, now).then(|| refuse(Why::Pattern)).flatten();
+            return self.refuse(now, sender, Why::Pattern);
         }
         let suite = Suite::of(suite)?;
+        if matches!(self.credentials, Credentials::Code(_)) {
+            return self.coded(now, from, (sender, suite), message, len);
+        }
         if self.halves.len() >= COOKIES_FROM && !self.is_cookie(now, from, sender, &cookie) {
             let cookie = self.cookie(from, sender, 0);
             return Some(Heard::Answer(Frame::Cookie { receiver: sender, cookie }.bytes(0)));
@@ -180,9 +252,36 @@ impl Gate {
         if !self.bucket.take(1, now) {
             return None;
         }
-        match self.begin(now, from, (sender, suite), message, len) {
+        let credentials = self.credentials.clone();
+        match self.begin(now, from, (sender, suite), (&credentials, message), len) {
             Ok(reply) => Some(Heard::Answer(reply)),
             Err(snow::Error::Decrypt) => refuse(Why::Secret),
+            Err(_) => None,
+        }
+    }
+
+    /// The second half: under the key that the exchange has made, or it was a guess.
+    fn coded(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        (sender, suite): (u32, Suite),
+        message: &[u8],
+        len: usize,
+    ) -> Option<Heard> {
+        let (index, message) = message.split_first_chunk()?;
+        let index = u32::from_be_bytes(*index);
+        if self.exchanges.is_over() {
+            return None;
+        }
+        let credentials = self.exchanges.credentials(from, index)?.clone();
+        match self.begin(now, from, (sender, suite), (&credentials, message), len) {
+            Ok(reply) => Some(Heard::Answer(reply)),
+            Err(snow::Error::Decrypt) => {
+                self.exchanges.guessed(from, index);
+                let word = Frame::Refuse { receiver: sender, why: Why::Code }.bytes(0);
+                Some(Heard::Refused(word, Why::Code))
+            }
             Err(_) => None,
         }
     }
@@ -192,10 +291,10 @@ impl Gate {
         now: Instant,
         from: SocketAddr,
         (remote, suite): (u32, Suite),
-        message: &[u8],
+        (credentials, message): (&Credentials, &[u8]),
         len: usize,
     ) -> Result<Vec<u8>, snow::Error> {
-        let mut state = builder(&self.credentials, suite)?.build_responder()?;
+        let mut state = builder(credentials, suite)?.build_responder()?;
         let mut payload = [0; 256];
         let got = state.read_message(message, &mut payload)?;
         let wish = payload[..got].try_into().map_or(0, u16::from_be_bytes);

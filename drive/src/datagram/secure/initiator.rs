@@ -1,5 +1,6 @@
 //! The end that dials.
 
+use super::code::Asking;
 use super::session::Session;
 use super::wire::{COOKIE_LEN, Frame};
 use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
@@ -58,6 +59,9 @@ pub struct Initiator<'a> {
     wait: Duration,
     next: Instant,
     attempts: Vec<Attempt>,
+    /// With a code phrase: the exchange before the handshake, and what it has made.
+    exchange: Option<Asking>,
+    coded: Option<Credentials>,
 }
 
 impl<'a> Initiator<'a> {
@@ -68,8 +72,47 @@ impl<'a> Initiator<'a> {
     pub fn new(credentials: &'a Credentials, mut sizes: Vec<usize>, now: Instant) -> Self {
         sizes.dedup();
         let (suite, wait) = (Suite::fastest(), FIRST_WAIT);
-        let (round, attempts) = (VecDeque::new(), Vec::new());
-        Self { credentials, suite, sizes, round, rounds: 0, wait, next: now, attempts }
+        Self {
+            credentials,
+            suite,
+            sizes,
+            round: VecDeque::new(),
+            rounds: 0,
+            wait,
+            next: now,
+            attempts: Vec::new(),
+            exchange: None,
+            coded: None,
+        }
+    }
+
+    /// Whether the listener may have learned whether it has our code phrase: it must not learn that again.
+    pub fn has_shown_code(&self) -> bool {
+        self.coded.is_some()
+    }
+
+    /// What the handshake is made with.
+    fn with(&self) -> &Credentials {
+        self.coded.as_ref().unwrap_or(self.credentials)
+    }
+
+    /// Whether a code phrase comes before the handshake, and its exchange is not over.
+    fn exchanges(&self) -> bool {
+        matches!(self.credentials, Credentials::Code(_)) && self.coded.is_none()
+    }
+
+    /// The first word of an exchange, when it is time.
+    fn exchange(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
+        let Credentials::Code(phrase) = self.credentials else { return Ok(None) };
+        if now < self.next {
+            return Ok(None);
+        }
+        self.next = now + self.wait;
+        self.wait = (self.wait * 3 / 2).min(LONGEST_WAIT);
+        if self.exchange.is_none() {
+            self.exchange = Some(Asking::new(phrase)?);
+        }
+        Ok(self.exchange.as_ref().map(Asking::datagram))
     }
 
     /// When there is something to send.
@@ -111,6 +154,9 @@ impl<'a> Initiator<'a> {
 
     /// What to send now, if it is time. To be asked until there is nothing.
     pub fn ask(&mut self, now: Instant) -> Result<Option<Vec<u8>>, String> {
+        if self.exchanges() {
+            return self.exchange(now);
+        }
         if self.round.is_empty() {
             if now < self.next {
                 return Ok(None);
@@ -134,7 +180,7 @@ impl<'a> Initiator<'a> {
         let init = Frame::Init {
             sender: attempt.index,
             suite: self.suite.code(),
-            pattern: Pattern::of(self.credentials).map_or(0, Pattern::code),
+            pattern: Pattern::of(self.with()).map_or(0, Pattern::code),
             cookie: attempt.cookie,
             message: &attempt.message,
         };
@@ -143,11 +189,16 @@ impl<'a> Initiator<'a> {
 
     /// Begins a handshake; where it stands.
     fn begin(&mut self, size: usize) -> Result<usize, snow::Error> {
-        let mut state = builder(self.credentials, self.suite)?.build_initiator()?;
-        let mut message = vec![0; 256];
+        let mut state = builder(self.with(), self.suite)?.build_initiator()?;
+        let mut message = match self.with() {
+            Credentials::Coded(_, listener) => listener.to_be_bytes().to_vec(),
+            _ => Vec::new(),
+        };
+        let before = message.len();
+        message.resize(before + 256, 0);
         let wish = (size as u16).to_be_bytes();
-        let len = state.write_message(&wish, &mut message)?;
-        message.truncate(len);
+        let len = state.write_message(&wish, &mut message[before..])?;
+        message.truncate(before + len);
         let index = random().map_or(1, u32::from_be_bytes);
         if self.attempts.len() >= ATTEMPTS {
             self.attempts.remove(0);
@@ -160,6 +211,12 @@ impl<'a> Initiator<'a> {
     pub fn hear(&mut self, frame: Frame<'_>, now: Instant) -> Answer {
         match frame {
             Frame::Cookie { receiver, cookie } => {
+                if let Some(asking) = self.exchange.as_mut().filter(|asking| asking.is(receiver)) {
+                    if asking.take_cookie(cookie) {
+                        self.next = now;
+                    }
+                    return Answer::More;
+                }
                 let known = self.attempts.iter_mut().find(|attempt| attempt.index == receiver);
                 // One cookie is enough: nobody can make us ask for ever.
                 if let Some(attempt) = known.filter(|attempt| attempt.cookie == [0; COOKIE_LEN]) {
@@ -169,9 +226,21 @@ impl<'a> Initiator<'a> {
                 }
                 Answer::More
             }
+            Frame::Told { receiver, sender, message } => {
+                // A second answer would be a second guess.
+                let ours = self.exchange.as_mut().filter(|asking| asking.is(receiver));
+                if let Some(asking) = ours.filter(|_| self.coded.is_none()) {
+                    self.coded = asking.told(sender, message);
+                    // What was no answer at all has bound nobody: asked anew, with other numbers.
+                    self.exchange = self.exchange.take().filter(|_| self.coded.is_some());
+                    (self.next, self.wait) = (now, FIRST_WAIT);
+                }
+                Answer::More
+            }
             Frame::Reply { receiver, sender, message } => self.agree(receiver, sender, message),
             Frame::Refuse { receiver, why } => {
-                let ours = self.attempts.iter().any(|attempt| attempt.index == receiver);
+                let asked = self.exchange.as_ref().is_some_and(|asking| asking.is(receiver));
+                let ours = asked || self.attempts.iter().any(|attempt| attempt.index == receiver);
                 if ours { Answer::Refused(why.words()) } else { Answer::More }
             }
             _ => Answer::More,

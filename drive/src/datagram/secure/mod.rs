@@ -9,6 +9,8 @@
 //!    Data    index, nonce, sealed NETBLT packet   <-->
 //! ```
 //!
+//! With a code phrase an exchange comes before it (`code`).
+//!
 //! With key pairs the pattern is XX: either end learns the other's key, encrypted, and asks its files
 //! about it. With a shared secret it is NNpsk0: a packet of somebody without the secret is not even
 //! answered. Every datagram has its nonce in the open, 64 bits that never repeat under one key; a
@@ -24,15 +26,19 @@
 //! Every length that a session begins with is tried by the handshake itself: `Init` and `Reply` have it, and
 //! go unfragmented or not at all. Longer ones are probed for by words of the session.
 
+mod code;
 mod gate;
 mod initiator;
 mod keyring;
+mod phrase;
 mod replay;
 mod session;
 mod wire;
 
+pub use code::{GOOD_FOR, GUESSES};
 pub use gate::{Gate, HALVES, Heard, Proved, SHORTEST};
 pub use initiator::{Agreed, Answer, Initiator};
+pub use phrase::Phrase;
 pub use replay::Window;
 pub(in crate::datagram) use session::WORD_OVERHEAD;
 pub use session::{Opened, Session};
@@ -62,6 +68,11 @@ pub enum Credentials {
     Secret(Secret),
     /// This host's key pair.
     Keys(Identity),
+    /// A phrase that two people have told each other.
+    Code(Phrase),
+    /// What an exchange made of it, and the listener's index of that exchange.
+    #[doc(hidden)]
+    Coded(Secret, u32),
 }
 
 /// The ciphers that both ends know. The one who dials chooses.
@@ -116,6 +127,7 @@ impl Suite {
 enum Pattern {
     Keys,
     Secret,
+    Code,
 }
 
 impl Pattern {
@@ -123,6 +135,7 @@ impl Pattern {
         match self {
             Self::Keys => 1,
             Self::Secret => 2,
+            Self::Code => 3,
         }
     }
 
@@ -131,6 +144,7 @@ impl Pattern {
             Credentials::Plain => None,
             Credentials::Secret(_) => Some(Self::Secret),
             Credentials::Keys(_) => Some(Self::Keys),
+            Credentials::Code(_) | Credentials::Coded(..) => Some(Self::Code),
         }
     }
 }
@@ -142,15 +156,16 @@ fn builder(credentials: &Credentials, suite: Suite) -> Result<Builder<'_>, snow:
         Suite::AesGcm => "AESGCM",
     };
     let pattern = match credentials {
-        Credentials::Secret(_) => "NNpsk0",
+        Credentials::Secret(_) | Credentials::Coded(..) => "NNpsk0",
         _ => "XX",
     };
     let name = format!("Noise_{pattern}_25519_{cipher}_SHA256");
     let builder = Builder::new(name.parse()?).prologue(PROLOGUE)?;
     match credentials {
-        Credentials::Secret(secret) => builder.psk(0, &secret.0),
+        Credentials::Secret(secret) | Credentials::Coded(secret, _) => builder.psk(0, &secret.0),
         Credentials::Keys(identity) => builder.local_private_key(&identity.private),
-        Credentials::Plain => Ok(builder),
+        // Nothing to prove oneself with: the state cannot be built.
+        Credentials::Plain | Credentials::Code(_) => Ok(builder),
     }
 }
 
@@ -183,6 +198,6 @@ fn remote_key(bytes: Option<&[u8]>) -> Option<PublicKey> {
 
 /// What a plain listener answers to one who wants a session.
 pub(super) fn refuse_as_plain(frame: Frame<'_>) -> Option<Vec<u8>> {
-    let Frame::Init { sender, .. } = frame else { return None };
+    let (Frame::Init { sender, .. } | Frame::Ask { sender, .. }) = frame else { return None };
     Some(Frame::Refuse { receiver: sender, why: Why::Plain }.bytes(0))
 }

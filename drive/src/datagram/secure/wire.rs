@@ -8,7 +8,11 @@
 //! Cookie  8 cookie (16)
 //! Data    8 nonce (8) | 16 ciphertext and tag
 //! Refuse  8 why
+//! Ask     8 cookie (16) | 24 message of SPAKE2 (33), zeros
+//! Told    8 index of the one who sends | 12 message of SPAKE2 (33)
 //! ```
+//!
+//! Behind Ask and Told the message of an Init begins with the index that Told had.
 //!
 //! Big endian. A NETBLT packet has its version where the type stands here, so that the two cannot be
 //! taken for each other by accident: a checksum `57 4E` and packet type 1 would be needed.
@@ -17,6 +21,8 @@ pub(in crate::datagram) const DATA_HEADER: usize = 16;
 pub(super) const INIT_HEADER: usize = 28;
 pub(super) const REPLY_HEADER: usize = 16;
 pub(super) const COOKIE_LEN: usize = 16;
+/// Bytes of a message of SPAKE2: who sends it, and a point.
+pub(super) const EXCHANGE_LEN: usize = 33;
 
 const MAGIC: [u8; 2] = *b"WN";
 const VERSION: u8 = 1;
@@ -26,6 +32,8 @@ const FINISH: u8 = 3;
 const COOKIE: u8 = 4;
 const DATA: u8 = 5;
 const REFUSE: u8 = 6;
+const ASK: u8 = 7;
+const TOLD: u8 = 8;
 
 /// Why a listener does not answer an `Init`. A hint for a person: it is not authenticated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +44,10 @@ pub enum Why {
     Secret,
     /// The listener speaks plain NETBLT.
     Plain,
+    /// The code phrases differ.
+    Code,
+    /// The code phrase has let somebody in, or was guessed at too often.
+    Used,
 }
 
 impl Why {
@@ -44,6 +56,8 @@ impl Why {
             Self::Pattern => 1,
             Self::Secret => 2,
             Self::Plain => 3,
+            Self::Code => 4,
+            Self::Used => 5,
         }
     }
 
@@ -52,6 +66,8 @@ impl Why {
             1 => Some(Self::Pattern),
             2 => Some(Self::Secret),
             3 => Some(Self::Plain),
+            4 => Some(Self::Code),
+            5 => Some(Self::Used),
             _ => None,
         }
     }
@@ -60,11 +76,13 @@ impl Why {
     pub const fn at_listener(self) -> &'static str {
         match self {
             Self::Pattern => {
-                "expected both ends to use key pairs, or both a shared secret (--secret-file); it \
-                 uses the other"
+                "expected both ends to use key pairs, or both a shared secret (--secret-file), or \
+                 both a code phrase (--code); it uses another"
             }
             Self::Secret => "expected our secret, it has another",
             Self::Plain => "expected --plain, with which this listener was started; it encrypts",
+            Self::Code => "expected our code phrase, it has another",
+            Self::Used => "expected nobody else: the code phrase has been used",
         }
     }
 
@@ -72,13 +90,21 @@ impl Why {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Pattern => {
-                "expected both ends to use key pairs, or both a shared secret (--secret-file); the \
-                 listener uses the other"
+                "expected both ends to use key pairs, or both a shared secret (--secret-file), or \
+                 both a code phrase (--code); the listener uses another"
             }
             Self::Secret => "expected the secret of the listener, ours is another",
             Self::Plain => {
                 "expected a listener that encrypts, got one that was started with --plain; start it \
                  without, or say --plain here too"
+            }
+            Self::Code => {
+                "expected the code phrase of the listener, ours is another: was it heard and typed \
+                 right? If it was, somebody may stand between the ends: begin again with a new one"
+            }
+            Self::Used => {
+                "expected a code phrase that is still good, it has let somebody in or was guessed \
+                 at too often; begin again with a new one"
             }
         }
     }
@@ -132,6 +158,24 @@ pub enum Frame<'a> {
         /// Ciphertext and tag.
         sealed: &'a [u8],
     },
+    /// Somebody has a code phrase.
+    Ask {
+        /// Index by which its sender wants to be answered.
+        sender: u32,
+        /// What the listener gave for this index, or zeros.
+        cookie: [u8; COOKIE_LEN],
+        /// The dialler's message of SPAKE2.
+        message: [u8; EXCHANGE_LEN],
+    },
+    /// The listener has one too.
+    Told {
+        /// Index of the one who reads this.
+        receiver: u32,
+        /// What the Init is to begin with.
+        sender: u32,
+        /// The listener's message of SPAKE2.
+        message: [u8; EXCHANGE_LEN],
+    },
     /// The listener will not answer.
     Refuse {
         /// Index of the one who reads this.
@@ -178,6 +222,16 @@ impl<'a> Frame<'a> {
                 nonce: u64::from_be_bytes(bytes.get(8..16)?.try_into().ok()?),
                 sealed: bytes.get(DATA_HEADER..)?,
             },
+            ASK => Self::Ask {
+                sender: index,
+                cookie: bytes.get(8..24)?.try_into().ok()?,
+                message: bytes.get(24..24 + EXCHANGE_LEN)?.try_into().ok()?,
+            },
+            TOLD => Self::Told {
+                receiver: index,
+                sender: u32_at(bytes, 8)?,
+                message: bytes.get(12..12 + EXCHANGE_LEN)?.try_into().ok()?,
+            },
             REFUSE => Self::Refuse { receiver: index, why: Why::of(*bytes.get(8)?)? },
             _ => return None,
         })
@@ -218,6 +272,16 @@ impl<'a> Frame<'a> {
                 out.extend(nonce.to_be_bytes());
                 out.extend(sealed);
             }
+            Self::Ask { sender, cookie, message } => {
+                begin(ASK, sender);
+                out.extend(cookie);
+                out.extend(message);
+            }
+            Self::Told { receiver, sender, message } => {
+                begin(TOLD, receiver);
+                out.extend(sender.to_be_bytes());
+                out.extend(message);
+            }
             Self::Refuse { receiver, why } => {
                 begin(REFUSE, receiver);
                 out.push(why.code());
@@ -252,6 +316,8 @@ mod tests {
             (Frame::Cookie { receiver: 9, cookie }, false),
             (Frame::Data { receiver: 9, nonce: 1 << 63, sealed: message }, true),
             (Frame::Refuse { receiver: 9, why: Why::Secret }, false),
+            (Frame::Ask { sender: 9, cookie, message: [5; EXCHANGE_LEN] }, false),
+            (Frame::Told { receiver: 9, sender: 4, message: [5; EXCHANGE_LEN] }, false),
         ] {
             assert_eq!(Frame::parse(&frame.bytes(0)), Some(frame));
             if !exact {
@@ -274,7 +340,7 @@ mod tests {
                     (seed >> 33) as u8
                 })
                 .collect();
-            for (at, byte) in [b'W', b'N', (len % 7) as u8, 1].into_iter().enumerate() {
+            for (at, byte) in [b'W', b'N', (len % 9) as u8, 1].into_iter().enumerate() {
                 if at < bytes.len() {
                     bytes[at] = byte;
                 }

@@ -1,0 +1,82 @@
+//! Questions that the person at the terminal answers by a line.
+
+use std::io::{self, BufRead as _, Read as _};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::stdio::{stderr, stdin};
+use rustix::termios::isatty;
+use wetstring_drive::Signals;
+
+/// The longest answer that counts.
+const LONGEST: u64 = 200;
+
+/// What came of a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    /// These words, in lower case.
+    Words(String),
+    /// The end of the input, a signal, or no answer in time.
+    Nothing,
+}
+
+impl Answer {
+    /// Whether it is this word, or the beginning of it.
+    pub(crate) fn is(&self, word: &str) -> bool {
+        matches!(self, Self::Words(words) if !words.is_empty() && word.starts_with(words.as_str()))
+    }
+}
+
+/// Whether there is somebody to ask.
+pub(crate) fn can_ask() -> bool {
+    isatty(stdin()) && isatty(stderr())
+}
+
+/// Asks until the answer is one of `words` or a beginning of one; waits for `patience` at most.
+pub(crate) fn ask_for(question: &str, words: &[&str], patience: Option<Duration>) -> Answer {
+    loop {
+        let answer = ask(question, patience).unwrap_or(Answer::Nothing);
+        if answer == Answer::Nothing || words.iter().any(|word| answer.is(word)) {
+            return answer;
+        }
+    }
+}
+
+/// Asks once. The question is shown even to those who want to hear nothing else.
+pub(crate) fn ask(question: &str, patience: Option<Duration>) -> io::Result<Answer> {
+    rustix::io::write(stderr(), question.as_bytes())?;
+    let signals = Signals::install()?;
+    let before = signals.count();
+    let timeout = patience.map(|patience| Timespec {
+        tv_sec: patience.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: 0,
+    });
+    let mut fds = [
+        PollFd::from_borrowed_fd(stdin(), PollFlags::IN),
+        PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN),
+    ];
+    let ready = poll(&mut fds, timeout.as_ref());
+    if signals.count() > before || !matches!(ready, Ok(1..)) || fds[0].revents().is_empty() {
+        rustix::io::write(stderr(), b"\n")?;
+        return Ok(Answer::Nothing);
+    }
+    let mut line = Vec::new();
+    if io::stdin().lock().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+        rustix::io::write(stderr(), b"\n")?;
+        return Ok(Answer::Nothing);
+    }
+    Ok(Answer::Words(String::from_utf8_lossy(&line).trim().to_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_a_word_is_the_word() {
+        let said = |text: &str| Answer::Words(text.to_owned());
+        assert!(said("y").is("yes") && said("yes").is("yes"));
+        assert!(!said("").is("yes") && !said("yesno").is("yes") && !said("n").is("yes"));
+        assert!(!Answer::Nothing.is("yes"));
+    }
+}

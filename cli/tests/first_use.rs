@@ -1,0 +1,160 @@
+//! The key of a host that is not known: asked about at a terminal, refused in a script unless told, known again
+//! by another line.
+
+mod common;
+
+use std::process::Command;
+
+use common::desktop::Desktop;
+use common::{Desk, Ran, Running, run, wst};
+
+/// Two people; the one who sends is let in by the other.
+struct Pair {
+    ours: tempfile::TempDir,
+    theirs: tempfile::TempDir,
+    desk: Desk,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let [ours, theirs] = [(), ()].map(|()| tempfile::tempdir().expect("a directory"));
+        let pair = Self { ours, theirs, desk: Desk::new(100_000) };
+        let key = run(pair.ours(&["key", "show"]));
+        run(pair.theirs(&["key", "trust", key.expect(0).stdout.trim()])).expect(0);
+        pair
+    }
+
+    fn ours(&self, args: &[&str]) -> Command {
+        let mut command = wst(args);
+        command.env("XDG_CONFIG_HOME", self.ours.path());
+        command
+    }
+
+    fn theirs(&self, args: &[&str]) -> Command {
+        let mut command = wst(args);
+        command.env("XDG_CONFIG_HOME", self.theirs.path());
+        command
+    }
+
+    fn listen(&self) -> (Running, String) {
+        let into = self.desk.path("in");
+        let args = ["receive", "udp-listen://127.0.0.1:0", "-o", &into];
+        let running = Running::start(self.theirs(&args));
+        let line = format!("udp://{}", running.says("listening on "));
+        (running, line)
+    }
+
+    fn send(&self, line: &str, flags: &[&str]) -> Ran {
+        let file = self.desk.path("data.bin");
+        run(self.ours(&[&["send", &file, line][..], flags].concat()))
+    }
+
+    fn person(&self, line: &str) -> Desktop {
+        let (file, config) = (self.desk.path("data.bin"), self.ours.path().to_owned());
+        Desktop::start_with(&["send", &file, line], |command| {
+            command.env("XDG_CONFIG_HOME", config);
+        })
+    }
+
+    fn fingerprint(&self) -> String {
+        let shown = run(self.theirs(&["key", "show"]));
+        let said = shown.stderr.lines().find_map(|line| line.strip_prefix("fingerprint "));
+        said.expect("a fingerprint").to_owned()
+    }
+
+    fn known(&self) -> String {
+        run(self.ours(&["key", "list"])).stdout
+    }
+}
+
+#[test]
+fn a_script_is_refused_and_told_the_way() {
+    let pair = Pair::new();
+    let (receiver, line) = pair.listen();
+    let refused = pair.send(&line, &[]);
+    refused.expect(4);
+    let fingerprint = pair.fingerprint();
+    for part in [&line, &format!("--fingerprint {fingerprint}"), "--accept-new"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    // Nothing was learned by it, and nothing sent.
+    assert!(pair.known().is_empty() && pair.desk.names().is_empty());
+    let wrong = "0123-4567-89ab-cdef-0123-4567-89ab-cdef";
+    let refused = pair.send(&line, &["--fingerprint", wrong]);
+    refused.expect(4);
+    assert!(refused.stderr.contains(&format!("expected the key {wrong}")), "{}", refused.stderr);
+    assert!(pair.known().is_empty());
+    pair.send(&line, &["--fingerprint", &fingerprint]).expect(0);
+    receiver.end().expect(0);
+    pair.desk.arrived();
+    assert!(pair.known().contains(&fingerprint), "{}", pair.known());
+    // Known, it needs no flag; a fingerprint that is said counts all the same.
+    let (place, into) = (line.replace("udp://", "udp-listen://"), pair.desk.path("in"));
+    let receiver = Running::start(pair.theirs(&["receive", &place, "-o", &into]));
+    receiver.says("listening on ");
+    pair.send(&line, &["--fingerprint", wrong]).expect(4);
+    pair.send(&line, &[]).expect(0);
+    receiver.end().expect(0);
+}
+
+#[test]
+fn a_key_that_is_known_by_another_line_is_recognised() {
+    let pair = Pair::new();
+    let (receiver, line) = pair.listen();
+    pair.send(&line, &["--accept-new"]).expect(0);
+    receiver.end().expect(0);
+    // Another port, and a name for the address.
+    let (receiver, second) = pair.listen();
+    let second = second.replace("127.0.0.1", "LOCALHOST");
+    let sent = pair.send(&second, &["--json"]);
+    sent.expect(0);
+    assert!(sent.stderr.contains(&format!("known as that of {line}")), "{}", sent.stderr);
+    let events = sent.events();
+    let key = events.iter().find(|event| event["event"] == "host-key").expect("an event");
+    assert_eq!((&key["new"], &key["known_as"][0]), (&false.into(), &line.as_str().into()));
+    receiver.end().expect(0);
+    // From now on it is known by that line too, however it is written, and another key there is refused.
+    assert_eq!(pair.known().lines().count(), 2, "{}", pair.known());
+    let other = Pair::new();
+    let into = other.desk.path("in");
+    let place = line.replace("udp://", "udp-listen://");
+    let receiver = Running::start(other.theirs(&["receive", &place, "-o", &into]));
+    receiver.says("listening on ");
+    let refused = pair.send(&line, &["--accept-new"]);
+    refused.expect(4);
+    assert!(refused.stderr.contains("expected the known key"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_person_is_asked_before_anything_is_sent() {
+    let pair = Pair::new();
+    let (receiver, line) = pair.listen();
+    let mut person = pair.person(&line);
+    person.until("the question", |person| person.screen().contains("Trust it? [yes/no] "));
+    assert!(person.screen().contains(&pair.fingerprint()), "{}", person.screen());
+    person.press(b"what?\n");
+    person.until("it again", |person| person.screen().matches("Trust it?").count() == 2);
+    person.press(b"no\n");
+    assert_eq!(person.end().code(), Some(4), "{}", person.screen());
+    person.until("its last words", |person| person.screen().contains("nothing was sent"));
+    assert!(pair.known().is_empty() && pair.desk.names().is_empty());
+    let mut person = pair.person(&line);
+    person.until("the question", |person| person.screen().contains("Trust it? [yes/no] "));
+    person.press(b"yes\n");
+    assert!(person.end().success(), "{}", person.screen());
+    receiver.end().expect(0);
+    pair.desk.arrived();
+    assert!(pair.known().contains(&pair.fingerprint()));
+}
+
+#[test]
+fn ctrl_c_is_an_answer() {
+    let pair = Pair::new();
+    let (receiver, line) = pair.listen();
+    let mut person = pair.person(&line);
+    person.until("the question", |person| person.screen().contains("Trust it? [yes/no] "));
+    person.press(b"\x03");
+    assert!(!person.end().success(), "{}", person.screen());
+    assert!(pair.known().is_empty());
+    drop(receiver);
+}

@@ -1,0 +1,372 @@
+//! The code phrase: the exchange and the handshake behind it, datagram by datagram, without a socket.
+
+use std::net::SocketAddr;
+use wetstring_drive::datagram::secure::{
+    Answer, Frame, GOOD_FOR, GUESSES, Gate, HALVES, Heard, Initiator, OVERHEAD, Proved, SHORTEST,
+    Session, Why,
+};
+use wetstring_drive::datagram::{Credentials, Phrase};
+use wetstring_proto::{Duration, Instant};
+
+const BEGIN: Instant = Instant(1_000_000_000);
+const WORD: &[u8] = b"the packet of somebody who may come in";
+
+fn code(text: &str) -> Credentials {
+    Credentials::Code(text.parse::<Phrase>().unwrap())
+}
+
+fn right() -> Credentials {
+    code("7-walnut-compass")
+}
+
+fn address(last: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, last], 998))
+}
+
+/// A listener, with what went out to those who are not in.
+struct Door {
+    gate: Gate,
+    now: Instant,
+    open: Vec<u8>,
+    proved: Option<Proved>,
+    refused: Option<Why>,
+}
+
+impl Door {
+    fn new(credentials: Credentials) -> Self {
+        let gate = Gate::new(credentials, BEGIN).unwrap();
+        Self { gate, now: BEGIN, open: vec![0; 65_536], proved: None, refused: None }
+    }
+
+    fn hear(&mut self, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+        let frame = Frame::parse(bytes)?;
+        match self.gate.hear(self.now, from, frame, bytes.len(), &mut self.open) {
+            Heard::Nothing => None,
+            Heard::Answer(answer) => {
+                assert!(answer.len() <= bytes.len(), "{} for {}", answer.len(), bytes.len());
+                Some(answer)
+            }
+            Heard::Refused(answer, why) => {
+                self.refused = Some(why);
+                Some(answer)
+            }
+            Heard::Proved(proved) => {
+                self.proved = Some(*proved);
+                None
+            }
+        }
+    }
+}
+
+/// One who dials, as far as he has come.
+struct Caller<'c> {
+    asking: Initiator<'c>,
+    session: Option<Session>,
+    refused: Option<&'static str>,
+}
+
+impl<'c> Caller<'c> {
+    fn new(credentials: &'c Credentials) -> Self {
+        let asking = Initiator::new(credentials, vec![1200, SHORTEST], BEGIN);
+        Self { asking, session: None, refused: None }
+    }
+
+    /// What leaves now.
+    fn says(&mut self, now: Instant) -> Vec<Vec<u8>> {
+        if let Some(session) = &mut self.session {
+            let mut data = vec![0; WORD.len() + OVERHEAD];
+            session.seal(WORD, &mut data).unwrap();
+            return vec![data];
+        }
+        std::iter::from_fn(|| self.asking.ask(now).unwrap()).collect()
+    }
+
+    fn hears(&mut self, bytes: &[u8], now: Instant) {
+        let Some(frame) = Frame::parse(bytes) else { return };
+        match self.asking.hear(frame, now) {
+            Answer::More => {}
+            Answer::Refused(why) => self.refused = Some(why),
+            Answer::Ready(agreed) => self.session = self.session.take().or(Some(agreed.session)),
+        }
+    }
+}
+
+/// Both talk for so many rounds, and `change` has every datagram before it is heard: its number, and whether
+/// it is the caller's.
+fn talk(
+    door: &mut Door,
+    caller: &mut Caller<'_>,
+    rounds: usize,
+    change: &mut dyn FnMut(usize, bool, &mut Vec<u8>),
+) {
+    let mut number = 0;
+    let mut counted = |ours: bool, bytes: &mut Vec<u8>| {
+        change(number, ours, bytes);
+        number += 1;
+    };
+    for _ in 0..rounds {
+        for mut said in caller.says(door.now) {
+            counted(true, &mut said);
+            if let Some(mut answer) = door.hear(address(1), &said) {
+                counted(false, &mut answer);
+                caller.hears(&answer, door.now);
+            }
+        }
+        if door.proved.is_some() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_same_phrase_opens() {
+    let ours = right();
+    let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
+    talk(&mut door, &mut caller, 5, &mut |_, _, _| {});
+    assert_eq!(door.proved.expect("it opens").packet, WORD);
+    assert_eq!((door.gate.guesses(), door.gate.is_used()), (0, true));
+    // It was for one: nobody else gets in, whatever he knows.
+    let mut other = Caller::new(&ours);
+    (door.proved, door.refused) = (None, None);
+    let mut door = Door { proved: None, ..door };
+    talk(&mut door, &mut other, 5, &mut |_, _, _| {});
+    assert!(door.proved.is_none() && door.refused == Some(Why::Used));
+    assert!(other.refused.is_some_and(|why| why.contains("still good")), "{:?}", other.refused);
+}
+
+#[test]
+fn three_wrong_phrases_and_it_is_over() {
+    let mut door = Door::new(right());
+    for wrong in 1..=GUESSES {
+        let theirs = code(&format!("{wrong}-walnut-compass"));
+        let mut caller = Caller::new(&theirs);
+        talk(&mut door, &mut caller, 5, &mut |_, _, _| {});
+        assert!(door.proved.is_none() && caller.session.is_none());
+        assert_eq!(door.refused, Some(Why::Code));
+        assert!(caller.refused.is_some_and(|why| why.contains("ours is another")));
+        // However long he goes on, he has had his guess.
+        for _ in 0..50 {
+            door.now = door.now + Duration::from_secs(1);
+            talk(&mut door, &mut caller, 1, &mut |_, _, _| {});
+        }
+        assert_eq!(door.gate.guesses(), wrong);
+        assert_eq!(door.gate.is_over(door.now), wrong == GUESSES);
+    }
+    let ours = right();
+    let mut late = Caller::new(&ours);
+    talk(&mut door, &mut late, 9, &mut |_, _, _| {});
+    assert!(late.session.is_none() && door.refused == Some(Why::Used));
+}
+
+/// Bytes of a datagram that say nothing: padding, and a cookie where none is needed.
+fn is_idle(bytes: &[u8], at: usize) -> bool {
+    match Frame::parse(bytes) {
+        Some(Frame::Ask { .. }) => at >= 24 + 33,
+        Some(Frame::Init { message, .. }) => at >= 28 + message.len() || (12..28).contains(&at),
+        Some(Frame::Reply { message, .. }) => at >= 16 + message.len() || (14..16).contains(&at),
+        _ => false,
+    }
+}
+
+#[test]
+fn no_byte_of_any_datagram_can_be_changed() {
+    // Ask, Ask, Init, Data: none is repeated.
+    const ROUNDS: usize = 4;
+    let ours = right();
+    // How long each datagram of a good run is.
+    let (mut lens, mut idle): (Vec<Vec<u8>>, usize) = (Vec::new(), 0);
+    let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
+    // The longer Init of the round would be a whole handshake of its own.
+    let short_only = |ours: bool, bytes: &mut Vec<u8>| {
+        if ours && bytes.len() > SHORTEST && matches!(Frame::parse(bytes), Some(Frame::Init { .. }))
+        {
+            bytes.clear();
+        }
+    };
+    talk(&mut door, &mut caller, ROUNDS, &mut |_, ours, bytes| {
+        short_only(ours, bytes);
+        lens.push(bytes.clone());
+    });
+    assert!(door.proved.is_some());
+    let mut tried = 0;
+    for (number, good) in lens.iter().enumerate() {
+        for at in 0..good.len() {
+            // Of the first Ask nothing but its index is heard: it is sent again with a cookie.
+            if is_idle(good, at) || number == 0 && at >= 8 {
+                idle += 1;
+                continue;
+            }
+            let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
+            talk(&mut door, &mut caller, ROUNDS, &mut |now, is_ours, bytes| {
+                short_only(is_ours, bytes);
+                if now == number {
+                    bytes[at] ^= 1;
+                }
+            });
+            assert!(door.proved.is_none(), "datagram {number}, byte {at}");
+            tried += 1;
+        }
+    }
+    // Ask twice, Cookie, Told, Init, Reply, Data.
+    assert!(tried > 300 && idle > 1000, "{tried} {idle}");
+}
+
+#[test]
+fn one_between_them_has_a_guess_at_each_and_no_more() {
+    let (ours, guess) = (right(), code("8-walnut-compass"));
+    // To the caller he is the listener, to the listener the caller.
+    let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
+    let (mut his_door, mut his_caller) = (Door::new(guess.clone()), Caller::new(&guess));
+    talk(&mut his_door, &mut caller, 5, &mut |_, _, _| {});
+    talk(&mut door, &mut his_caller, 5, &mut |_, _, _| {});
+    assert!(door.proved.is_none() && his_door.proved.is_none());
+    assert!(caller.session.is_none() && his_caller.session.is_none());
+    assert_eq!((door.gate.guesses(), his_door.gate.guesses()), (1, 1));
+    assert!(caller.asking.has_shown_code());
+    // He answers again as if nothing had been, with another guess: the caller has shown its code already.
+    let mut again = Door::new(code("9-walnut-compass"));
+    let mut asks = 0;
+    for _ in 0..60 {
+        again.now = again.now + Duration::from_secs(1);
+        talk(&mut again, &mut caller, 1, &mut |_, ours, bytes| {
+            asks += u32::from(ours && matches!(Frame::parse(bytes), Some(Frame::Ask { .. })));
+        });
+    }
+    assert_eq!((asks, again.gate.guesses()), (0, 0));
+}
+
+#[test]
+fn a_second_answer_is_not_believed() {
+    let ours = right();
+    let (mut one, mut two) = (Door::new(right()), Door::new(right()));
+    let mut caller = Caller::new(&ours);
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        for said in caller.says(BEGIN) {
+            // Both have the same words; the second one's cookie is not the first one's.
+            for (door, first) in [(&mut one, true), (&mut two, false)] {
+                let Some(answer) = door.hear(address(1), &said) else { continue };
+                if matches!(Frame::parse(&answer), Some(Frame::Told { .. })) {
+                    told.push(answer.clone());
+                }
+                if first {
+                    caller.hears(&answer, BEGIN);
+                }
+            }
+        }
+    }
+    assert_eq!(told.len(), 1);
+    let Some(Frame::Told { receiver, message, .. }) = Frame::parse(&told[0]) else { panic!() };
+    let mut forged = told[0].clone();
+    forged[8] ^= 1;
+    assert_eq!(
+        Frame::parse(&forged).map(|frame| matches!(frame, Frame::Told { receiver: r, message: m, .. } if r == receiver && m == message)),
+        Some(true)
+    );
+    caller.hears(&forged, BEGIN);
+    talk(&mut one, &mut caller, 5, &mut |_, _, _| {});
+    assert!(one.proved.is_some());
+}
+
+#[test]
+fn losses_copies_and_disorder_do_no_harm() {
+    for seed in 1..=60_u64 {
+        let ours = right();
+        let (mut door, mut caller) = (Door::new(right()), Caller::new(&ours));
+        let mut state = seed;
+        let mut draw = |of: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed);
+            (state >> 33) % of
+        };
+        // Who it is for, and the datagram; taken out anywhere.
+        let mut way: Vec<(bool, Vec<u8>)> = Vec::new();
+        for _ in 0..4000 {
+            if door.proved.is_some() {
+                break;
+            }
+            door.now = door.now + Duration::from_millis(20);
+            if way.len() < 50 {
+                let said = caller.says(door.now);
+                way.extend(said.into_iter().map(|said| (true, said)));
+            }
+            if way.is_empty() || draw(10) < 3 {
+                continue;
+            }
+            let at = draw(way.len() as u64) as usize;
+            let (to_door, bytes) = if draw(10) < 2 { way[at].clone() } else { way.swap_remove(at) };
+            if draw(10) < 3 {
+                continue;
+            }
+            if to_door {
+                let answer = door.hear(address(1), &bytes);
+                way.extend(answer.map(|answer| (false, answer)));
+            } else {
+                caller.hears(&bytes, door.now);
+            }
+        }
+        assert!(door.proved.is_some(), "seed {seed}");
+        assert_eq!(door.gate.guesses(), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn strangers_cost_little_and_get_no_more_than_they_gave() {
+    let mut door = Door::new(right());
+    let (mut sent, mut got) = (0, 0);
+    let theirs = code("1-walnut-compass");
+    for number in 0..2000_u32 {
+        let from = SocketAddr::from(([10, 1, (number >> 8) as u8, number as u8], 998));
+        for said in Caller::new(&theirs).says(BEGIN) {
+            sent += said.len();
+            got += door.hear(from, &said).map_or(0, |answer| answer.len());
+        }
+    }
+    // Without a cookie nothing is kept, and no key is made.
+    assert_eq!(door.gate.waiting(), 0);
+    assert!(got * 4 < sent, "{got} for {sent}");
+    // With one: sixteen, four of an address.
+    for last in 1..=40 {
+        for _ in 0..6 {
+            door.now = door.now + Duration::from_millis(10);
+            let mut caller = Caller::new(&theirs);
+            for said in [caller.says(BEGIN), Vec::new()].concat() {
+                if let Some(answer) = door.hear(address(last), &said) {
+                    caller.hears(&answer, BEGIN);
+                }
+            }
+            for said in caller.says(BEGIN) {
+                door.hear(address(last), &said);
+            }
+        }
+        assert_eq!(door.gate.waiting(), (usize::from(last) * 4).min(16));
+    }
+    assert!(door.gate.waiting() <= HALVES);
+    assert_eq!(door.gate.guesses(), 0, "nobody has shown a phrase");
+}
+
+#[test]
+fn a_phrase_grows_old() {
+    let mut door = Door::new(right());
+    door.now = BEGIN + GOOD_FOR.mul_f64(0.999);
+    assert!(!door.gate.is_over(door.now));
+    door.now = BEGIN + GOOD_FOR;
+    assert!(door.gate.is_over(door.now));
+    let ours = right();
+    let mut late = Caller::new(&ours);
+    talk(&mut door, &mut late, 5, &mut |_, _, _| {});
+    assert!(late.session.is_none() && door.refused == Some(Why::Used));
+}
+
+#[test]
+fn other_listeners_say_what_they_want() {
+    let secret = wetstring_drive::datagram::Secret::new(b"what nobody else knows").unwrap();
+    let ours = right();
+    let mut caller = Caller::new(&ours);
+    let mut door = Door::new(Credentials::Secret(secret.clone()));
+    talk(&mut door, &mut caller, 2, &mut |_, _, _| {});
+    assert!(caller.refused.is_some_and(|why| why.contains("--code")));
+    let theirs = Credentials::Secret(secret);
+    let mut caller = Caller::new(&theirs);
+    talk(&mut Door::new(right()), &mut caller, 2, &mut |_, _, _| {});
+    assert!(caller.refused.is_some_and(|why| why.contains("--code")));
+}
