@@ -178,3 +178,29 @@ impl Bucket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::memory::InMemory;
+
+    #[test]
+    fn who_reads_leaves_memory_to_uploads() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let bucket = Bucket::new(Arc::new(InMemory::new()), None, runtime);
+        let piece = 1 << 20;
+        let mut readers: Vec<Share> = (0..256).map(|_| bucket.share()).collect();
+        let had =
+            readers.iter_mut().filter_map(|one| one.grow_to_read(piece).then_some(())).count();
+        assert_eq!(had, MOST_AHEAD / piece);
+        // Who has his keeps it, and asks again for nothing.
+        assert!(readers[0].grow_to_read(piece));
+        let mut upload = bucket.share();
+        assert!(upload.grow(MOST_GATHERED - MOST_AHEAD));
+        assert!(!bucket.share().grow(1));
+        drop(readers);
+        assert!(upload.grow(MOST_GATHERED));
+        drop(upload);
+        assert!(bucket.share().grow_to_read(piece));
+    }
+}

@@ -497,3 +497,58 @@ impl Names {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::local::LocalTree;
+    use super::*;
+    use std::fs;
+
+    /// Files of all levels, and the directory of the next one between their names.
+    fn deep(root: &std::path::Path, levels: usize, files: usize) -> Vec<Vec<u8>> {
+        let (mut here, mut front, mut before, mut behind) =
+            (root.to_owned(), String::new(), Vec::new(), Vec::new());
+        for _ in 0..levels {
+            let mut last = Vec::new();
+            for index in 0..files {
+                let name = format!(
+                    "{}{index:03}{}",
+                    if index < files / 2 { 'a' } else { 'z' },
+                    "x".repeat(200)
+                );
+                fs::write(here.join(&name), "").unwrap();
+                let full = format!("{front}{name}").into_bytes();
+                if index < files / 2 { before.push(full) } else { last.push(full) }
+            }
+            behind.push(last);
+            here.push("m");
+            front.push_str("m/");
+            fs::create_dir(&here).unwrap();
+        }
+        before.extend(behind.into_iter().rev().flatten());
+        before
+    }
+
+    #[test]
+    fn a_walk_takes_no_more_however_deep_it_is_and_misses_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let wanted = deep(dir.path(), 20, 300);
+        let tree = LocalTree::open(dir.path()).unwrap();
+        let asked = Asked {
+            text: b"*".to_vec(),
+            form: Form::Argument,
+            recursive: true,
+            directories: false,
+            dots: false,
+        };
+        let mut walk = Walk::new(&[], Vec::new(), b"*", &asked);
+        let (mut heed, mut found, mut most) = (Heed::default(), Vec::new(), 0);
+        while let Some((_, name)) = walk.next(&tree, &mut heed).unwrap() {
+            most = most.max(walk.levels.iter().map(Level::bytes).sum());
+            found.push(name);
+        }
+        assert!(found == wanted, "{} of {}", found.len(), wanted.len());
+        assert!(most <= PAGES, "{most}");
+        assert!(most > PAGES / 2, "{most}: expected several pages of each directory");
+    }
+}
