@@ -255,7 +255,7 @@ fn pit(scene: &Scene) {
     }
     fs::write(here.join("a"), vec![b'x'; 400_000]).expect("a file");
     let many = scene.folder("root/many");
-    for index in 0..5_000 {
+    for index in 0..3_400 {
         File::create(many.join(format!("n{index:05}"))).expect("a file");
     }
 }

@@ -16,13 +16,13 @@ use std::sync::Arc;
 /// Files of one transfer, or lines of one listing.
 const MOST_FILES: usize = 100_000;
 /// Files of one transfer that several words ask for: those have to be told apart.
-const MOST_OF_SEVERAL: usize = 10_000;
+const MOST_OF_SEVERAL: usize = 5_000;
 /// Names that a command may go through before its answer begins.
 const MOST_LOOKED: u64 = 8_000_000;
 /// How deep a walk goes.
 const DEEPEST: usize = 64;
 /// Bytes that the pages of a walk have together, however deep it is: the innermost has at least half of them.
-const PAGES: usize = 64 * 1024;
+const PAGES: usize = 48 * 1024;
 /// What a name takes beside its bytes.
 const PER_NAME: usize = 64;
 
