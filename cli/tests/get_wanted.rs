@@ -156,7 +156,7 @@ fn the_program_called_kermit_and_its_scripts_store_what_was_asked_for() {
     let (_server, at) = server(&desk);
     let (host, port) = at.split_once(':').unwrap();
     let script = format!("set host {host} {port}, mget a.txt none*, exit \\v(status)");
-    let mut kermit = wst(["kermit", "-Y", "-C", &script]);
+    let mut kermit = wst(["kermit", "-C", &script]);
     kermit.current_dir(&inbox);
     let got = run(kermit);
     assert_eq!(got.code(), 1, "{}", got.stderr);

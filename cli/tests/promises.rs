@@ -44,8 +44,10 @@ fn named(text: &str) -> Vec<(String, Option<String>)> {
                 continue;
             }
             file = (is_name(word) && after == ": ").then(|| word.to_owned());
-            let alone = line.starts_with("| ") && at > last && is_name(word) && file.is_none();
-            if alone {
+            // Other words in it stand behind words.
+            let begins = ["| ", "; "].iter().any(|end| before.ends_with(end)) || before == ", ";
+            let alone = line.starts_with("| ") && at > last && begins && is_name(word);
+            if alone && file.is_none() {
                 found.push((word.to_owned(), None));
                 // More of them may follow, separated by commas.
                 file = None;
