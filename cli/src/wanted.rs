@@ -85,9 +85,9 @@ impl AskedFor {
 
     /// Whether a name answers any of it, which has come then.
     pub(crate) fn takes(&mut self, name: &[u8]) -> bool {
-        let answered = self.answers(name);
-        answered.into_iter().for_each(|at| self.asked[at].came = true);
-        answered.is_some()
+        let Some(at) = self.answers(name) else { return false };
+        self.asked[at].came = true;
+        true
     }
 
     /// What was asked for and did not come.

@@ -77,7 +77,7 @@ impl Hostile {
     /// Passes over what has come so far.
     fn hears_all(&mut self) {
         self.0.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
-        let mut some = [0; 65_536];
+        let mut some = vec![0; 65_536];
         while matches!(self.0.read(&mut some), Ok(1..)) {}
         self.0.set_read_timeout(Some(LIMIT)).expect("a timeout");
     }

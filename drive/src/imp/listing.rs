@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(text.lines().collect::<Vec<_>>(), wanted);
         assert!(most < 2 * PAGE, "{most}");
         let (text, _) = read(dir.path(), false);
-        assert!(text.starts_with("        4096 d/\n") || text.contains(" d/\n"), "{:.60}", text);
+        assert!(text.lines().next().is_some_and(|line| line.ends_with(" d/")), "{text:.60}");
         assert!(text.contains(&format!("           2 {}\n", name(2999))));
     }
 }
