@@ -136,29 +136,32 @@ fn whatever_is_stored_counts_while_it_is_stored() {
     }
 }
 
+/// What may happen to files of one name, and the value of REMOTE SET 302 that says so.
+const ALL: [(Collision, u8); 7] = [
+    (Collision::Rename, b'0'),
+    (Collision::Replace, b'1'),
+    (Collision::Backup, b'2'),
+    (Collision::Append, b'3'),
+    (Collision::Reject, b'4'),
+    (Collision::Update, b'6'),
+    (Collision::Differing, b'7'),
+];
+/// What a sender may wish.
+const WISHES: [Wish; 9] = [
+    Wish::Unsaid,
+    Wish::NewerOrLonger,
+    Wish::DifferentCheck,
+    Wish::Append,
+    Wish::Overwrite,
+    Wish::Newer,
+    Wish::Different,
+    Wish::Protect,
+    Wish::Rename,
+];
+
 /// What may happen to a file that is here: nothing, or what its right allows.
 #[test]
 fn no_setting_and_no_wish_does_what_its_right_forbids() {
-    const ALL: [(Collision, u8); 7] = [
-        (Collision::Rename, b'0'),
-        (Collision::Replace, b'1'),
-        (Collision::Backup, b'2'),
-        (Collision::Append, b'3'),
-        (Collision::Reject, b'4'),
-        (Collision::Update, b'6'),
-        (Collision::Differing, b'7'),
-    ];
-    const WISHES: [Wish; 9] = [
-        Wish::Unsaid,
-        Wish::NewerOrLonger,
-        Wish::DifferentCheck,
-        Wish::Append,
-        Wish::Overwrite,
-        Wish::Newer,
-        Wish::Different,
-        Wish::Protect,
-        Wish::Rename,
-    ];
     for disabled in
         [vec![Action::Delete], vec![Action::Rename], vec![Action::Delete, Action::Rename]]
     {
