@@ -83,21 +83,32 @@ impl AskedFor {
         Self { asked: names.map(Asked::new).collect(), recursive }
     }
 
-    /// Whether a name answers any of it.
-    pub(crate) fn has(&self, name: &[u8]) -> bool {
-        self.answers(name).is_some()
+    /// Whether a name answers any of it, which has come then.
+    pub(crate) fn takes(&mut self, name: &[u8]) -> bool {
+        let Some(at) = self.answers(name) else { return false };
+        self.asked[at].came = true;
+        true
+    }
+
+    /// What was asked for and did not come.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &[u8]> {
+        self.asked.iter().filter(|asked| !asked.came).map(|asked| &asked.text[..])
     }
 
     /// Which of what was asked for a name answers.
     fn answers(&self, name: &[u8]) -> Option<usize> {
         let parts: Vec<&[u8]> = name.split(|byte| matches!(byte, b'/' | b'\\')).collect();
         let parts = if self.recursive { &parts[..] } else { &parts[parts.len() - 1..] };
+        // What is hidden has to be asked for by itself, in a directory that was asked for as well.
+        let hidden = |part: &&&[u8]| part.starts_with(b".");
+        let asked_for = |part: &[u8]| self.asked.iter().any(|asked| asked.may_be(part));
+        if !parts.iter().filter(hidden).all(|part| asked_for(part)) {
+            return None;
+        }
         let fits = |asked: &Asked, is: fn(&Asked, &[u8]) -> bool| {
             // What stands above the directory that was asked for may be said, too; what is below it belongs to it.
-            let shown = parts.iter().take_while(|part| !part.starts_with(b".") || is(asked, part));
             let here = self.recursive && matches!(&asked.text[..], b"." | b"./" | b"/");
-            let visible = shown.clone().count();
-            (here && visible == parts.len()) || shown.into_iter().any(|part| is(asked, part))
+            here || parts.iter().any(|part| is(asked, part))
         };
         // Of several the one for which nothing has come yet, and whose name it is.
         let first = |came: bool, is| {
@@ -134,11 +145,6 @@ impl<'a> Wanted<'a> {
         (&self.refused, self.more)
     }
 
-    /// What was asked for and did not come.
-    pub(crate) fn missing(&self) -> impl Iterator<Item = &[u8]> {
-        self.list.asked.iter().filter(|asked| !asked.came).map(|asked| &asked.text[..])
-    }
-
     /// What a server sent that was not asked for, or did not send though it was.
     pub(crate) fn other_than_asked(&self) -> Option<String> {
         let shown = |names: &mut dyn Iterator<Item = &[u8]>| {
@@ -147,7 +153,7 @@ impl<'a> Wanted<'a> {
         let (refused, more) = self.refused();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let refused = shown(&mut refused.iter().map(Vec::as_slice));
-        let missing = shown(&mut self.missing());
+        let missing = shown(&mut self.list.missing());
         let refused =
             (!refused.is_empty()).then(|| format!("not asked for, so not stored: {refused}{more}"));
         let missing = (!missing.is_empty()).then(|| format!("did not come: {missing}"));
@@ -159,8 +165,7 @@ impl<'a> Wanted<'a> {
         if info.screen {
             return true;
         }
-        if let Some(at) = self.list.answers(info.name) {
-            self.list.asked[at].came = true;
+        if self.list.takes(info.name) {
             return true;
         }
         if self.refused.len() < MOST_TOLD {
@@ -186,7 +191,7 @@ mod tests {
     use super::*;
 
     fn taken(asked: &[&str], recursive: bool, name: &str) -> bool {
-        AskedFor::new(asked.iter().map(|name| name.as_bytes()), recursive).has(name.as_bytes())
+        AskedFor::new(asked.iter().map(|name| name.as_bytes()), recursive).takes(name.as_bytes())
     }
 
     #[test]
@@ -226,10 +231,11 @@ mod tests {
     fn of_a_directory_what_is_below_it_is_taken() {
         for (asked, name) in [
             ("photos", "photos/a.jpg"),
-            ("photos/", "photos/new/.hidden"),
+            ("photos/", "photos/new/b.jpg"),
             ("home/photos", "photos/a.jpg"),
             ("home/photos", "home/photos/a.jpg"),
-            ("*", "photos/.hidden"),
+            ("*", "photos/b.jpg"),
+            ("photos/.*", "photos/.hidden"),
             ("*.txt", "sub/deep/x.txt"),
             (".", "photos/a.jpg"),
             (".ssh", ".ssh/authorized_keys"),
@@ -242,6 +248,10 @@ mod tests {
             ("*.txt", ".ssh/x.txt"),
             (".", ".ssh/authorized_keys"),
             (".", "photos/.hidden"),
+            ("*", "photos/.hidden"),
+            ("a.txt", "a.txt/.bashrc"),
+            ("photos", "photos/new/.hidden"),
+            (".ssh", ".ssh/.hidden"),
             ("photos", "other/a.jpg"),
         ] {
             assert!(!taken(&[asked], true, name), "{asked} {name}");

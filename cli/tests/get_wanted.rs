@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::thread;
 
 use common::{Desk, Running, run, wst};
@@ -112,4 +113,52 @@ fn what_did_not_come_is_named() {
         assert_ne!(got.code(), 0, "{}", got.stderr);
         assert!(got.stderr.contains(left), "{}", got.stderr);
     }
+}
+
+#[test]
+fn what_is_hidden_below_what_was_asked_for_was_not_asked_for() {
+    let desk = Desk::new(1);
+    fs::create_dir_all(desk.path("root/d")).unwrap();
+    fs::write(desk.path("root/d/a.txt"), "text").unwrap();
+    let inbox = desk.path("in");
+    for asked in ["d", "*", "."] {
+        let (_server, at) = server(&desk);
+        let line = relay(at, b"d/a.txt", b"d/.bash");
+        let got = run(wst(["get", "-r", asked, &line, "-o", &inbox, "--set", "kermit.check=3"]));
+        assert_eq!(got.code(), 1, "{asked}: {}", got.stderr);
+        let said = format!("not asked for, so not stored: d/.bash; did not come: {asked}");
+        assert!(got.stderr.contains(&said), "{asked}: {}", got.stderr);
+        assert!(!fs::exists(desk.path("in/d/.bash")).unwrap(), "{asked}");
+    }
+}
+
+#[test]
+fn the_program_called_kermit_and_its_scripts_store_what_was_asked_for() {
+    let desk = Desk::new(1);
+    fs::create_dir_all(desk.path("root")).unwrap();
+    fs::write(desk.path("root/a.txt"), "text").unwrap();
+    let inbox = desk.path("in");
+    let stored = || fs::read_dir(&inbox).unwrap().count();
+    let called = |line: &str, names: &[&str]| {
+        let at = line.trim_start_matches("tcp://");
+        let mut kermit = wst([&["-Y", "-j", at, "-g"], names].concat());
+        kermit.arg0("kermit").current_dir(&inbox);
+        run(kermit)
+    };
+    let (_server, at) = server(&desk);
+    let got = called(&relay(at, b"a.txt", b".bash"), &["a.txt"]);
+    assert_ne!(got.code(), 0, "{}", got.stderr);
+    assert_eq!(stored(), 0, "{}", got.stderr);
+    // Of two the second has no file.
+    let (_server, at) = server(&desk);
+    let got = called(&at, &["a.txt", "none*"]);
+    assert_ne!(got.code(), 0, "{}", got.stderr);
+    let (_server, at) = server(&desk);
+    let (host, port) = at.split_once(':').unwrap();
+    let script = format!("set host {host} {port}, mget a.txt none*, exit \\v(status)");
+    let mut kermit = wst(["kermit", "-C", &script]);
+    kermit.current_dir(&inbox);
+    let got = run(kermit);
+    assert_eq!(got.code(), 1, "{}", got.stderr);
+    assert!(got.stderr.contains("did not come: none*"), "{}", got.stderr);
 }

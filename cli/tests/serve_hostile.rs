@@ -32,7 +32,7 @@ impl Hostile {
         self.0.write_all(&[&packet[start..end], b"\r"].concat()).expect("the server is there");
     }
 
-    /// The next packet of classic length: its number, its kind and its data.
+    /// The next packet: its number, its kind and its data.
     fn hear(&mut self) -> (u8, u8, Vec<u8>) {
         let mut byte = [0];
         while byte != [1] {
@@ -40,8 +40,46 @@ impl Hostile {
         }
         self.0.read_exact(&mut byte).expect("a length");
         let mut rest = vec![0; usize::from(byte[0] - b' ')];
+        if rest.is_empty() {
+            let mut header = [0; 5];
+            self.0.read_exact(&mut header).expect("a long header");
+            let [len, more] = [header[2], header[3]].map(|digit| usize::from(digit - b' '));
+            let mut data = vec![0; len * 95 + more];
+            self.0.read_exact(&mut data).expect("the packet");
+            data.pop();
+            return (header[0] - b' ', header[1], data);
+        }
         self.0.read_exact(&mut rest).expect("the packet");
         (rest[0] - b' ', rest[1], rest[2..rest.len() - 1].to_vec())
+    }
+
+    /// Agrees on packets and a window as long as there are.
+    fn has_all_there_is(&mut self, kind: u8) {
+        // 31 packets of 94 * 95 + 94 bytes.
+        self.say(0, kind, b"~* @-#Y1~.?~~");
+        let (_, kind, said) = self.hear();
+        assert_eq!(kind, b'Y', "{}", said.escape_ascii());
+    }
+
+    /// Sends a window full of a file, of which the first packet is missing, then that, and an error.
+    fn fills_a_window(&mut self, name: &str) {
+        let data: Vec<u8> = (0..9000).map(|at| b'A' + (at % 20) as u8).collect();
+        self.has_all_there_is(b'S');
+        self.say(1, b'F', name.as_bytes());
+        self.hear();
+        for seq in (3..33).chain([2]) {
+            self.say(seq, b'D', &data);
+        }
+        // The packets of the window are acknowledged or asked for before this is.
+        self.say(33, b'E', b"no");
+    }
+
+    /// Passes over what has come so far.
+    fn hears_all(&mut self) {
+        self.0.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
+        let mut some = vec![0; 65_536];
+        while matches!(self.0.read(&mut some), Ok(1..)) {}
+        self.0.set_read_timeout(Some(LIMIT)).expect("a timeout");
     }
 
     /// Asks for something that is sent, and takes it as far as its first data, which is not acknowledged.
@@ -53,6 +91,21 @@ impl Hostile {
                 b'D' => return,
                 b'S' | b'X' | b'F' | b'A' => self.say(seq, b'Y', b""),
                 b'Y' => {}
+                other => panic!("{} {}", char::from(other), data.escape_ascii()),
+            }
+        }
+    }
+
+    /// Agrees to what is sent as far as its data, and takes as much of that as comes without acknowledging it.
+    fn takes_a_window(&mut self) {
+        self.0.set_read_timeout(Some(Duration::from_secs(200))).expect("a timeout");
+        loop {
+            let (seq, kind, data) = self.hear();
+            match kind {
+                b'S' => self.say(seq, b'Y', b"~* @-#Y1~.?~~"),
+                b'X' | b'F' | b'A' => self.say(seq, b'Y', b""),
+                b'Y' => {}
+                b'D' => return self.hears_all(),
                 other => panic!("{} {}", char::from(other), data.escape_ascii()),
             }
         }
@@ -187,4 +240,62 @@ fn who_says_nothing_costs_less_than_100_kilobytes() {
         drop(silent);
         sessions_end(server.id());
     }
+}
+
+/// A tree as deep as a walk goes, whose names are as long as they can be.
+fn pit(scene: &Scene) {
+    let mut here = scene.folder("root");
+    for depth in 0..62_u32 {
+        for index in 0..(400 >> depth.min(5)) {
+            File::create(here.join(format!("f{index:03}{}", "x".repeat(240)))).expect("a file");
+        }
+        // It comes first, so that the first file that is sent is the deepest.
+        here = here.join("a".repeat(30));
+        fs::create_dir(&here).expect("a directory");
+    }
+    fs::write(here.join("a"), vec![b'x'; 400_000]).expect("a file");
+    let many = scene.folder("root/many");
+    for index in 0..3_400 {
+        File::create(many.join(format!("n{index:05}"))).expect("a file");
+    }
+}
+
+#[test]
+fn what_takes_all_that_a_session_may_have_stays_below_the_bound_and_ends_no_server() {
+    const CLIENTS: usize = 256;
+    /// Addresses, of which each thread takes many that it does not use.
+    const MOST: u64 = 2_500_000_000;
+    let scene = Scene::new();
+    let bytes = stock(&scene);
+    pit(&scene);
+    let flags = [&["--allow", "write"], CROWDED].concat();
+    let (server, at) = server(&scene, "tcp-listen", &flags).unwrap();
+    let pid = rustix::process::Pid::from_raw(server.id().cast_signed());
+    let limit = rustix::process::Rlimit { current: Some(MOST), maximum: Some(MOST) };
+    rustix::process::prlimit(pid, rustix::process::Resource::As, limit).expect("a limit");
+    let began = Instant::now();
+    let mut hostile: Vec<_> = (0..CLIENTS).map(|_| Hostile::call(&at)).collect();
+    for (index, client) in hostile.iter_mut().enumerate() {
+        client.fills_a_window(&format!("up{index}"));
+    }
+    let names = [&b"a"[..]; 30].concat();
+    let words = [&names[..], b" many"].concat();
+    for client in &mut hostile {
+        client.hears_all();
+        client.has_all_there_is(b'I');
+        client.say(0, b'V', &words);
+    }
+    for client in &mut hostile {
+        client.takes_a_window();
+    }
+    let took = began.elapsed();
+    let most = kilobytes(server.id(), "VmHWM");
+    let addresses = kilobytes(server.id(), "VmPeak");
+    eprintln!(
+        "{CLIENTS} with all there is: {most} kB at most, {addresses} kB of addresses, {took:?}"
+    );
+    assert!(most < 200_000, "{most} kB");
+    drop(hostile);
+    sessions_end(server.id());
+    another_is_served(&scene, &at, &bytes);
 }

@@ -13,6 +13,7 @@
 //! [`Live`] turns an NCP on such a port, for what is no file transfer of one user; [`serve`] serves files, [`subnet`] is the
 //! laboratory's model of the IMPs between two hosts, in real time.
 
+mod listing;
 mod live;
 mod serve;
 pub mod subnet;

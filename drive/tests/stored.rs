@@ -351,3 +351,36 @@ fn appending_does_not_reach_through_hard_links() {
     assert_eq!(all(directory.path()), texts(&[("f", "old,new,newer")]));
     assert_eq!(fs::read_to_string(other).unwrap(), "old,");
 }
+
+#[test]
+fn a_file_that_has_other_names_is_not_appended_to_under_those() {
+    for quota in [None, Some(100), Some(30)] {
+        let (inside, outside) = (directory(), directory());
+        let secret = outside.path().join("secret");
+        fs::write(&secret, "what stands outside of the root").unwrap();
+        fs::hard_link(&secret, inside.path().join("log")).unwrap();
+        let tree: Arc<dyn Tree> = Arc::new(LocalTree::open(inside.path()).unwrap());
+        let mut rules = Rules { write: true, collision: Collision::Append, ..Rules::default() };
+        rules.quotas.session.stored = quota;
+        let mut session = Session::new(tree, rules, "x", None);
+        let (mut words, mut answer) = ([0; 100], [0; 100]);
+        let len = ServerCommand::Receive.emit(&mut words).unwrap();
+        let kind = ServerCommand::Receive.kind();
+        let words = &words[..len];
+        session.answer(Request::Serve { kind, words, files: None, answer: &mut answer });
+        assert_eq!(offer(&mut session, named("log")), TAKEN);
+        write(&mut session, 0, b" and more");
+        // The copy of what stands there is stored, too: 31 bytes, and 9 that came.
+        let fits = quota != Some(30);
+        assert_eq!(close(&mut session, true), fits, "{quota:?}");
+        drop(session);
+        let text = "what stands outside of the root";
+        assert_eq!(fs::read_to_string(&secret).unwrap(), text, "{quota:?}");
+        let log = fs::read_to_string(inside.path().join("log")).unwrap();
+        assert_eq!(
+            log,
+            if fits { format!("{text} and more") } else { text.to_owned() },
+            "{quota:?}"
+        );
+    }
+}

@@ -17,8 +17,10 @@ use wetstring_drive::serve::tree::Step;
 
 /// How long the end of a session may go unnoticed.
 const GLANCE: Duration = Duration::from_millis(100);
-/// Bytes that all uploads together keep in memory.
+/// Bytes that all uploads, and those who read, keep in memory together.
 const MOST_GATHERED: usize = 128 << 20;
+/// Who reads leaves the rest to uploads, which cannot do with less.
+const MOST_AHEAD: usize = 32 << 20;
 
 #[derive(Clone)]
 pub(super) struct Bucket {
@@ -30,7 +32,7 @@ pub(super) struct Bucket {
     gathered: Arc<AtomicUsize>,
 }
 
-/// Memory that an upload has of what there is for all.
+/// Memory that an upload, or one who reads, has of what there is for all.
 pub(super) struct Share {
     of: Arc<AtomicUsize>,
     bytes: usize,
@@ -39,8 +41,17 @@ pub(super) struct Share {
 impl Share {
     /// Has at least so many bytes from now on; false if there are not so many.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        self.grow_within(bytes, MOST_GATHERED)
+    }
+
+    /// The same for one who reads.
+    pub(super) fn grow_to_read(&mut self, bytes: usize) -> bool {
+        self.grow_within(bytes, MOST_AHEAD)
+    }
+
+    fn grow_within(&mut self, bytes: usize, most: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);
-        let add = |all: usize| all.checked_add(more).filter(|all| *all <= MOST_GATHERED);
+        let add = |all: usize| all.checked_add(more).filter(|all| more == 0 || *all <= most);
         let grown = self.of.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok();
         self.bytes += if grown { more } else { 0 };
         grown
@@ -62,7 +73,7 @@ impl Bucket {
         Self { store, pages, runtime: Arc::new(runtime), gathered: Arc::default() }
     }
 
-    /// Memory for an upload; nothing yet.
+    /// Memory for an upload, or for one who reads; nothing yet.
     pub(super) fn share(&self) -> Share {
         Share { of: self.gathered.clone(), bytes: 0 }
     }
@@ -100,6 +111,13 @@ impl Bucket {
 
     /// Whether anything is below a prefix, a marker too.
     pub(super) fn has_below(&self, path: &Path) -> io::Result<bool> {
+        if let Some(pages) = self.pages.as_ref().filter(|_| !path.as_ref().is_empty()) {
+            // One may be an object of the prefix's own name.
+            let options = PaginatedListOptions { max_keys: Some(2), ..Default::default() };
+            let prefix = format!("{path}{DELIMITER}");
+            let page = self.wait(pages.list_paginated(Some(&prefix), options))?;
+            return Ok(!page.result.objects.is_empty() || page.page_token.is_some());
+        }
         let mut below = self.store.list(Some(path));
         let first = self.runtime.block_on(below.next());
         first.transpose().map(|first| first.is_some()).map_err(error)
@@ -158,5 +176,31 @@ impl Bucket {
                 return Ok(());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::memory::InMemory;
+
+    #[test]
+    fn who_reads_leaves_memory_to_uploads() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let bucket = Bucket::new(Arc::new(InMemory::new()), None, runtime);
+        let piece = 1 << 20;
+        let mut readers: Vec<Share> = (0..256).map(|_| bucket.share()).collect();
+        let had =
+            readers.iter_mut().filter_map(|one| one.grow_to_read(piece).then_some(())).count();
+        assert_eq!(had, MOST_AHEAD / piece);
+        // Who has his keeps it, and asks again for nothing.
+        assert!(readers[0].grow_to_read(piece));
+        let mut upload = bucket.share();
+        assert!(upload.grow(MOST_GATHERED - MOST_AHEAD));
+        assert!(!bucket.share().grow(1));
+        drop(readers);
+        assert!(upload.grow(MOST_GATHERED));
+        drop(upload);
+        assert!(bucket.share().grow_to_read(piece));
     }
 }

@@ -15,7 +15,7 @@
 mod bucket;
 mod receiving;
 
-use bucket::Bucket;
+use bucket::{Bucket, Share};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -40,8 +40,9 @@ pub const MARKER: &str = ".wetstring-directory";
 const MOST_MOVED: usize = 1 << 20;
 /// What a name takes beside its bytes.
 const PER_NAME: usize = 32;
-/// Bytes of an object that are fetched at a time.
+/// Bytes of an object that are fetched at a time, and how many where there is no memory for that.
 const AHEAD: u64 = 1 << 20;
+const AHEAD_AT_LEAST: u64 = 64 << 10;
 /// How long one request may be tried again.
 const PATIENCE: Duration = Duration::from_secs(20);
 const RETRIES: usize = 4;
@@ -273,7 +274,8 @@ impl Tree for ObjectTree {
         let meta = self.bucket.head(&path)?.ok_or(ErrorKind::NotFound)?;
         let found = entry(&path, Some(&meta)).ok_or(ErrorKind::NotFound)?;
         let bucket = self.bucket.clone();
-        Ok((found, Box::new(Object { bucket, meta, ahead: Vec::new(), from: 0 })))
+        let share = bucket.share();
+        Ok((found, Box::new(Object { bucket, meta, share, ahead: Vec::new(), from: 0 })))
     }
 
     fn receive(
@@ -336,6 +338,8 @@ impl Tree for ObjectTree {
 struct Object {
     bucket: Bucket,
     meta: ObjectMeta,
+    /// Memory for the bytes ahead.
+    share: Share,
     /// Bytes of it from `from` on.
     ahead: Vec<u8>,
     from: u64,
@@ -348,7 +352,13 @@ impl Content for Object {
         }
         let end = self.from + self.ahead.len() as u64;
         if !(self.from..end).contains(&offset) {
-            let range = offset..(offset + AHEAD).min(self.meta.size);
+            // What is longer than a piece of the shortest kind asks for memory.
+            let rest = self.meta.size - offset;
+            let much = rest <= AHEAD_AT_LEAST || self.share.grow_to_read(rest.min(AHEAD) as usize);
+            let ahead = if much { AHEAD } else { AHEAD_AT_LEAST };
+            let range = offset..offset + rest.min(ahead);
+            // Not both pieces at once.
+            self.ahead = Vec::new();
             let options = GetOptions {
                 range: Some(GetRange::Bounded(range)),
                 // Another object of the same name is none to go on with.

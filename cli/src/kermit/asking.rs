@@ -111,13 +111,15 @@ pub(super) struct Confirming<'a> {
     go: bool,
     /// The person wants the transfer to end.
     quit: bool,
+    /// A file was taken that was not asked for: the server calls things as it likes.
+    other: bool,
 }
 
 impl<'a> Confirming<'a> {
     /// For files that come by themselves.
     pub(super) fn new(store: &'a mut dyn Store, asker: Option<Asker>) -> Self {
         let (asked, strict) = (None, false);
-        Self { store, asker, asked, strict, agreed: None, go: false, quit: false }
+        Self { store, asker, asked, strict, agreed: None, go: false, quit: false, other: false }
     }
 
     /// For GET.
@@ -130,18 +132,35 @@ impl<'a> Confirming<'a> {
         if self.quit {
             report.done = false;
             "a file was not accepted, and the transfer was ended".clone_into(&mut report.message);
+        } else if let Some(missing) = self.missing().filter(|_| report.done) {
+            report.done = false;
+            report.message = missing;
         }
         report
     }
 
+    /// Names of what a server was asked for and did not send.
+    fn missing(&self) -> Option<String> {
+        let asked = self.asked.as_ref().filter(|_| !self.other)?;
+        let names: Vec<_> = asked.missing().map(escaped).collect();
+        (!names.is_empty()).then(|| format!("did not come: {}", names.join(", ")))
+    }
+
     /// Whether the file may come.
     fn may(&mut self, info: &FileInfo<'_>) -> bool {
-        if info.screen || self.go || self.agreed.as_deref() == Some(info.name) {
+        if info.screen {
             return true;
         }
-        if self.asked.as_ref().is_some_and(|asked| asked.has(info.name)) {
+        if self.asked.as_mut().is_some_and(|asked| asked.takes(info.name)) {
             return true;
         }
+        let may = self.go || self.agreed.as_deref() == Some(info.name) || self.agrees(info);
+        self.other |= may;
+        may
+    }
+
+    /// Whether one may come that was not asked for.
+    fn agrees(&mut self, info: &FileInfo<'_>) -> bool {
         let Some(asker) = &mut self.asker else { return !self.strict };
         match asker(&escaped(info.name)) {
             Answer::Yes => {}

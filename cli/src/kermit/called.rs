@@ -211,8 +211,6 @@ fn act(interp: &mut Interp<'_>, options: &Options, action: &Action) -> u8 {
                 as_name: options.as_name.clone(),
                 text,
                 recursive: options.recursive,
-                // The command line is the agreement, as in C-Kermit.
-                confirm: Some(Confirm::Off),
                 ..Getting::default()
             };
             done(interp.task(&Task::Get(getting)), code::RECEIVE)

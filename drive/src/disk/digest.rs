@@ -139,7 +139,7 @@ pub(crate) fn of(
 }
 
 /// Bytes that are read at a time.
-const READ: usize = 256 * 1024;
+const READ: usize = 64 * 1024;
 
 /// Reads the first `len` bytes of a file for their digest.
 pub(super) fn over(file: impl AsFd, kind: DigestKind, len: u64) -> io::Result<[u8; 32]> {

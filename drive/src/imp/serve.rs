@@ -1,10 +1,11 @@
 //! Files of a directory, served by the FTP of 1973 to users of other hosts.
 
+use super::listing::Listing;
 use super::{Live, Stop};
 use crate::disk::{DiskStore, PathRule, ReceiveOptions};
 use crate::serve::guesses::{Guesses, Pace, Try};
 use crate::serve::places::Source;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -62,14 +63,11 @@ pub enum News {
     Not,
 }
 
-/// The most that a directory's list may hold.
-const LIST: usize = 1 << 20;
-
 /// What a user of ours reads.
 enum Reading {
     Nothing,
     File(File),
-    Text(Vec<u8>),
+    List(Listing),
 }
 
 struct User {
@@ -211,8 +209,8 @@ impl User {
                     Err(denial) => Granted::No(denial),
                 },
                 Asked::List { name, short } => match list(root, name, short) {
-                    Ok(text) => {
-                        self.reading = Reading::Text(text);
+                    Ok(list) => {
+                        self.reading = Reading::List(list);
                         Granted::File(None)
                     }
                     Err(denial) => Granted::No(denial),
@@ -259,12 +257,8 @@ fn answer<'s>(
                 Ok(len) => Reply::Read(len),
                 Err(_) => Reply::Failed(StoreError::Io),
             },
-            Reading::Text(text) => {
-                let rest =
-                    usize::try_from(offset).ok().and_then(|at| text.get(at..)).unwrap_or_default();
-                let len = rest.len().min(into.len());
-                into[..len].copy_from_slice(&rest[..len]);
-                Reply::Read(len)
+            Reading::List(list) => {
+                list.read(offset, into).map_or(Reply::Failed(StoreError::Io), Reply::Read)
             }
             Reading::Nothing => Reply::Failed(StoreError::NotFound),
         },
@@ -317,37 +311,8 @@ fn open_file(root: &OwnedFd, name: &[u8]) -> Result<(File, u64), Denial> {
     Ok((File::from(file), u64::try_from(stat.st_size).unwrap_or(0)))
 }
 
-/// The names of a directory in their order, with lengths unless short; those that cannot be said are left out.
-fn list(root: &OwnedFd, name: &[u8], short: bool) -> Result<Vec<u8>, Denial> {
+/// The names of a directory.
+fn list(root: &OwnedFd, name: &[u8], short: bool) -> Result<Listing, Denial> {
     let directory = walk(root, name, OFlags::DIRECTORY)?;
-    let entries = rustix::fs::Dir::read_from(&directory).map_err(|_| Denial::Access)?;
-    let mut lines = Vec::new();
-    let mut total = 0;
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_bytes();
-        if name.starts_with(b".") || !name.iter().all(|octet| matches!(octet, 32..=126)) {
-            continue;
-        }
-        let Ok(stat) = statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else {
-            continue;
-        };
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => "",
-            FileType::Directory => "/",
-            _ => continue,
-        };
-        let name = String::from_utf8_lossy(name);
-        let line = if short {
-            format!("{name}\n")
-        } else {
-            format!("{:>12} {name}{kind}\n", stat.st_size)
-        };
-        total += line.len();
-        if total > LIST {
-            break;
-        }
-        lines.push((name.into_owned(), line));
-    }
-    lines.sort();
-    Ok(lines.into_iter().flat_map(|(_, line)| line.into_bytes()).collect())
+    Listing::new(directory, short).map_err(|_| Denial::Access)
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use wetstring_proto::file::Store;
 
 /// Bytes copied at a time.
-const COPY: usize = 128 * 1024;
+const COPY: usize = 64 * 1024;
 
 /// The files of a directory. It is opened once; that it is moved or replaced later changes nothing.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 /// Bytes that are read at a time.
-const BUFFER: usize = 256 * 1024;
+const BUFFER: usize = 64 * 1024;
 
 /// Copies all of `from` to `to`, from `start` on.
 pub(super) fn copy(from: &OwnedFd, to: &OwnedFd, start: u64) -> io::Result<()> {

@@ -65,7 +65,9 @@ impl Incoming {
                 }
                 return Ok(placed);
             }
-            Placing::Append => return self.append().map(|name| Placed { name, aside: None }),
+            Placing::Append => {
+                return self.append(options).map(|name| Placed { name, aside: None });
+            }
         };
         // Somebody may have put another in the part's place at the last moment.
         self.check_at(&name)?;
@@ -111,7 +113,7 @@ impl Incoming {
 
     /// Adds the whole file to the one that stands at the name. If that fails, the old one is as
     /// it was.
-    fn append(&self) -> io::Result<Vec<u8>> {
+    fn append(&self, options: &ReceiveOptions) -> io::Result<Vec<u8>> {
         let flags = OFlags::RDWR;
         let to = match place::open_in(&self.directory, &self.name, flags, Mode::empty()) {
             Ok(to) => to,
@@ -125,6 +127,8 @@ impl Incoming {
             return Err(io::Error::other("expected a plain file to append to"));
         }
         if before.st_nlink > 1 {
+            let toll = options.toll.as_ref();
+            toll.map_or(Ok(()), |toll| toll.0(before.st_size as u64))?;
             self.append_to_copy(&to, &before)?;
         } else {
             let start = before.st_size as u64;

@@ -25,9 +25,10 @@ use wetstring_proto::file::FileKind;
 use wetstring_proto::kermit::Charset;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C, code};
 
-/// Variables of a session, and bytes of each.
+/// Variables of a session, bytes of each, and of all their names and values together.
 const MOST_VARIABLES: usize = 64;
 const LONGEST_VALUE: usize = 1024;
+const MOST_ASSIGNED: usize = 8 * 1024;
 /// Bytes of files that are shown.
 const MOST_OUTPUT: u64 = 1 << 20;
 
@@ -466,7 +467,12 @@ impl Session {
     }
 
     fn assign(&mut self, name: &[u8], value: &[u8]) -> Done {
-        let full = self.variables.len() >= MOST_VARIABLES && !self.variables.contains_key(name);
+        let others = self.variables.iter().filter(|(known, _)| &known[..] != name);
+        let (count, bytes) = others
+            .fold((0, name.len() + value.len()), |(count, bytes), (n, v)| {
+                (count + 1, bytes + n.len() + v.len())
+            });
+        let full = count >= MOST_VARIABLES || bytes > MOST_ASSIGNED;
         if name.is_empty() || name.len() > 64 || value.len() > LONGEST_VALUE || full {
             return Err("Too many variables, or too long a value".into());
         }

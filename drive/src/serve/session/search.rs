@@ -16,15 +16,13 @@ use std::sync::Arc;
 /// Files of one transfer, or lines of one listing.
 const MOST_FILES: usize = 100_000;
 /// Files of one transfer that several words ask for: those have to be told apart.
-const MOST_OF_SEVERAL: usize = 20_000;
+const MOST_OF_SEVERAL: usize = 5_000;
 /// Names that a command may go through before its answer begins.
 const MOST_LOOKED: u64 = 8_000_000;
 /// How deep a walk goes.
 const DEEPEST: usize = 64;
-/// Bytes of a page of the directory that is asked for; below it each is half as long, down to the
-/// shortest: less than 0.6 MB for the deepest walk.
-const PAGE: usize = 128 * 1024;
-const SHORTEST_PAGE: usize = 4 * 1024;
+/// Bytes that the pages of a walk have together, however deep it is: the innermost has at least half of them.
+const PAGES: usize = 48 * 1024;
 /// What a name takes beside its bytes.
 const PER_NAME: usize = 64;
 
@@ -123,8 +121,8 @@ pub(super) fn existing<'n>(
 
 /// A directory that is gone through.
 struct Level {
-    /// What stands in front of its names.
-    front: Vec<u8>,
+    /// How much of the walk's front stands in front of its names.
+    front: usize,
     page: std::vec::IntoIter<(Vec<u8>, bool)>,
     /// The last name of the page.
     last: Option<Vec<u8>>,
@@ -132,9 +130,29 @@ struct Level {
     whole: bool,
 }
 
+impl Level {
+    /// What the rest of its page takes.
+    fn bytes(&self) -> usize {
+        self.page.as_slice().iter().map(|(name, _)| name.len() + PER_NAME).sum()
+    }
+
+    /// Gives the second half of its page back. It will be read again, behind the names that are left; where none
+    /// is, behind `here`, which came last.
+    fn cut(&mut self, here: &[u8]) {
+        let mut names: Vec<_> = std::mem::take(&mut self.page).collect();
+        names.truncate(names.len() / 2);
+        names.shrink_to_fit();
+        self.last = Some(names.last().map_or(here, |(name, _)| name).to_vec());
+        self.whole = false;
+        self.page = names.into_iter();
+    }
+}
+
 /// A directory, or everything below it.
 struct Walk {
     at: Place,
+    /// What stands in front of the names of the innermost directory.
+    front: Vec<u8>,
     levels: Vec<Level>,
     pattern: Vec<u8>,
     recursive: bool,
@@ -146,18 +164,30 @@ impl Walk {
     fn new(at: &[Vec<u8>], front: Vec<u8>, pattern: &[u8], asked: &Asked) -> Self {
         let mut walk = Self {
             at: at.to_vec(),
+            front,
             levels: Vec::new(),
             pattern: pattern.to_vec(),
             recursive: asked.recursive,
             directories: asked.directories,
             dots: asked.dots,
         };
-        walk.enter(front);
+        walk.enter();
         walk
     }
 
-    fn enter(&mut self, front: Vec<u8>) {
-        let page = Vec::new().into_iter();
+    /// Begins with the directory that `at` and `front` name. Those above it leave it at least half of the memory.
+    fn enter(&mut self) {
+        let mut all: usize = self.levels.iter().map(Level::bytes).sum();
+        // Where the names of each came from: the walk began so many parts below the root.
+        let begun = self.at.len() - self.levels.len();
+        for (depth, level) in self.levels.iter_mut().enumerate() {
+            while all > PAGES / 2 && !level.page.as_slice().is_empty() {
+                all -= level.bytes();
+                level.cut(&self.at[begun + depth]);
+                all += level.bytes();
+            }
+        }
+        let (front, page) = (self.front.len(), Vec::new().into_iter());
         self.levels.push(Level { front, page, last: None, whole: false });
     }
 
@@ -185,14 +215,16 @@ impl Walk {
                 }
                 continue;
             };
-            let full = [&level.front[..], &name].concat();
+            self.front.truncate(level.front);
+            let full = [&self.front[..], &name].concat();
             let hit = self.is_hit(&name, is_directory).then(|| {
                 let place = [&self.at[..], std::slice::from_ref(&name)].concat();
                 (place, full.clone())
             });
             if self.descends(&name, is_directory) {
+                self.front.extend([&name[..], b"/"].concat());
                 self.at.push(name);
-                self.enter([&full[..], b"/"].concat());
+                self.enter();
             }
             if hit.is_some() {
                 return Ok(hit);
@@ -203,7 +235,7 @@ impl Walk {
     /// The next page of the innermost directory.
     fn turn(&mut self, tree: &dyn Tree, heed: &mut Heed) -> io::Result<()> {
         let Some(level) = self.levels.last() else { return Ok(()) };
-        let room = (PAGE >> (self.levels.len() - 1).min(16)).max(SHORTEST_PAGE);
+        let room = PAGES - self.levels.iter().map(Level::bytes).sum::<usize>().min(PAGES / 2);
         let mut kept = BinaryHeap::<(Vec<u8>, bool)>::new();
         let (mut bytes, mut whole) = (0, true);
         tree.names(&self.at, &mut |name, is_directory| {
@@ -412,6 +444,7 @@ impl Search {
         })?;
         names.known.sort_unstable();
         names.known.dedup();
+        names.known.shrink_to_fit();
         names.sent = vec![false; names.known.len()];
         Ok((files, names))
     }
@@ -462,5 +495,60 @@ impl Names {
             let key = self.keys.hash_one(&made[..]);
             (self.known.binary_search(&key).is_err() && self.made.insert(key)).then_some(made)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::local::LocalTree;
+    use super::*;
+    use std::fs;
+
+    /// Files of all levels, and the directory of the next one between their names.
+    fn deep(root: &std::path::Path, levels: usize, files: usize) -> Vec<Vec<u8>> {
+        let (mut here, mut front, mut before, mut behind) =
+            (root.to_owned(), String::new(), Vec::new(), Vec::new());
+        for _ in 0..levels {
+            let mut last = Vec::new();
+            for index in 0..files {
+                let name = format!(
+                    "{}{index:03}{}",
+                    if index < files / 2 { 'a' } else { 'z' },
+                    "x".repeat(200)
+                );
+                fs::write(here.join(&name), "").unwrap();
+                let full = format!("{front}{name}").into_bytes();
+                if index < files / 2 { before.push(full) } else { last.push(full) }
+            }
+            behind.push(last);
+            here.push("m");
+            front.push_str("m/");
+            fs::create_dir(&here).unwrap();
+        }
+        before.extend(behind.into_iter().rev().flatten());
+        before
+    }
+
+    #[test]
+    fn a_walk_takes_no_more_however_deep_it_is_and_misses_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let wanted = deep(dir.path(), 20, 300);
+        let tree = LocalTree::open(dir.path()).unwrap();
+        let asked = Asked {
+            text: b"*".to_vec(),
+            form: Form::Argument,
+            recursive: true,
+            directories: false,
+            dots: false,
+        };
+        let mut walk = Walk::new(&[], Vec::new(), b"*", &asked);
+        let (mut heed, mut found, mut most) = (Heed::default(), Vec::new(), 0);
+        while let Some((_, name)) = walk.next(&tree, &mut heed).unwrap() {
+            most = most.max(walk.levels.iter().map(Level::bytes).sum());
+            found.push(name);
+        }
+        assert!(found == wanted, "{} of {}", found.len(), wanted.len());
+        assert!(most <= PAGES, "{most}");
+        assert!(most > PAGES / 2, "{most}: expected several pages of each directory");
     }
 }

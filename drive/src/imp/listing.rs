@@ -1,0 +1,142 @@
+//! The names of a directory as text, in their order, made while they are read.
+//!
+//! Each pass over the directory keeps the first names behind the last one of the pass before, as many as fit into a
+//! page: a directory of any size takes no more memory than that, and no more time at once than a pass.
+
+use rustix::fs::{AtFlags, Dir, FileType, statat};
+use std::collections::BinaryHeap;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Bytes of the names of a page.
+const PAGE: usize = 32 * 1024;
+/// What a name takes beside its bytes.
+const PER_NAME: usize = 48;
+
+/// A directory whose names are read.
+pub(super) struct Listing {
+    directory: OwnedFd,
+    /// Without lengths.
+    short: bool,
+    /// The last name of the page.
+    last: Option<Vec<u8>>,
+    /// There is no further page.
+    whole: bool,
+    text: Vec<u8>,
+    /// Where the text of the page begins.
+    from: u64,
+}
+
+impl Listing {
+    /// Of this directory, which can be read.
+    pub(super) fn new(directory: OwnedFd, short: bool) -> io::Result<Self> {
+        let mut list =
+            Self { directory, short, last: None, whole: false, text: Vec::new(), from: 0 };
+        list.turn()?;
+        Ok(list)
+    }
+
+    /// Reads on; what was read before the last page is gone. 0 is the end.
+    pub(super) fn read(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let at = offset.checked_sub(self.from).ok_or(io::ErrorKind::InvalidInput)?;
+            let rest = usize::try_from(at).ok().and_then(|at| self.text.get(at..));
+            let rest = rest.unwrap_or_default();
+            if !rest.is_empty() || self.whole {
+                let len = rest.len().min(into.len());
+                into[..len].copy_from_slice(&rest[..len]);
+                return Ok(len);
+            }
+            self.turn()?;
+        }
+    }
+
+    /// The next page. Names that cannot be said on the ARPANET are left out, and so are hidden ones.
+    fn turn(&mut self) -> io::Result<()> {
+        self.from += self.text.len() as u64;
+        self.text.clear();
+        let mut kept = BinaryHeap::<Vec<u8>>::new();
+        let (mut bytes, mut whole) = (0, true);
+        for entry in Dir::read_from(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            let before = self.last.as_deref().is_some_and(|last| name <= last);
+            let behind = !whole && kept.peek().is_some_and(|last| name >= &last[..]);
+            let said = name.iter().all(|octet| matches!(octet, 32..=126));
+            if before || behind || name.starts_with(b".") || !said {
+                continue;
+            }
+            bytes += name.len() + PER_NAME;
+            kept.push(name.to_vec());
+            while bytes > PAGE && kept.len() > 1 {
+                bytes -= kept.pop().map_or(0, |gone| gone.len() + PER_NAME);
+                whole = false;
+            }
+        }
+        self.whole = whole;
+        for name in kept.into_sorted_vec() {
+            self.line(&name);
+            self.last = Some(name);
+        }
+        Ok(())
+    }
+
+    /// A line of a file or directory; other things are not told, nor what has gone since.
+    fn line(&mut self, name: &[u8]) {
+        let Ok(stat) = statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => "",
+            FileType::Directory => "/",
+            _ => return,
+        };
+        let name = String::from_utf8_lossy(name);
+        let line = if self.short {
+            format!("{name}\n")
+        } else {
+            format!("{:>12} {name}{kind}\n", stat.st_size)
+        };
+        self.text.extend(line.into_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All of it in pieces, and the most that was in memory at once.
+    fn read(directory: &std::path::Path, short: bool) -> (String, usize) {
+        let file = std::fs::File::open(directory).unwrap();
+        let mut list = Listing::new(file.into(), short).unwrap();
+        let (mut text, mut most, mut piece) = (Vec::new(), 0, [0; 1000]);
+        loop {
+            let len = list.read(text.len() as u64, &mut piece).unwrap();
+            text.extend_from_slice(&piece[..len]);
+            most = most.max(list.text.capacity());
+            if len == 0 {
+                return (String::from_utf8(text).unwrap(), most);
+            }
+        }
+    }
+
+    #[test]
+    fn a_directory_of_any_size_is_listed_whole_in_order_and_in_little_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = |index| format!("f{index:05}{}", "x".repeat(100));
+        for index in 0..3000 {
+            std::fs::write(dir.path().join(name(index)), "12").unwrap();
+        }
+        std::fs::create_dir(dir.path().join("d")).unwrap();
+        for hidden in [".hidden", "not\nsaid"] {
+            std::fs::write(dir.path().join(hidden), "").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
+        let (text, most) = read(dir.path(), true);
+        let wanted: Vec<String> =
+            std::iter::once("d".to_owned()).chain((0..3000).map(name)).collect();
+        assert_eq!(text.lines().collect::<Vec<_>>(), wanted);
+        assert!(most < 2 * PAGE, "{most}");
+        let (text, _) = read(dir.path(), false);
+        assert!(text.lines().next().is_some_and(|line| line.ends_with(" d/")), "{text:.60}");
+        assert!(text.contains(&format!("           2 {}\n", name(2999))));
+    }
+}
