@@ -59,6 +59,7 @@ pub struct Swarm<'a> {
     ports: &'a [usize],
     same: fn(&[u8], &[u8]) -> bool,
     names_stay: bool,
+    bare_answers: bool,
     replay: &'a str,
     faults_last: Duration,
     time_limit: Duration,
@@ -200,6 +201,7 @@ impl<'a> Swarm<'a> {
             acts: &|_| Vec::new(),
             ports: &[1, 3, 16, 64, 64, 64, 1000, 9000],
             names_stay: false,
+            bare_answers: false,
             same: |source, received| source == received,
             replay,
             faults_last: Duration::from_secs(600),
@@ -254,6 +256,14 @@ impl<'a> Swarm<'a> {
     #[must_use]
     pub fn names_stay(mut self) -> Self {
         self.names_stay = true;
+        self
+    }
+
+    /// Answers are single bytes without a check, so that damage can make an acknowledgement of any of them: what the
+    /// sender then takes for a success is the protocol's fault.
+    #[must_use]
+    pub fn bare_answers(mut self) -> Self {
+        self.bare_answers = true;
         self
     }
 
@@ -373,7 +383,12 @@ impl<'a> Swarm<'a> {
     ) -> Result<(), Fault> {
         check_files(files, sink, self.same)?;
         let spoken_of = if ends_batch(acts) { 0 } else { files.len() };
-        check_ends(spoken_of, report, sink)?;
+        check_ends(spoken_of, report, sink).map_err(|fault| match fault {
+            Fault::FalseSuccess(what) if self.bare_answers && is_of_the_sender(report, sink) => {
+                Fault::Fooled(what)
+            }
+            fault => fault,
+        })?;
         match report.stop {
             Stop::Over => Ok(()),
             stop => Err(Fault::NoEnd(stop)),
@@ -467,6 +482,12 @@ fn check_ends(count: usize, report: &PairReport, sink: &MemorySink) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The receiver knows what it has, and only the sender believes in more.
+fn is_of_the_sender(report: &PairReport, sink: &MemorySink) -> bool {
+    let [_, receiver] = &report.sides;
+    receiver.outcome != Some(Outcome::Done) && receiver.files_done <= sink.complete().count() as u64
 }
 
 /// Somebody wants no more files: those that are left are never spoken of.

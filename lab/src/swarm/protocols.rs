@@ -37,6 +37,10 @@ impl Swarm<'static> {
                 Variant::YmodemG => swarm!(Protocol::Xymodem(Variant::YmodemG), "ymodem-g"),
             },
         };
+        let swarm = match protocol {
+            Protocol::Xymodem(_) => swarm.bare_answers(),
+            _ => swarm,
+        };
         if protocol.pads() { swarm.files(&one_file).same(same_but_for_padding) } else { swarm }
     }
 
