@@ -33,7 +33,11 @@ fn kill(args: &[String]) -> Result<(), String> {
         Some(program) => program,
         None => peers::build()?.into(),
     };
-    kill::run(&program, &wanted)
+    let kills = kill::run(&program, &wanted)?;
+    if kills < wanted.kills && wanted.case.is_none() {
+        return Err(format!("expected {} kills, {kills} hit", wanted.kills));
+    }
+    Ok(())
 }
 
 fn main() -> ExitCode {

@@ -1,6 +1,7 @@
 //! One run of two programs over a line, with or without a kill.
 
 use std::ffi::CStr;
+use std::fs::File;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -127,7 +128,9 @@ impl Bench<'_> {
         };
         let server = self.server_at();
         for (index, program) in ends.iter_mut().enumerate() {
-            if Some(index) != server && !killed[index] {
+            if killed[0] && index == 1 && self.awaits_anybody(program) {
+                program.kill();
+            } else if Some(index) != server && !killed[index] {
                 let end = if index == 0 { End::Sender } else { End::Receiver };
                 came.codes.push((self.case.way.end(end), program.end()));
             }
@@ -147,6 +150,11 @@ impl Bench<'_> {
             }
         }
         Ok(came)
+    }
+
+    /// Whether this listener has met nobody yet: it goes on listening, which is its work.
+    fn awaits_anybody(&self, listener: &Program) -> bool {
+        matches!(self.medium, Medium::Udp(_)) && listener.events("negotiated").is_empty()
     }
 
     /// Which end the server is.
@@ -171,20 +179,19 @@ impl Bench<'_> {
                 ends[index].strike();
             }
         }
-        [0, 1].map(|index| aimed[index] && ends[index].kill())
+        let killed = [0, 1].map(|index| aimed[index] && ends[index].kill());
+        // One may have been stopped to be looked at.
+        ends.iter_mut().for_each(Program::go_on);
+        killed
     }
 
-    fn await_aim(
-        &mut self,
-        aim: Aim,
-        ends: &mut [Program; 2],
-        wire: &Wire,
-    ) -> Result<(), String> {
+    fn await_aim(&mut self, aim: Aim, ends: &mut [Program; 2], wire: &Wire) -> Result<(), String> {
         let one_ended = |ends: &mut [Program; 2]| ends.iter_mut().any(|end| !end.runs());
         match aim {
             Aim::Passed(0) => {
                 // A client of a server says nothing before the server has; it has connected.
-                if self.server_at().is_none() {
+                // Datagrams have no line that is opened.
+                if self.server_at().is_none() && !matches!(self.medium, Medium::Udp(_)) {
                     ends.iter_mut().try_for_each(Program::is_open)?;
                 }
                 thread::sleep(Duration::from_micros(self.dice.within(0, 30_000)));
@@ -205,17 +212,26 @@ impl Bench<'_> {
                     part = self.desk.part();
                     part.is_some() || one_ended(ends)
                 });
-                let mut count = 0_u32;
-                wait(LIMIT, Duration::ZERO, || {
-                    count += 1;
-                    !part.as_ref().is_some_and(is_marked)
-                        || (count.is_multiple_of(1024) && one_ended(ends))
-                });
-                let extra = Duration::from_micros(self.dice.pick(&[0, 0, 20, 60, 200]));
-                wait(extra, Duration::ZERO, || false);
+                if let Some(part) = part {
+                    self.catch(&part, &mut ends[1]);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Stops the receiver again and again until its part has lost the mark, and leaves it there: what follows is
+    /// over in less time than it takes to notice.
+    fn catch(&mut self, part: &File, receiver: &mut Program) {
+        wait(LIMIT, Duration::ZERO, || {
+            if !receiver.stop() || !is_marked(part) {
+                return true;
+            }
+            receiver.go_on();
+            let slice = Duration::from_micros(self.dice.within(0, 30));
+            wait(slice, Duration::ZERO, || false);
+            false
+        });
     }
 
     fn join(&mut self, attempt: Attempt, manner: Manner) -> Result<Joined, String> {
@@ -224,7 +240,8 @@ impl Bench<'_> {
         }
         match self.medium {
             Medium::Tcp => {
-                let mut receiver = self.receiver(attempt, &format!("tcp-listen://{LOCAL}"), None)?;
+                let mut receiver =
+                    self.receiver(attempt, &format!("tcp-listen://{LOCAL}"), None)?;
                 let at = receiver.address()?;
                 let listener = TcpListener::bind(LOCAL).map_err(text)?;
                 let here = listener.local_addr().map_err(text)?;
@@ -310,11 +327,21 @@ impl Bench<'_> {
             Way::KermitStreaming => ("kermit", &["kermit.reliable=on", "kermit.linger=100"]),
             Way::KermitWindow => (
                 "kermit",
-                &["kermit.streaming=off", "kermit.window=8", "kermit.send-length=1000", "kermit.linger=100"],
+                &[
+                    "kermit.streaming=off",
+                    "kermit.window=8",
+                    "kermit.send-length=1000",
+                    "kermit.linger=100",
+                ],
             ),
             Way::KermitStopAndWait => (
                 "kermit",
-                &["kermit.streaming=off", "kermit.window=1", "kermit.send-length=2000", "kermit.linger=100"],
+                &[
+                    "kermit.streaming=off",
+                    "kermit.window=1",
+                    "kermit.send-length=2000",
+                    "kermit.linger=100",
+                ],
             ),
             Way::Xmodem => ("xmodem-1k", &["xymodem.linger=100", "xymodem.start-wait=500"]),
             Way::Ymodem => ("ymodem", &["xymodem.linger=100", "xymodem.start-wait=500"]),

@@ -79,8 +79,8 @@ fn killed(program: &Path, dir: &Path, report: &mut Report) -> Result<(), String>
         Way::Put | Way::Get => Medium::Tcp,
         _ => dice.pick(&[Medium::Tcp, Medium::Pty, Medium::Pipe]),
     };
-    let desk =
-        Desk::new(dir.to_owned(), &case, &mut dice).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let desk = Desk::new(dir.to_owned(), &case, &mut dice)
+        .map_err(|e| format!("{}: {e}", dir.display()))?;
     let mut bench = Bench { program, case, desk, dice, medium, server: None };
     let pace = matches!(case.state, State::Any | State::Between)
         .then(|| (bench.desk.total() / SLOW_MS).max(1));
@@ -132,9 +132,7 @@ impl Bench<'_> {
             State::Close => Aim::Passed(bytes.saturating_sub(self.dice.within(1, 160)).max(1)),
             State::Rename => Aim::Rename(bytes / 2),
             State::Between => Aim::Between,
-            State::Any => {
-                Aim::Time(Duration::from_micros(self.dice.within(0, SLOW_MS * 1100)))
-            }
+            State::Any => Aim::Time(Duration::from_micros(self.dice.within(0, SLOW_MS * 1100))),
         }
     }
 

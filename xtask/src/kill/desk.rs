@@ -87,9 +87,10 @@ impl Desk {
         sub("src").and_then(|()| sub("in")).and_then(|()| sub("dry"))?;
         for number in 0..count {
             let name = format!("f{number}.bin");
-            let len = dice.within(60, 400) as usize * 1024;
+            let len = dice.within(100, 600) as usize * 1024;
             // XMODEM has no length but whole blocks.
-            let len = if case.way == Way::Xmodem { len } else { len + dice.within(0, 1024) as usize };
+            let len =
+                if case.way == Way::Xmodem { len } else { len + dice.within(0, 1024) as usize };
             let bytes = content(dice, len);
             fs::write(dir.join("src").join(&name), &bytes)?;
             let mut old = None;
@@ -141,7 +142,9 @@ impl Desk {
             match (bytes == file.bytes, has_mark(&path)) {
                 (true, true) => Found::WholePart,
                 (true, false) => Found::Unnamed,
-                (false, _) => Found::Part((bytes.len() * 100 / file.bytes.len().max(1)).min(99) as u8),
+                (false, _) => {
+                    Found::Part((bytes.len() * 100 / file.bytes.len().max(1)).min(99) as u8)
+                }
             }
         });
         best.max().unwrap_or(Found::Nothing)
@@ -182,9 +185,9 @@ impl Desk {
         let file = &self.files[0];
         let old = file.old.as_ref().map(|(_, inode)| *inode);
         let inbox = self.path("in");
-        [file.name.clone(), format!("{}.~1~", file.name)].iter().any(|name| {
-            fs::metadata(inbox.join(name)).is_ok_and(|meta| Some(meta.ino()) != old)
-        })
+        [file.name.clone(), format!("{}.~1~", file.name)]
+            .iter()
+            .any(|name| fs::metadata(inbox.join(name)).is_ok_and(|meta| Some(meta.ino()) != old))
     }
 
     /// Everything that is not as it must be at any moment when nobody runs.
@@ -193,14 +196,17 @@ impl Desk {
         let inbox = self.path("in");
         let entries = self.entries();
         for name in &entries {
-            let Some(file) = self.files.iter().find(|file| {
-                is_name(name, &file.name) || is_part(name, &file.name)
-            }) else {
+            let Some(file) = self
+                .files
+                .iter()
+                .find(|file| is_name(name, &file.name) || is_part(name, &file.name))
+            else {
                 wrong.push(format!("{name} is nobody's"));
                 continue;
             };
             let bytes = fs::read(inbox.join(name)).unwrap_or_default();
-            let known = bytes == file.bytes || file.old.as_ref().is_some_and(|(old, _)| bytes == *old);
+            let known =
+                bytes == file.bytes || file.old.as_ref().is_some_and(|(old, _)| bytes == *old);
             if is_name(name, &file.name) && !known {
                 let len = bytes.len();
                 wrong.push(format!("{name}: {len} bytes are neither the old nor the new file"));
@@ -225,9 +231,9 @@ impl Desk {
     /// Whether a source stands under a private name, about to be deleted.
     fn is_private(&self, bytes: &[u8]) -> bool {
         let names = names(&self.path("src")).into_iter().filter(|name| name.starts_with(".wst-"));
-        names.into_iter().any(|name| {
-            fs::read(self.path("src").join(name)).is_ok_and(|read| read == bytes)
-        })
+        names
+            .into_iter()
+            .any(|name| fs::read(self.path("src").join(name)).is_ok_and(|read| read == bytes))
     }
 
     /// Whether somebody still writes a part.
@@ -256,9 +262,10 @@ impl Desk {
     /// Names and lengths, for a person.
     pub(super) fn listing(&self) -> String {
         let mut all = BTreeMap::new();
-        for (place, name) in ["src", "in"].iter().flat_map(|place| {
-            names(&self.path(place)).into_iter().map(move |name| (*place, name))
-        }) {
+        for (place, name) in ["src", "in"]
+            .iter()
+            .flat_map(|place| names(&self.path(place)).into_iter().map(move |name| (*place, name)))
+        {
             let path = self.path(place).join(&name);
             let len = fs::metadata(path).map_or(0, |meta| meta.len());
             all.insert(format!("{place}/{name}"), len);

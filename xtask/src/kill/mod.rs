@@ -44,7 +44,8 @@ pub(crate) struct Wanted {
     pub(crate) case: Option<usize>,
 }
 
-pub(crate) const USAGE: &str = "expected --kills N, --seed S, --only PROTOCOL, --case NUMBER or --wst PATH";
+pub(crate) const USAGE: &str =
+    "expected --kills N, --seed S, --only PROTOCOL, --case NUMBER or --wst PATH";
 
 impl Wanted {
     /// Reads the words of a command line, and the path of the program if it is among them.
@@ -62,7 +63,8 @@ impl Wanted {
                 "--only" => {
                     let found = Way::ALL.into_iter().find(|way| way.name() == value);
                     let names = || Way::ALL.map(Way::name).join(", ");
-                    wanted.only = Some(found.ok_or_else(|| format!("expected one of {}", names()))?);
+                    wanted.only =
+                        Some(found.ok_or_else(|| format!("expected one of {}", names()))?);
                 }
                 "--wst" => program = Some(PathBuf::from(value)),
                 _ => return Err(USAGE.to_owned()),
@@ -72,8 +74,8 @@ impl Wanted {
     }
 }
 
-/// Kills, and prints what came of it; an error if anything was lost or is wrong.
-pub(crate) fn run(program: &Path, wanted: &Wanted) -> Result<(), String> {
+/// Kills, and prints what came of it: how many kills hit, or an error if anything was lost or is wrong.
+pub(crate) fn run(program: &Path, wanted: &Wanted) -> Result<usize, String> {
     let scratch = std::env::temp_dir().join(format!("wst-kill-{}", std::process::id()));
     let began = Instant::now();
     println!("{}", table::plan(wanted));
@@ -82,7 +84,7 @@ pub(crate) fn run(program: &Path, wanted: &Wanted) -> Result<(), String> {
     let wrong: usize = reports.iter().map(|report| report.lost.len() + report.wrong.len()).sum();
     if wrong == 0 {
         let _ = std::fs::remove_dir_all(&scratch);
-        return Ok(());
+        return Ok(reports.iter().map(|report| report.kills).sum());
     }
     Err(format!("{wrong} faults; the directories of their cases stay in {}", scratch.display()))
 }

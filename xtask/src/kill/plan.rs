@@ -172,8 +172,7 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (way, end, state) =
-            (self.way.name(), self.way.end(self.end), self.state.name());
+        let (way, end, state) = (self.way.name(), self.way.end(self.end), self.state.name());
         write!(f, "case {}: {way}, {end} killed, {state}", self.number)
     }
 }

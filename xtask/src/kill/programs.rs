@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::wire::wait;
@@ -49,6 +50,29 @@ impl Program {
             self.status = self.child.try_wait().ok().flatten();
         }
         self.status.is_none()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
+    /// Stops it for a moment; whether it stands still.
+    pub(super) fn stop(&mut self) -> bool {
+        self.signal(Signal::STOP);
+        let stat = format!("/proc/{}/stat", self.child.id());
+        wait(LIMIT, Duration::ZERO, || {
+            let text = fs::read_to_string(&stat).unwrap_or_default();
+            let state = text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+            state.is_none_or(|state| matches!(state, 'T' | 'Z' | 'X'))
+        });
+        self.runs()
+    }
+
+    /// Lets it go on.
+    pub(super) fn go_on(&mut self) {
+        if self.runs() {
+            self.signal(Signal::CONT);
+        }
     }
 
     /// Sends it signal 9, by its process id.
@@ -106,8 +130,9 @@ impl Program {
 
     /// Waits until it has its line.
     pub(super) fn is_open(&mut self) -> Result<(), String> {
-        let opened =
-            wait(LIMIT, Duration::from_millis(1), || !self.events("opened").is_empty() || !self.runs());
+        let opened = wait(LIMIT, Duration::from_millis(1), || {
+            !self.events("opened").is_empty() || !self.runs()
+        });
         if opened { Ok(()) } else { Err(format!("expected an open line, got {}", self.words())) }
     }
 }

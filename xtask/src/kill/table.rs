@@ -47,8 +47,7 @@ fn row(text: &mut String, (way, end): (Way, End), states: &BTreeMap<State, usize
 pub(super) fn plan(wanted: &Wanted) -> String {
     let cases = first(wanted);
     let total: usize = cases.iter().map(Case::kills).sum();
-    let mut text =
-        format!("{total} kills in {} transfers, seed {}\n\n", cases.len(), wanted.seed);
+    let mut text = format!("{total} kills in {} transfers, seed {}\n\n", cases.len(), wanted.seed);
     head(&mut text, &["kills"]);
     for (key, states) in shares(cases.iter().map(|case| (case, case.kills()))) {
         row(&mut text, key, &states);

@@ -21,6 +21,10 @@ const DEPTH: usize = 16 * 1024;
 const DRAIN: u8 = 1;
 const CUT: u8 = 2;
 
+/// How long the line stays for the other when one end has left: a terminal that goes takes with it what has not
+/// been read.
+const GRACE: Duration = Duration::from_millis(50);
+
 /// How the line behaves.
 #[derive(Clone, Copy)]
 pub(super) struct Manner {
@@ -135,9 +139,9 @@ impl Side {
                 len as u64
             }
             Err(error) if is_later(&error) => 0,
+            // What it has written itself may still be read.
             Err(_) => {
                 self.pending.clear();
-                self.over = true;
                 0
             }
         }
@@ -151,19 +155,27 @@ fn is_later(error: &io::Error) -> bool {
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
 fn carry(mut sender: Side, mut receiver: Side, manner: Manner, shared: &Shared) {
-    let (began, mut taken) = (Instant::now(), 0);
+    let (began, mut taken, mut alone) = (Instant::now(), 0, None);
     loop {
         let end = shared.end.load(Ordering::Acquire);
         let allowed = if end == DRAIN { u64::MAX } else { manner.allows(began) };
-        if end == CUT
-            || (sender.over && receiver.pending.is_empty())
-            || (receiver.over && sender.pending.is_empty())
-        {
+        let quiet = (sender.over && receiver.pending.is_empty())
+            || (receiver.over && sender.pending.is_empty());
+        if quiet {
+            alone.get_or_insert_with(Instant::now);
+        }
+        let both = sender.over && receiver.over;
+        if end == CUT || both || alone.is_some_and(|since: Instant| since.elapsed() > GRACE) {
             return;
         }
         let room = (DEPTH - receiver.pending.len().min(DEPTH)) as u64;
         let most = if sender.over { 0 } else { room.min(allowed.saturating_sub(taken)) as usize };
         let back = !receiver.over && sender.pending.len() < DEPTH;
+        for side in [&mut sender, &mut receiver] {
+            if side.over {
+                side.pending.clear();
+            }
+        }
         let wants = |reads: bool, side: &Side| {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, reads);
