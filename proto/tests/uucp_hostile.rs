@@ -8,7 +8,9 @@ use common::{Dice, File, Pair, Sink, Source, failed, random};
 use wetstring_proto::uucp::Config;
 use wetstring_proto::uucp::frame::{Found, PacketReader, control, data_header, sum};
 use wetstring_proto::uucp::packet::{Kind, complete, lead};
-use wetstring_proto::{Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Status};
+use wetstring_proto::{
+    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Status,
+};
 
 common::protocol!(uucp, Config { buffer_len: 4096, ..Config::default() });
 

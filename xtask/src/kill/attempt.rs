@@ -15,7 +15,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::desk::{Desk, Found, is_marked};
 use super::plan::{Case, Dice, End, Way};
-use super::programs::{LIMIT, Program, text, wst};
+use super::programs::{LIMIT, Program, wst};
 use super::wire::{Manner, Wire, wait};
 
 const MS: Duration = Duration::from_millis(1);
@@ -228,7 +228,7 @@ impl Bench<'_> {
                 return true;
             }
             receiver.go_on();
-            let slice = Duration::from_micros(self.dice.within(0, 30));
+            let slice = Duration::from_micros(self.dice.within(0, 10));
             wait(slice, Duration::ZERO, || false);
             false
         });
@@ -243,32 +243,34 @@ impl Bench<'_> {
                 let mut receiver =
                     self.receiver(attempt, &format!("tcp-listen://{LOCAL}"), None)?;
                 let at = receiver.address()?;
-                let listener = TcpListener::bind(LOCAL).map_err(text)?;
-                let here = listener.local_addr().map_err(text)?;
+                let listener = TcpListener::bind(LOCAL).map_err(|e| e.to_string())?;
+                let here = listener.local_addr().map_err(|e| e.to_string())?;
                 let sender = self.sender(attempt, &format!("tcp://{here}"), None)?;
                 let near = accept(&listener)?;
-                let far = TcpStream::connect(at.as_str()).map_err(text)?;
-                let wire = Wire::of_bytes(near.into(), far.into(), manner).map_err(text)?;
+                let far = TcpStream::connect(at.as_str()).map_err(|e| e.to_string())?;
+                let wire =
+                    Wire::of_bytes(near.into(), far.into(), manner).map_err(|e| e.to_string())?;
                 Ok(Joined { ends: [sender, receiver], wire, at })
             }
             Medium::Udp(_) => {
                 let line = format!("udp-listen://{LOCAL}");
                 let mut receiver = self.receiver(attempt, &line, None)?;
                 let at = receiver.address()?;
-                let bound = || UdpSocket::bind(LOCAL).map_err(text);
+                let bound = || UdpSocket::bind(LOCAL).map_err(|e| e.to_string());
                 let (near, far) = (bound()?, bound()?);
-                far.connect(at.as_str()).map_err(text)?;
-                let here = near.local_addr().map_err(text)?;
-                let wire = Wire::of_datagrams(near, far, manner).map_err(text)?;
+                far.connect(at.as_str()).map_err(|e| e.to_string())?;
+                let here = near.local_addr().map_err(|e| e.to_string())?;
+                let wire = Wire::of_datagrams(near, far, manner).map_err(|e| e.to_string())?;
                 let sender = self.sender(attempt, &format!("udp://{here}"), None)?;
                 Ok(Joined { ends: [sender, receiver], wire, at })
             }
             Medium::Pipe => {
-                let pair = || UnixStream::pair().map_err(text);
+                let pair = || UnixStream::pair().map_err(|e| e.to_string());
                 let ((near, sends), (far, receives)) = (pair()?, pair()?);
                 let receiver = self.receiver(attempt, "-", Some(receives.into()))?;
                 let sender = self.sender(attempt, "-", Some(sends.into()))?;
-                let wire = Wire::of_bytes(near.into(), far.into(), manner).map_err(text)?;
+                let wire =
+                    Wire::of_bytes(near.into(), far.into(), manner).map_err(|e| e.to_string())?;
                 Ok(Joined { ends: [sender, receiver], wire, at: String::new() })
             }
             Medium::Pty => {
@@ -279,29 +281,28 @@ impl Bench<'_> {
                 receiver.is_open()?;
                 sender.is_open()?;
                 drop((one, other));
-                let wire = Wire::of_bytes(near, far, manner).map_err(text)?;
+                let wire = Wire::of_bytes(near, far, manner).map_err(|e| e.to_string())?;
                 Ok(Joined { ends: [sender, receiver], wire, at: at_far })
             }
         }
     }
 
     fn join_server(&mut self, attempt: Attempt, manner: Manner) -> Result<Joined, String> {
-        let (server, at) = match self.server.take() {
-            Some(running) => running,
-            None => {
-                let mut server = self.serve(attempt)?;
-                let at = server.address()?;
-                (server, at)
-            }
+        let (server, at) = if let Some(running) = self.server.take() {
+            running
+        } else {
+            let mut server = self.serve(attempt)?;
+            let at = server.address()?;
+            (server, at)
         };
-        let listener = TcpListener::bind(LOCAL).map_err(text)?;
-        let here = listener.local_addr().map_err(text)?;
+        let listener = TcpListener::bind(LOCAL).map_err(|e| e.to_string())?;
+        let here = listener.local_addr().map_err(|e| e.to_string())?;
         let client = self.client(attempt, &format!("tcp://{here}"))?;
         let near = OwnedFd::from(accept(&listener)?);
-        let far = OwnedFd::from(TcpStream::connect(at.as_str()).map_err(text)?);
+        let far = OwnedFd::from(TcpStream::connect(at.as_str()).map_err(|e| e.to_string())?);
         let puts = self.case.way == Way::Put;
         let (from, to) = if puts { (near, far) } else { (far, near) };
-        let wire = Wire::of_bytes(from, to, manner).map_err(text)?;
+        let wire = Wire::of_bytes(from, to, manner).map_err(|e| e.to_string())?;
         let ends = if puts { [client, server] } else { [server, client] };
         Ok(Joined { ends, wire, at })
     }
@@ -449,7 +450,7 @@ impl Came {
 }
 
 fn accept(listener: &TcpListener) -> Result<TcpStream, String> {
-    listener.set_nonblocking(true).map_err(text)?;
+    listener.set_nonblocking(true).map_err(|e| e.to_string())?;
     let mut stream = None;
     wait(LIMIT, MS / 5, || {
         stream = listener.accept().ok();

@@ -321,3 +321,47 @@ pub(super) fn is_marked(file: &File) -> bool {
     let mut value = [0; 256];
     rustix::fs::fgetxattr(file, MARK, &mut value[..]).is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kill::plan::End;
+
+    /// A case whose desk has something under the name of its file.
+    fn desk(dir: &Path) -> Desk {
+        for seed in 0.. {
+            let _ = fs::remove_dir_all(dir);
+            let case =
+                Case { number: 0, way: Way::Put, end: End::Both, state: State::Rename, seed };
+            let desk = Desk::new(dir.to_owned(), &case, &mut Dice::new(seed)).unwrap();
+            if desk.has_old() && desk.policy == "backup" && !desk.deletes {
+                return desk;
+            }
+        }
+        unreachable!("one of some seeds");
+    }
+
+    #[test]
+    fn what_is_lost_is_seen() {
+        let dir = std::env::temp_dir().join(format!("wst-kill-desk-{}", std::process::id()));
+        let desk = desk(&dir);
+        let (source, inbox) = (desk.path("src").join("f0.bin"), desk.path("in").join("f0.bin"));
+        let (new, old) = (fs::read(&source).unwrap(), fs::read(&inbox).unwrap());
+        assert_eq!(desk.judge(), Vec::<String>::new());
+        assert!(!desk.all_whole());
+        // Half of it under its name, and nothing of what stood there.
+        fs::write(&inbox, &new[..new.len() / 2]).unwrap();
+        assert_eq!(desk.judge().len(), 2, "{:?}", desk.judge());
+        fs::write(&inbox, &new).unwrap();
+        assert_eq!(desk.judge().len(), 1, "{:?}", desk.judge());
+        assert!(desk.all_whole());
+        fs::write(inbox.with_extension("bin.~1~"), old).unwrap();
+        assert_eq!(desk.judge(), Vec::<String>::new());
+        fs::write(inbox.with_extension("bin.part"), &new[..9]).unwrap();
+        assert_eq!(desk.judge(), Vec::<String>::new());
+        assert_eq!(desk.left().unmarked, 1);
+        fs::remove_file(source).unwrap();
+        assert_eq!(desk.judge().len(), 1, "{:?}", desk.judge());
+        fs::remove_dir_all(dir).unwrap();
+    }
+}

@@ -1,7 +1,6 @@
 //! The programs at the two ends.
 
 use std::fs::{self, File};
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -150,9 +149,4 @@ pub(super) fn wst(program: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(words).env("TERM", "dumb").env("NO_COLOR", "1");
     command
-}
-
-/// An error as text.
-pub(super) fn text(error: io::Error) -> String {
-    error.to_string()
 }
