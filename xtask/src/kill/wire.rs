@@ -21,9 +21,9 @@ const DEPTH: usize = 16 * 1024;
 const DRAIN: u8 = 1;
 const CUT: u8 = 2;
 
-/// How long the line stays for the other when one end has left: a terminal that goes takes with it what has not
-/// been read.
-const GRACE: Duration = Duration::from_millis(50);
+/// How long the line stays for the other when one end has left, and when it was killed: a terminal that goes
+/// takes with it what has not been read.
+const GRACE: [Duration; 2] = [Duration::from_secs(3), Duration::from_millis(50)];
 
 /// How the line behaves.
 #[derive(Clone, Copy)]
@@ -165,7 +165,11 @@ fn carry(mut sender: Side, mut receiver: Side, manner: Manner, shared: &Shared) 
             alone.get_or_insert_with(Instant::now);
         }
         let both = sender.over && receiver.over;
-        if end == CUT || both || alone.is_some_and(|since: Instant| since.elapsed() > GRACE) {
+        if end == CUT
+            || both
+            || alone
+                .is_some_and(|since: Instant| since.elapsed() > GRACE[usize::from(end == DRAIN)])
+        {
             return;
         }
         let room = (DEPTH - receiver.pending.len().min(DEPTH)) as u64;
