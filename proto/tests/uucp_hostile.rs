@@ -8,7 +8,9 @@ use common::{Dice, File, Pair, Sink, Source, failed, random};
 use wetstring_proto::uucp::Config;
 use wetstring_proto::uucp::frame::{Found, PacketReader, control, data_header, sum};
 use wetstring_proto::uucp::packet::{Kind, complete, lead};
-use wetstring_proto::{Blame, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Status};
+use wetstring_proto::{
+    Blame, Cx, Duration, Engine, FailureKind, Instant, NoTrace, Outcome, Refusal, Status,
+};
 
 common::protocol!(uucp, Config { buffer_len: 4096, ..Config::default() });
 
@@ -254,6 +256,23 @@ fn a_line_that_closes_is_no_failure_once_all_is_confirmed() {
     let said = bench.give(&says(1, 0, b"S a ~/a us - D.0 644\0"));
     assert!(contains(&said, b"SN4\0"), "{}", said.escape_ascii());
     assert_eq!(bench.engine.if_closed(), None, "nothing of ours was sent");
+}
+
+/// The caller may be gone before our last words have left: it has said that all is done.
+#[test]
+fn a_line_that_closes_before_the_last_words_have_left_is_no_failure() {
+    let set = config(&[]);
+    let (mut r, mut sink) = (receiver(&set), Sink::new());
+    let mut bench = Bench::new(&mut r, &mut sink);
+    bench.give(&greeting());
+    assert_eq!(bench.engine.if_closed(), None, "H has not come");
+    bench.give(&says(1, 0, b"H\0"));
+    assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "HY is said");
+    let mut cx = Cx { now: bench.now, trace: &mut NoTrace };
+    let last = says(2, 1, b"HY\0");
+    assert_eq!(bench.engine.receive(&mut cx, &last), last.len());
+    assert!(!bench.engine.transmit(&mut cx).is_empty(), "CLOSE waits to be sent");
+    assert_eq!(bench.engine.if_closed(), Some(Outcome::Done), "it was never sent");
 }
 
 #[test]

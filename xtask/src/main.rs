@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `tidy` | checks the rules of the house ([`tidy`]); also an ordinary test |
 //! | `fuzz [BODY...] [--seconds N]` | runs the fuzz bodies under libFuzzer ([`fuzz`]) |
+//! | `kill [--kills N] [--seed S] [--only PROTOCOL]` | kills transfers and starts them again: nothing may be lost ([`kill`]) |
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
 //! | `table [--write]` | checks, or writes, `docs/settings.md` from the table of settings ([`table`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
@@ -12,6 +13,7 @@
 
 mod deny;
 mod fuzz;
+mod kill;
 mod peers;
 mod table;
 mod tidy;
@@ -24,6 +26,20 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
 }
 
+/// Kills the program at `--wst`, or else the release build, which is made.
+fn kill(args: &[String]) -> Result<(), String> {
+    let (wanted, program) = kill::Wanted::parse(args)?;
+    let program = match program {
+        Some(program) => program,
+        None => peers::build()?.into(),
+    };
+    let kills = kill::run(&program, &wanted)?;
+    if kills < wanted.kills && wanted.case.is_none() {
+        return Err(format!("expected {} kills, {kills} hit", wanted.kills));
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
@@ -32,9 +48,10 @@ fn main() -> ExitCode {
         Some("deny") => deny::run(&root()),
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
         Some("fuzz") => fuzz::run(&root(), rest),
+        Some("kill") => kill(rest),
         Some("peers") => peers::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, table [--write], peers), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], peers), got {}",
             other.unwrap_or("nothing")
         )),
     };

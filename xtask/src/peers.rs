@@ -89,7 +89,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 /// Builds the release program, and returns its path.
-fn build() -> Result<String, String> {
+pub(crate) fn build() -> Result<String, String> {
     let root = crate::root();
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let args = ["build", "--release", "--package", "wetstring", "--message-format=json", "--quiet"];

@@ -115,6 +115,10 @@ impl Machine for Core {
     }
 
     fn if_closed(&self) -> Option<Outcome> {
-        self.status().outcome().or_else(|| self.is_content().then_some(Outcome::Done))
+        match self.link.ending {
+            // What is fixed does not depend on whether the last words still leave.
+            Ending::Words(outcome) if self.ask == Ask::Nothing => Some(outcome),
+            _ => self.status().outcome().or_else(|| self.is_content().then_some(Outcome::Done)),
+        }
     }
 }

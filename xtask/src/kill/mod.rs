@@ -1,0 +1,157 @@
+//! Kills transfers between two real `wst` by signal 9 and starts them again: nothing may be lost.
+//!
+//! A case is a transfer: a protocol, an end, a state ([`plan`]). A line of this program's own joins the ends
+//! ([`wire`]): it stops at the byte that the state is about, so that the kill hits what it is aimed at, and what
+//! really stood on the disk at that moment is looked up and counted. Then both run again, resuming where the
+//! protocol can. What must hold ([`desk`]), after each kill and at the end:
+//!
+//! * under the final name stands the old file or the whole new one, never anything between;
+//! * what stood there before is still there, under its name or as `NAME.~N~`, unless the policy is to replace it
+//!   and the new one is whole;
+//! * whoever ended with exit code 0, or called a file verified, has told the truth;
+//! * a source is gone only with `--delete`, and only if the file is whole at the other end;
+//! * in the end all files are whole, and of the parts none is left that bears our mark.
+//!
+//! A kill counts if the process ran and died of it.
+
+mod attempt;
+mod case;
+mod desk;
+mod plan;
+mod programs;
+mod table;
+mod wire;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use case::Report;
+use plan::{Case, Way};
+
+/// Transfers at the same time.
+const AT_ONCE: usize = 4;
+
+/// What is asked for.
+pub(crate) struct Wanted {
+    /// Kills that hit.
+    pub(crate) kills: usize,
+    pub(crate) seed: u64,
+    pub(crate) only: Option<Way>,
+    /// Only this case.
+    pub(crate) case: Option<usize>,
+}
+
+pub(crate) const USAGE: &str =
+    "expected --kills N, --seed S, --only PROTOCOL, --case NUMBER or --wst PATH";
+
+impl Wanted {
+    /// Reads the words of a command line, and the path of the program if it is among them.
+    pub(crate) fn parse(args: &[String]) -> Result<(Self, Option<PathBuf>), String> {
+        let mut wanted = Self { kills: 1000, seed: 1, only: None, case: None };
+        let mut program = None;
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let value = args.next().ok_or(USAGE)?;
+            let number = || value.parse().map_err(|_| USAGE.to_owned());
+            match arg.as_str() {
+                "--kills" => wanted.kills = number()? as usize,
+                "--seed" => wanted.seed = number()?,
+                "--case" => wanted.case = Some(number()? as usize),
+                "--only" => {
+                    let found = Way::ALL.into_iter().find(|way| way.name() == value);
+                    let names = || Way::ALL.map(Way::name).join(", ");
+                    wanted.only =
+                        Some(found.ok_or_else(|| format!("expected one of {}", names()))?);
+                }
+                "--wst" => program = Some(PathBuf::from(value)),
+                _ => return Err(USAGE.to_owned()),
+            }
+        }
+        Ok((wanted, program))
+    }
+}
+
+/// Kills, and prints what came of it: how many kills hit, or an error if anything was lost or is wrong.
+pub(crate) fn run(program: &Path, wanted: &Wanted) -> Result<usize, String> {
+    let scratch = std::env::temp_dir().join(format!("wst-kill-{}", std::process::id()));
+    let began = Instant::now();
+    println!("{}", table::plan(wanted));
+    let reports = all(program, wanted, &scratch)?;
+    println!("{}", table::came(&reports, began.elapsed()));
+    let wrong: usize = reports.iter().map(|report| report.lost.len() + report.wrong.len()).sum();
+    if wrong == 0 {
+        let _ = std::fs::remove_dir_all(&scratch);
+        return Ok(reports.iter().map(|report| report.kills).sum());
+    }
+    Err(format!("{wrong} faults; the directories of their cases stay in {}", scratch.display()))
+}
+
+/// Runs cases until so many kills have hit, those that missed with other seeds again.
+fn all(program: &Path, wanted: &Wanted, scratch: &Path) -> Result<Vec<Report>, String> {
+    let mut cases: VecDeque<Case> = first(wanted).into();
+    let planned = cases.len();
+    let mut reports: Vec<Report> = Vec::new();
+    // A state that cannot be hit must not go on for ever.
+    for round in 0..5 {
+        if cases.is_empty() {
+            break;
+        }
+        let came = at_once(program, cases.make_contiguous(), scratch)?;
+        cases.clear();
+        for report in &came {
+            if report.kills < report.case.kills() && report.is_sound() && wanted.case.is_none() {
+                let seed = report.case.seed.wrapping_add(1);
+                cases.push_back(Case { seed, ..report.case });
+            }
+        }
+        if round > 0 || !cases.is_empty() {
+            println!("round {}: {} of {planned} cases missed", round + 1, cases.len());
+        }
+        reports.extend(came);
+    }
+    Ok(reports)
+}
+
+/// As many cases as it takes for so many kills.
+fn first(wanted: &Wanted) -> Vec<Case> {
+    let of = |number| Case::new(number, wanted.seed, wanted.only);
+    if let Some(number) = wanted.case {
+        return vec![of(number)];
+    }
+    let mut left = wanted.kills;
+    let whole = (0..).map(of).take_while(|case| {
+        let wants = left > 0;
+        left = left.saturating_sub(case.kills());
+        wants
+    });
+    whole.collect()
+}
+
+/// Some cases at the same time.
+fn at_once(program: &Path, cases: &[Case], scratch: &Path) -> Result<Vec<Report>, String> {
+    let (next, reports) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let dir = scratch.join(format!("{}-{:x}", case.number, case.seed));
+            let report = case::run(program, *case, &dir);
+            if report.is_sound() {
+                let _ = std::fs::remove_dir_all(&dir);
+            }
+            report.say();
+            if let Ok(mut all) = reports.lock() {
+                all.push(report);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(work);
+        }
+    });
+    let mut reports = reports.into_inner().map_err(|_| "a case panicked")?;
+    reports.sort_by_key(|report: &Report| report.case.number);
+    Ok(reports)
+}

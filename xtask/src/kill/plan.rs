@@ -1,0 +1,210 @@
+//! What is killed where: the list by which the kills are shared out.
+
+use std::fmt;
+
+/// A protocol in one of its ways, with the lines that it runs over.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Way {
+    KermitStreaming,
+    KermitWindow,
+    KermitStopAndWait,
+    Xmodem,
+    Ymodem,
+    YmodemG,
+    Zmodem,
+    Uucp,
+    Netblt,
+    /// `wst put` to `wst serve`.
+    Put,
+    /// `wst get` from `wst serve`.
+    Get,
+}
+
+impl Way {
+    pub(crate) const ALL: [Self; 11] = [
+        Self::KermitStreaming,
+        Self::KermitWindow,
+        Self::KermitStopAndWait,
+        Self::Xmodem,
+        Self::Ymodem,
+        Self::YmodemG,
+        Self::Zmodem,
+        Self::Uucp,
+        Self::Netblt,
+        Self::Put,
+        Self::Get,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::KermitStreaming => "kermit-streaming",
+            Self::KermitWindow => "kermit-window",
+            Self::KermitStopAndWait => "kermit-stop-and-wait",
+            Self::Xmodem => "xmodem",
+            Self::Ymodem => "ymodem",
+            Self::YmodemG => "ymodem-g",
+            Self::Zmodem => "zmodem",
+            Self::Uucp => "uucp-g",
+            Self::Netblt => "netblt",
+            Self::Put => "put",
+            Self::Get => "get",
+        }
+    }
+
+    /// Whether it can go on with what is there; the others start over.
+    pub(crate) const fn resumes(self) -> bool {
+        !matches!(self, Self::Xmodem | Self::Ymodem | Self::YmodemG | Self::Uucp)
+    }
+
+    /// Whether one end is `wst serve`.
+    pub(crate) const fn has_server(self) -> bool {
+        matches!(self, Self::Put | Self::Get)
+    }
+
+    /// What a person calls an end.
+    pub(crate) const fn end(self, end: End) -> &'static str {
+        match (self, end) {
+            (_, End::Both) => "both",
+            (Self::Put, End::Sender) | (Self::Get, End::Receiver) => "client",
+            (Self::Put, End::Receiver) | (Self::Get, End::Sender) => "server",
+            (_, End::Sender) => "sender",
+            (_, End::Receiver) => "receiver",
+        }
+    }
+}
+
+/// Who is killed; the sender is who has the file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum End {
+    Sender,
+    Receiver,
+    Both,
+}
+
+impl End {
+    pub(crate) const ALL: [Self; 3] = [Self::Sender, Self::Receiver, Self::Both];
+}
+
+/// When.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum State {
+    /// Both run, no byte of the sender has passed.
+    Start,
+    /// In the first packets.
+    Offer,
+    /// At 2 to 20 % of the sender's bytes.
+    Early,
+    /// At 35 to 65 %.
+    Middle,
+    /// At 80 to 97 %.
+    Late,
+    /// In the last 160 bytes: end of the file, of the batch, of the session.
+    Close,
+    /// While the whole file gets its name.
+    Rename,
+    /// The first of three files has its name.
+    Between,
+    /// At any moment of a slow line.
+    Any,
+    /// In the middle, and again in the run that resumes.
+    Again,
+}
+
+impl State {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Start,
+        Self::Offer,
+        Self::Early,
+        Self::Middle,
+        Self::Late,
+        Self::Close,
+        Self::Rename,
+        Self::Between,
+        Self::Any,
+        Self::Again,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Offer => "offer",
+            Self::Early => "early",
+            Self::Middle => "middle",
+            Self::Late => "late",
+            Self::Close => "close",
+            Self::Rename => "rename",
+            Self::Between => "between",
+            Self::Any => "any",
+            Self::Again => "again",
+        }
+    }
+}
+
+/// One transfer that is killed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) number: usize,
+    pub(crate) way: Way,
+    pub(crate) end: End,
+    pub(crate) state: State,
+    pub(crate) seed: u64,
+}
+
+impl Case {
+    /// The case of a number. The counts of ways, ends and states have no common factor, so every combination
+    /// has had its turn before one comes again.
+    pub(crate) fn new(number: usize, seed: u64, only: Option<Way>) -> Self {
+        let way = only.unwrap_or(Way::ALL[number % Way::ALL.len()]);
+        let state = match State::ALL[number % State::ALL.len()] {
+            // XMODEM moves one file.
+            State::Between if way == Way::Xmodem => State::Close,
+            state => state,
+        };
+        let end = End::ALL[number % End::ALL.len()];
+        Self { number, way, end, state, seed: Dice::new(seed ^ (number as u64) << 20).next() }
+    }
+
+    /// Kills in it.
+    pub(crate) const fn kills(&self) -> usize {
+        if matches!(self.state, State::Again) { 2 } else { 1 }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (way, end, state) = (self.way.name(), self.way.end(self.end), self.state.name());
+        write!(f, "case {}: {way}, {end} killed, {state}", self.number)
+    }
+}
+
+/// Numbers of a seed (SplitMix64).
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// From `low` to below `high`; `low` if there is nothing between them.
+    pub(crate) const fn within(&mut self, low: u64, high: u64) -> u64 {
+        if high > low { low + self.next() % (high - low) } else { low }
+    }
+
+    /// One in so many.
+    pub(crate) const fn one_in(&mut self, count: u64) -> bool {
+        self.next().is_multiple_of(count)
+    }
+
+    /// One of these.
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.within(0, of.len() as u64) as usize]
+    }
+}
