@@ -17,6 +17,7 @@
 
 use super::blocks::{Blocks, NONE};
 use super::class::{Class, Rules, Sorted, sort};
+use super::frame::SHORTEST;
 use crate::{Duration, Instant, Memory, MemoryTooSmall};
 use core::fmt;
 
@@ -62,7 +63,7 @@ impl QueueConfig {
 /// Why a packet may not wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotQueued {
-    /// It is longer than a packet may be, or has no byte.
+    /// It is longer than a packet may be, or shorter than [`SHORTEST`].
     Length {
         /// Most bytes.
         longest: u16,
@@ -77,7 +78,7 @@ impl fmt::Display for NotQueued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length { longest, got } => {
-                write!(f, "expected a packet of 1 to {longest} bytes, got {got}")
+                write!(f, "expected a packet of {SHORTEST} to {longest} bytes, got {got}")
             }
             Self::Full => f.write_str("more urgent packets have taken all memory of the queue"),
         }
@@ -231,7 +232,8 @@ impl<M: Memory> Queue<M> {
     /// Lets a packet wait. For one that is urgent, less urgent ones may be dropped.
     pub fn put(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotQueued> {
         let longest = self.config.longest;
-        if packet.is_empty() || packet.len() > usize::from(longest) {
+        // The other end takes a shorter frame for an error of the line, and tosses what follows.
+        if packet.len() < SHORTEST || packet.len() > usize::from(longest) {
             return Err(NotQueued::Length { longest, got: packet.len() });
         }
         let sorted = if self.config.fifo {
