@@ -1,7 +1,7 @@
 //! `wst explain` and `--explain`: of traces, of real transfers over a line in real time, and
 //! whether a prediction comes true when it is tried.
 
-mod common;
+use crate::common;
 
 use common::{Desk, LIMIT, Ran, Running, run, wst};
 use rustix::process::Signal;

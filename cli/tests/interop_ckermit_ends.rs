@@ -1,7 +1,7 @@
 //! C-Kermit: transfers that do not run straight through, and the bugs of C-Kermit 10.0 beta that
 //! are tolerated.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::slice::from_ref;

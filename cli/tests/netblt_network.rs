@@ -3,8 +3,8 @@
 //!
 //! Namespaces and devices are the right of root. Elsewhere it is said that this was not tested.
 
-mod common;
-mod peers;
+use crate::common;
+use crate::peers;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

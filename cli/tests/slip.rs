@@ -1,8 +1,8 @@
 //! `wst slip` against programs that we did not write: slirp on a terminal, and the kernel's own TCP in
 //! two network namespaces with a line of 9600 bit/s between them.
 
-mod common;
-mod peers;
+use crate::common;
+use crate::peers;
 
 use std::fs::File;
 use std::io::{Read, Write};

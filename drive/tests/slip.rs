@@ -1,6 +1,6 @@
 //! The loop of `wst slip` over a port that can be told what to say: damage at the port, and how it ends.
 
-mod common;
+use crate::common;
 
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
