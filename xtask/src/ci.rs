@@ -37,20 +37,22 @@ const STEPS: &[Step] = &[
         env: &[],
         commands: &[
             "clippy --workspace --all-targets --locked -- -D warnings",
-            "clippy --workspace --all-targets --locked --features wetstring/objects -- -D warnings",
+            "clippy -p wetstring -p wetstring-objects --all-targets --locked --features wetstring/objects -- -D warnings",
         ],
     },
     Step {
         name: "docs",
         env: &[("RUSTDOCFLAGS", "-D warnings")],
-        commands: &["doc --workspace --no-deps --locked"],
+        commands: &["doc --workspace --no-deps --locked --features wetstring/objects"],
     },
     Step { name: "test", env: &[PEERS], commands: &["test --workspace --locked --no-fail-fast"] },
-    // The same packages as above, so that only the program is built again.
     Step {
         name: "objects",
         env: &[PEERS],
-        commands: &["test --workspace --locked --features wetstring/objects --test all objects::"],
+        commands: &[
+            "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test tree",
+            "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all objects::",
+        ],
     },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
     Step { name: "tables", env: &[], commands: &["run --release --locked -- lab table --all"] },
