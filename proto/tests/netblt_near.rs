@@ -1,6 +1,5 @@
 //! What a NETBLT receiver grants a sender that is near and faster than its own host.
 
-use crate::common;
 use crate::netblt_talk;
 
 use netblt_talk::{ACTIVE, PASSIVE, against, data_under, datagram, passive, receiver, terms};

@@ -1,6 +1,5 @@
 //! SLIP's frames and headers: golden vectors both ways, and the rules one by one.
 
-use crate::common;
 use crate::slip_packets;
 
 use slip_packets::{Ends, Tcp, from_hex, is_taken};

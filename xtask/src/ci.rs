@@ -51,7 +51,7 @@ const STEPS: &[Step] = &[
         env: &[PEERS],
         commands: &[
             "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test tree",
-            "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all objects::",
+            "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all -- objects:: serve_names:: serve_rights::",
         ],
     },
     Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
