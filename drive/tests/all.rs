@@ -1,7 +1,7 @@
 //! The tests of ports, stores and servers. One program, since linking each file by itself took minutes;
 //! a file is a module here, and its tests are run by its name: `cargo test --workspace FILE::`.
 //!
-//! `disk`, `ports` and `signals` are programs of their own: they start themselves again, under limits or with signals.
+//! `disk`, `ports`, `signals` and `zone` are programs of their own: they start themselves again, under limits or with signals.
 
 mod common;
 mod pump;
@@ -22,4 +22,3 @@ mod slip;
 mod stack;
 mod stack_fragments;
 mod stored;
-mod zone;
