@@ -267,7 +267,7 @@ impl Tree for ObjectTree {
         options: ReceiveOptions,
     ) -> io::Result<Box<dyn Store + Send>> {
         let directory = self.path(place)?;
-        Ok(Box::new(receiving::Receiving::new(self.bucket.clone(), directory, options)))
+        Ok(Box::new(crate::receiving::Receiving::new(self.bucket.clone(), directory, options)))
     }
 
     fn remove(&self, place: &[Vec<u8>]) -> io::Result<()> {
