@@ -213,8 +213,9 @@ impl Drop for Running {
 pub(crate) fn bucket(address: &str) -> Option<std::sync::Arc<dyn wetstring_drive::serve::Tree>> {
     #[cfg(feature = "objects")]
     {
-        let tree = wetstring_objects::ObjectTree::open(address).expect("a bucket in memory");
-        Some(std::sync::Arc::new(tree))
+        let tree = wetstring_objects::ObjectTree::open(address);
+        assert!(tree.is_ok(), "expected a bucket in memory, got {:?}", tree.err());
+        tree.ok().map(|tree| std::sync::Arc::new(tree) as _)
     }
     #[cfg(not(feature = "objects"))]
     {
