@@ -321,8 +321,9 @@ pub(crate) struct Remote {
 pub(crate) struct Serve {
     /// The line to serve; tcp-listen:, telnet-listen: and tls-listen: serve many clients at once
     pub(crate) line: OsString,
-    /// The directory that clients see, nothing outside of which can be reached; or object storage:
-    /// s3://BUCKET/PREFIX, gs://, az:// (account and endpoint from the environment), memory:
+    /// The directory that clients see, nothing outside of which can be reached; or, where wst
+    /// was built with it, object storage: s3://BUCKET/PREFIX, gs://, az:// (account and endpoint from the
+    /// environment), memory:
     #[arg(long, value_name = "DIR")]
     pub(crate) root: PathBuf,
     /// What clients may do besides reading: change files; run commands of the host, or Kermit

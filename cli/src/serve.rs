@@ -176,7 +176,10 @@ fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
 
 #[cfg(not(feature = "objects"))]
 fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
-    Err(usage(format!("expected a directory, got {address}; this wst was built without objects")))
+    Err(usage(format!(
+        "expected a directory, got {address}: this wst has no object storage; \
+         cargo install --path cli --features objects makes one that has"
+    )))
 }
 
 /// Where this program is, to be run again.

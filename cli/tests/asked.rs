@@ -1,7 +1,7 @@
 //! What a person is asked before a transfer: by the command of an `exec-pty:` line, such as `ssh`, by a
 //! server that wants a password, and what is said where no line is set.
 
-mod common;
+use crate::common;
 
 use std::io::Write as _;
 use std::process::Stdio;

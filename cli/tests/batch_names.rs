@@ -1,7 +1,7 @@
 //! Two files of one name in one batch: every sender, whatever its protocol, sends them under two names
 //! and says so. The receivers here overwrite what they have, so that nothing else keeps both.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,6 +1,6 @@
 //! Two people and a code phrase: whoever dials, typed or said, wrong phrases, and what the receiver agrees to.
 
-mod common;
+use crate::common;
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! `--delete` deletes the file that was sent, and never another of its name or one that changed meanwhile.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,7 +1,7 @@
 //! How transfers end that do not end well: a person who interrupts, a source that stays silent, a
 //! file that changes on its way.
 
-mod common;
+use crate::common;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

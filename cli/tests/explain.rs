@@ -1,7 +1,7 @@
 //! `wst explain` and `--explain`: of traces, of real transfers over a line in real time, and
 //! whether a prediction comes true when it is tried.
 
-mod common;
+use crate::common;
 
 use common::{Desk, LIMIT, Ran, Running, run, wst};
 use rustix::process::Signal;
@@ -97,6 +97,7 @@ fn comes_true(predicted: f64, account: &Value) {
 
 #[test]
 fn a_prediction_for_a_live_transfer_comes_true() {
+    let _turn = crate::turn();
     let len = 6000;
     let slow = ["-P", "kermit", "--window", "1", "--length", "250"];
     let (sender, receiver) = live(len, &slow);
@@ -125,6 +126,7 @@ fn a_prediction_for_a_live_transfer_comes_true() {
 
 #[test]
 fn short_packets_one_at_a_time_are_no_rate_of_the_line() {
+    let _turn = crate::turn();
     let len = 3000;
     let flags = ["-P", "kermit", "--streaming", "off", "--send-length", "94"];
     let with = |window| [&flags[..], &["--window", window]].concat();
@@ -148,6 +150,7 @@ const SCENARIO: &str = "line = '9600,delay=150ms'\nprotocol = 'kermit'\n[file]\n
 
 #[test]
 fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
+    let _turn = crate::turn();
     let desk = Desk::new(1);
     let (scenario, trace) = (desk.path("s.toml"), desk.path("s.trace"));
     std::fs::write(&scenario, SCENARIO).expect("the scenario");
@@ -192,6 +195,7 @@ fn a_run_of_the_laboratory_is_explained_at_once_and_from_its_trace() {
 
 #[test]
 fn a_run_that_fails_says_what_arrived_and_what_did_not() {
+    let _turn = crate::turn();
     let desk = Desk::new(1);
     let path = desk.path("s.toml");
     let text = "line = '9600,burst=200@5s,dir=fwd'\nprotocol = 'xmodem-crc'\n[file]\n\
@@ -210,6 +214,7 @@ fn a_run_that_fails_says_what_arrived_and_what_did_not() {
 
 #[test]
 fn what_no_engine_moved_is_not_explained() {
+    let _turn = crate::turn();
     let desk = Desk::new(1);
     let path = desk.path("s.toml");
     std::fs::write(&path, "line = 'tcp: over ethernet:10M'\nprotocol = 'ftp'\n").expect("a file");
@@ -224,6 +229,7 @@ fn what_no_engine_moved_is_not_explained() {
 /// A trace may come from others, and name what a terminal acts on.
 #[test]
 fn what_a_trace_names_is_shown_so_that_no_terminal_acts_on_it() {
+    let _turn = crate::turn();
     let desk = Desk::new(3000);
     let (data, trace) = (desk.path("data.bin"), desk.path("trace"));
     let line = format!("exec:{} receive - -o {}", common::WST, desk.path("in"));
@@ -240,6 +246,7 @@ fn what_a_trace_names_is_shown_so_that_no_terminal_acts_on_it() {
 
 #[test]
 fn what_is_no_trace_is_refused_with_what_was_expected() {
+    let _turn = crate::turn();
     let desk = Desk::new(2000);
     let data = desk.path("data.bin");
     let ran = run(wst(["explain", &data]));

@@ -1,6 +1,6 @@
 //! The face of the program: help, usage errors, JSON, settings, completions, the manual.
 
-mod common;
+use crate::common;
 
 use common::{Desk, run, snapshot, wst};
 

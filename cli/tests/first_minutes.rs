@@ -1,7 +1,7 @@
 //! What a person sees in the first five minutes: what the README says, and what is said of mistakes. The
 //! texts are snapshots (`tests/snapshots/first-*.txt`): who changes one sees what a newcomer will read.
 
-mod common;
+use crate::common;
 
 use common::{Desk, Running, WST, run, snapshot, wst};
 

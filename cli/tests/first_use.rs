@@ -1,7 +1,7 @@
 //! The key of a host that is not known: asked about at a terminal, refused in a script unless told, known again
 //! by another line.
 
-mod common;
+use crate::common;
 
 use std::process::Command;
 

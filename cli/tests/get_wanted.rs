@@ -1,6 +1,6 @@
 //! What `wst get` stores is what it asked for, whatever the server sends; and what does not come is said.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::io::{Read, Write};

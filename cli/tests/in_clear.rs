@@ -1,7 +1,7 @@
 //! What is said of lines on which others can read along. An address that is not this host's own is one of the
 //! network 192.0.2.0/24, which does not exist, or 0.0.0.0, at which everybody may knock.
 
-mod common;
+use crate::common;
 
 use std::io::Write as _;
 use std::process::Stdio;

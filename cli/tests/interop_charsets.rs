@@ -1,6 +1,6 @@
 //! Text in other character sets, with C-Kermit: over the wire both ways, and table by table.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! C-Kermit: transfers that do not run straight through, and the bugs of C-Kermit 10.0 beta that
 //! are tolerated.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::slice::from_ref;
@@ -44,6 +44,7 @@ fn ends(done: &Transfer, wst: i32) -> Result<(), String> {
 
 #[test]
 fn ckermit_takes_up_a_partial_file_of_ours() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let bytes = material::random(150_000, 4);
     // Nothing there, a part, the whole.
@@ -71,6 +72,7 @@ fn ckermit_takes_up_a_partial_file_of_ours() {
 
 #[test]
 fn wst_takes_up_a_partial_file_of_ckermits() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let bytes = material::random(150_000, 5);
     let jobs: Vec<_> = OVERS
@@ -101,6 +103,7 @@ fn wst_takes_up_a_partial_file_of_ckermits() {
 
 #[test]
 fn a_file_that_exists_is_refused_by_either() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     all(&OVERS, 2, |over| {
         let scene = Scene::new();
@@ -167,6 +170,7 @@ fn interrupt(over: Over, we_send: bool, them: bool, bytes: &[u8]) -> Result<(), 
 
 #[test]
 fn an_interrupt_ends_both() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let bytes = material::random(64 << 20, 6);
     let mut jobs = Vec::new();
@@ -179,6 +183,7 @@ fn an_interrupt_ends_both() {
 
 #[test]
 fn an_interrupt_of_ckermit_ends_wst() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let bytes = material::random(64 << 20, 7);
     all(&[true, false], 2, |we_send| interrupt(Over::TcpToUs, *we_send, true, &bytes));
@@ -186,6 +191,7 @@ fn an_interrupt_of_ckermit_ends_wst() {
 
 #[test]
 fn ckermit_accepts_our_bytes_after_whatami2() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let scene = Scene::new();
     let mode = logged(&scene);
@@ -209,6 +215,7 @@ fn is_beta_08() -> bool {
 
 #[test]
 fn ckermit_10_beta_sends_len_95_to_a_partner_that_allows_94() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     for streaming in [true, false] {
         let scene = Scene::new();
@@ -226,6 +233,7 @@ fn ckermit_10_beta_sends_len_95_to_a_partner_that_allows_94() {
 
 #[test]
 fn ckermit_10_beta_sends_an_extended_length_of_9025_where_9024_is_allowed() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let scene = Scene::new();
     let mode = logged(&scene);
@@ -240,6 +248,7 @@ fn ckermit_10_beta_sends_an_extended_length_of_9025_where_9024_is_allowed() {
 
 #[test]
 fn ckermit_10_beta_answers_minus_one_to_a_resend_of_what_it_does_not_have() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let scene = Scene::new();
     let mode = Mode { flags: vec!["--resume".into()], ..logged(&scene) };
@@ -253,6 +262,7 @@ fn ckermit_10_beta_answers_minus_one_to_a_resend_of_what_it_does_not_have() {
 
 #[test]
 fn wst_regets_nothing_it_did_not_ask_for() {
+    let _turn = crate::turn();
     // A part under another file's name stays what it is: resuming needs the sender's offer.
     let Some(_) = ckermit() else { return };
     let scene = Scene::new();

@@ -1,6 +1,6 @@
 //! C-Kermit over PTYs, each of the two as the remote end: settings, 7-bit lines, text.
 
-mod peers;
+use crate::peers;
 
 use std::slice::from_ref;
 

@@ -1,8 +1,7 @@
 //! C-Kermit as client of our server, and as server of our client: every command, raw and by Telnet.
 
-mod peers;
-#[path = "common/relay.rs"]
-mod relay;
+use crate::common::relay;
+use crate::peers;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,6 +1,6 @@
 //! C-Kermit over raw TCP: every combination of the usual settings, both directions.
 
-mod peers;
+use crate::peers;
 
 use std::fs::File;
 use std::slice::from_ref;

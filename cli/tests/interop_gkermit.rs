@@ -1,6 +1,6 @@
 //! G-Kermit 2.01, in a PTY and on pipes, both directions.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::path::Path;

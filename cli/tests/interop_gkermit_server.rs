@@ -1,6 +1,6 @@
 //! G-Kermit as client of our server: it gets, it sends, in a PTY and on pipes.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 

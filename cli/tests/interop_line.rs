@@ -1,7 +1,7 @@
 //! C-Kermit and `wst` through `wst line`: 9600 bit/s, a quarter of a second each way, and a burst of
 //! noise every two seconds, in real time.
 
-mod peers;
+use crate::peers;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -97,6 +97,7 @@ fn transfer(job: &Job) -> Result<(), String> {
 
 #[test]
 fn through_noise_and_delay() {
+    let _turn = crate::turn();
     let Some(_) = ckermit() else { return };
     let mut jobs = Vec::new();
     for we_send in [true, false] {

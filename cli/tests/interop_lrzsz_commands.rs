@@ -1,7 +1,7 @@
 //! The command lines that scripts and people have, by our `sz`, `rz`, `sx`, `rx`, `sb` and `rb` on a
 //! terminal, a TCP connection and pipes, with lrzsz at the other end.
 
-mod peers;
+use crate::peers;
 
 use std::path::Path;
 use std::process::Command;

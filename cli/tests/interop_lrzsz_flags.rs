@@ -5,7 +5,7 @@
 //! table: a file arrives with them. `-O` takes longer than a test. `-C`, `-U` and `-R` of `rz` are in
 //! `personality_safety`, `-h`, `--version`, `-s` and refused flags in `personality_face`.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::path::PathBuf;

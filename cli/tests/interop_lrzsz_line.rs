@@ -1,7 +1,7 @@
 //! lrzsz and `wst` through `wst line`: 9600 bit/s, a quarter of a second each way, and a burst of
 //! noise every two seconds, in real time.
 
-mod peers;
+use crate::peers;
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Our `sz`, `rz`, `sx`, `rx`, `sb` and `rb` against lrzsz's, joined by two pipes with nothing in
 //! between, as a script or a terminal program would start them.
 
-mod peers;
+use crate::peers;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

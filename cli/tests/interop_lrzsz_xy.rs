@@ -4,7 +4,7 @@
 //! lrzsz throws its input away after each answer and sees the end only after a second of silence;
 //! the tests wait for that more than for anything else, so many of them run at once.
 
-mod peers;
+use crate::peers;
 
 use std::ffi::OsString;
 use std::fs;

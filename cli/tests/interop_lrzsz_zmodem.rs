@@ -1,6 +1,6 @@
 //! lrzsz's `sz` and `rz` and our ZMODEM: over pipes, a PTY and TCP, in both directions.
 
-mod peers;
+use crate::peers;
 
 use std::ffi::OsString;
 use std::fs;

@@ -2,7 +2,7 @@
 //! server, C-Kermit's client and our server, and between two of us: each command means the one file
 //! that it names, and no other. What a server does with every way to write a name is in `serve_names`.
 
-mod peers;
+use crate::peers;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Serial ports behind Telnet servers: ser2net and pyserial, with a PTY as the port and G-Kermit behind it.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,6 +1,6 @@
 //! Telnet: C-Kermit as client and as server, G-Kermit behind a login service, and our two ends.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::process::Command;

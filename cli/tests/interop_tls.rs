@@ -1,6 +1,6 @@
 //! TLS: C-Kermit as client, socat's TLS in front of a server, certificates right and wrong.
 
-mod peers;
+use crate::peers;
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! U-Boot's `loadb` in an emulated board, checked with U-Boot's own `crc32`.
 
-mod peers;
+use crate::peers;
 
 use std::path::Path;
 

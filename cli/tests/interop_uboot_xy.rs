@@ -1,6 +1,6 @@
 //! U-Boot's `loadx` and `loady` in an emulated board, checked with U-Boot's own `crc32`.
 
-mod peers;
+use crate::peers;
 
 use std::path::Path;
 

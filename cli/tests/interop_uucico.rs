@@ -4,7 +4,7 @@
 //! the program is not set-user-id), on a port of the type `stdin`, without a chat. Started as root it
 //! becomes the user `uucp`, so its directories are open to everybody.
 
-mod peers;
+use crate::peers;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
 //! What a random file costs on the wire, on a clear channel: to C-Kermit, and between our own ends.
 
-mod peers;
+use crate::peers;
 
 use std::slice::from_ref;
 

@@ -1,7 +1,7 @@
 //! `wst kermit`: scripts from a file, from stdin and from the command line; transfers by script between
 //! two of us, and the benchmark of seed 000 against C-Kermit's server.
 
-mod peers;
+use crate::peers;
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! The program by the name `kermit`: C-Kermit's command line, against C-Kermit, G-Kermit and ourselves.
 
-mod peers;
+use crate::peers;
 
 use std::io::Write;
 use std::os::unix::fs::symlink;

@@ -1,6 +1,6 @@
 //! What EXIT says of what failed before it, and what ends the commands of `-C`: ours and C-Kermit's.
 
-mod peers;
+use crate::peers;
 
 use std::process::{Command, Stdio};
 

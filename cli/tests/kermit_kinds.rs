@@ -1,6 +1,6 @@
 //! What a server is told of the kind of files that its client has set by hand, with C-Kermit as either of the two.
 
-mod peers;
+use crate::peers;
 
 use std::process::{Command, Stdio};
 

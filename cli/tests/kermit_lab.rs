@@ -1,6 +1,6 @@
 //! `wst kermit --lab`: scripts by the clock of the laboratory.
 
-mod peers;
+use crate::peers;
 
 use std::fmt::Write;
 use std::process::{Command, Stdio};

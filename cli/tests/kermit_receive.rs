@@ -1,7 +1,7 @@
 //! What a Kermit here does with files that come: SET RECEIVE CONFIRM, /CALIBRATE, the rights of ENABLE over
 //! directories in names, text that is recognised, files of UCS-2; and a line that is an open descriptor.
 
-mod peers;
+use crate::peers;
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;

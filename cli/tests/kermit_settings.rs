@@ -1,6 +1,6 @@
 //! Every setting of `wst kermit` acts, or a value without effect is refused with the reason; every command has help.
 
-mod peers;
+use crate::peers;
 
 use std::process::{Command, Stdio};
 

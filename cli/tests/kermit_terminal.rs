@@ -1,6 +1,6 @@
 //! `wst kermit` at a terminal: the prompt, CONNECT, and the settings of a serial line.
 
-mod common;
+use crate::common;
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,7 +1,6 @@
 //! `wst lab`: scenarios and published tables, from the command line.
 
-#[path = "common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{Desk, run, wst};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! `wst lab diff`: tables, sweeps, runs and traces.
 
-#[path = "common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{Desk, run, wst};
 

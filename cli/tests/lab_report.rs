@@ -1,7 +1,6 @@
 //! `wst lab report`: one page, the same whoever makes it.
 
-#[path = "common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{Desk, run, wst};
 

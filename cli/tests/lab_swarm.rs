@@ -1,7 +1,6 @@
 //! `wst lab swarm`: all protocols, the same sums on any number of cores, and replays.
 
-#[path = "common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{Desk, run, wst};
 

@@ -1,7 +1,6 @@
 //! `wst lab sweep`: files, shards, interrupts, and the same bytes whoever made them.
 
-#[path = "common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{Desk, Running, run, wst};
 use rustix::process::Signal;

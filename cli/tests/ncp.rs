@@ -1,6 +1,6 @@
 //! Two hosts of the ARPANET on loopback, each a whole program: echoes, files in every form, and what a server does not do.
 
-mod common;
+use crate::common;
 
 use common::{Ran, Running, noise, run, wst};
 use std::fs;

@@ -1,6 +1,6 @@
 //! Two hosts of the ARPANET as whole programs, with the laboratory's IMPs between them in real time.
 
-mod common;
+use crate::common;
 
 use common::{Running, noise, run, wst};
 use std::fs;

@@ -1,7 +1,7 @@
 //! NETBLT between two of the program, over UDP on the loopback interface: whole files, keys, secrets,
 //! partners that must not get in.
 
-mod common;
+use crate::common;
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

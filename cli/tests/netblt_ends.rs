@@ -1,7 +1,7 @@
 //! How transfers over NETBLT end that do not end well: full disks, killed senders, forged OPENs. Both ends
 //! say why, with the exit code that the documentation has, and what has come is kept where it can be used.
 
-mod common;
+use crate::common;
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;

@@ -2,7 +2,7 @@
 //! nobody answers from, scans, partners that vanish. Its memory stays, it sends nobody more than it got,
 //! and who means it gets in.
 
-mod common;
+use crate::common;
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::unix::fs::PermissionsExt;

@@ -3,8 +3,8 @@
 //!
 //! Namespaces and devices are the right of root. Elsewhere it is said that this was not tested.
 
-mod common;
-mod peers;
+use crate::common;
+use crate::peers;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -67,6 +67,7 @@ fn lines(v6: bool) -> [(String, String); 2] {
 
 #[test]
 fn files_pass_between_namespaces_on_udp_and_on_ip() {
+    let _turn = crate::turn();
     let Some(joined) = joined("f", "path:rate=100M,delay=20ms,loss=1%,queue=1M", 1500) else {
         return;
     };
@@ -98,6 +99,7 @@ fn longest_packet(sent: &Ran) -> u64 {
 
 #[test]
 fn the_mtu_of_the_path_is_asked_for_and_nothing_is_ever_cut() {
+    let _turn = crate::turn();
     for mtu in [1280, 1400] {
         let Some(joined) = joined("m", "path:rate=100M,delay=2ms,queue=1M", mtu) else { return };
         let desk = Desk::new(300_000);
@@ -122,6 +124,7 @@ fn the_mtu_of_the_path_is_asked_for_and_nothing_is_ever_cut() {
 
 #[test]
 fn a_shorter_mtu_further_on_is_found_by_the_handshake() {
+    let _turn = crate::turn();
     let spec = "path:rate=100M,delay=2ms,queue=1M,mtu=1330";
     let Some(joined) = joined("s", spec, 1500) else { return };
     let desk = Desk::new(300_000);
@@ -186,6 +189,7 @@ fn by_uftp(joined: &Joined, desk: &Desk) -> f64 {
 
 #[test]
 fn a_long_and_lossy_path_is_filled_where_tcp_of_the_kernel_is_not() {
+    let _turn = crate::turn();
     let (socat, uftp) = (peers::peer("socat", "socat"), peers::peer("uftp", "uftp"));
     let Some(joined) = joined("l", "path:rate=50M,delay=50ms,loss=1%,queue=625000", 1500) else {
         return;
@@ -209,6 +213,7 @@ fn a_long_and_lossy_path_is_filled_where_tcp_of_the_kernel_is_not() {
 
 #[test]
 fn a_relay_of_udp_loses_what_it_is_told_to() {
+    let _turn = crate::turn();
     let desk = Desk::new(2_000_000);
     let secret = secret(&desk);
     let into = desk.path("in");
@@ -238,6 +243,7 @@ fn a_relay_of_udp_loses_what_it_is_told_to() {
 
 #[test]
 fn a_relay_with_a_short_queue_is_filled_without_being_told_a_length() {
+    let _turn = crate::turn();
     // The arrangement of docs/netblt-use.md: the interface takes 64 KiB, and the queue six of those.
     let desk = Desk::new(5_000_000);
     let secret = secret(&desk);

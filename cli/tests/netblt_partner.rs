@@ -5,7 +5,7 @@
 //! reorders and damages packets in both directions; it can lose the n-th packet of a kind, keep a hole
 //! open until all else has come, and die. It notes whatever is against the RFC; in no run is there any.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The program against an end that is not ours: it sends by RFC 998, gives a bare name, knows none of our
 //! strings, and loses what it is told to lose. Also two of ours over a path that loses much.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};

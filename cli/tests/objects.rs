@@ -1,6 +1,6 @@
 //! Two servers on one object store (`moto_server` speaks S3), with our client and C-Kermit's.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::net::TcpStream;

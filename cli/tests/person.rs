@@ -1,7 +1,7 @@
 //! A person at a terminal: the keys of a transfer, and what is said before the line goes quiet.
 
-mod common;
-mod peers;
+use crate::common;
+use crate::peers;
 
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! `sz`, `rz` and the others by their names: links, help, flags, exit codes, signals.
 
-mod common;
+use crate::common;
 
 use std::os::unix::fs::symlink;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -1,7 +1,7 @@
 //! Partners of `rz`, `rb`, `rx` and `sz` that send what nobody should: each transfer has a clear end
 //! in a short time, and nothing is left that should not be there.
 
-mod common;
+use crate::common;
 
 use std::io::Write;
 use std::net::TcpStream;

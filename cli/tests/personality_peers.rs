@@ -1,7 +1,7 @@
 //! The command lines that scripts have, unchanged, with lrzsz at the other end.
 
-mod common;
-mod peers;
+use crate::common;
+use crate::peers;
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! `wst send` and `wst receive` with every protocol of `-P`, and recognition without it.
 
-mod common;
+use crate::common;
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -1,6 +1,6 @@
 //! What lrzsz lets a sender do, and `rz` here does not: each has a partner that tries.
 
-mod common;
+use crate::common;
 
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, symlink};

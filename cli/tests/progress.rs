@@ -1,7 +1,7 @@
 //! What is shown of a transfer on its way is what has arrived, not what the kernel has taken; and what is
 //! said while the peer is awaited.
 
-mod common;
+use crate::common;
 
 use std::os::unix::fs::PermissionsExt;
 

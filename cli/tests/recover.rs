@@ -1,6 +1,6 @@
 //! `--recover`: what is continued is a copy, which takes the name when it is whole and has been compared.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

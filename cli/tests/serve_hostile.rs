@@ -1,6 +1,6 @@
 //! A server whose clients want it to spend memory and time: what that costs, and what others notice of it.
 
-mod peers;
+use crate::peers;
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

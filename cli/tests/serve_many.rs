@@ -1,6 +1,6 @@
 //! A server with many clients: at work, silent, too many, and who guesses passwords. And `wst users`.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,12 +1,13 @@
 //! Names with blanks, braces, quotes, wildcards, dashes and backslashes: each command means the one
 //! file that it names and no other, on disk and in object storage.
 
+use crate::common;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wetstring_drive::disk::ReceiveOptions;
 use wetstring_drive::serve::{LocalTree, Rules, Session, Tree};
-use wetstring_objects::ObjectTree;
 use wetstring_proto::kermit::command::{Get, ServerCommand as C};
 use wetstring_proto::{FileInfo, Reply, Request, Store};
 
@@ -47,6 +48,9 @@ const DECOYS: [&str; 16] = [
     "un",
 ];
 
+/// Whether a tree is on disk; the others are in object storage.
+const TREES: &[bool] = if cfg!(feature = "objects") { &[true, false] } else { &[true] };
+
 struct Scene {
     tree: Arc<dyn Tree>,
     _dir: tempfile::TempDir,
@@ -58,7 +62,7 @@ impl Scene {
         let tree: Arc<dyn Tree> = if on_disk {
             Arc::new(LocalTree::open(dir.path()).unwrap())
         } else {
-            Arc::new(ObjectTree::open("memory:names").unwrap())
+            common::bucket("memory:names").expect("object storage")
         };
         Self { tree, _dir: dir }
     }
@@ -161,7 +165,7 @@ fn written(name: &str) -> [String; 3] {
 }
 
 fn everywhere(mut check: impl FnMut(bool, &str, &str)) {
-    for on_disk in [true, false] {
+    for &on_disk in TREES {
         for name in NAMES {
             for words in written(name) {
                 check(on_disk, name, &words);
@@ -190,7 +194,7 @@ fn delete_deletes_the_file_that_is_named_and_no_other() {
 
 #[test]
 fn patterns_match_where_nothing_has_their_name() {
-    for on_disk in [true, false] {
+    for &on_disk in TREES {
         let scene = Scene::new(on_disk).with_files();
         let mut session = scene.session();
         assert_eq!(ask(&mut session, &C::Delete(b"o* *")), Said::Text("1 file deleted".into()));
@@ -239,7 +243,7 @@ fn get_sends_the_file_that_is_named() {
 
 #[test]
 fn a_list_is_split_where_nothing_has_its_name() {
-    for on_disk in [true, false] {
+    for &on_disk in TREES {
         let scene = Scene::new(on_disk).with_files();
         for (list, wanted) in [
             ("one two", &["one two"][..]),

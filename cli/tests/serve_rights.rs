@@ -1,10 +1,11 @@
 //! What a server takes from clients that may not delete, or not make directories: on disk and in object storage.
 
+use crate::common;
+
 use std::sync::Arc;
 
 use wetstring_drive::disk::{Collision, ReceiveOptions};
 use wetstring_drive::serve::{Action, LocalTree, Rules, Session, Tree};
-use wetstring_objects::ObjectTree;
 use wetstring_proto::kermit::command::ServerCommand as C;
 use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
 
@@ -15,7 +16,9 @@ const NEW: i64 = 4_000_000_000;
 fn on_both(check: impl Fn(&str, Arc<dyn Tree>)) {
     let dir = tempfile::tempdir().unwrap();
     check("disk", Arc::new(LocalTree::open(dir.path()).unwrap()));
-    check("objects", Arc::new(ObjectTree::open("memory:rights").unwrap()));
+    if let Some(bucket) = common::bucket("memory:rights") {
+        check("objects", bucket);
+    }
 }
 
 /// Offers a file with these bytes, and puts it there if it is taken.

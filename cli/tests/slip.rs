@@ -1,8 +1,8 @@
 //! `wst slip` against programs that we did not write: slirp on a terminal, and the kernel's own TCP in
 //! two network namespaces with a line of 9600 bit/s between them.
 
-mod common;
-mod peers;
+use crate::common;
+use crate::peers;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -58,6 +58,7 @@ fn download(at: SocketAddr) -> Vec<u8> {
 
 #[test]
 fn slirp_carries_a_download_and_pings() {
+    let _turn = crate::turn();
     let Some(slirp) = peers::peer("slirp-fullbolt", "slirp") else { return };
     let page = noise(3, 200_000);
     let server = web(page.clone());
@@ -98,6 +99,7 @@ fn slirp_carries_a_download_and_pings() {
 
 #[test]
 fn nobody_answers_and_the_line_that_ends_says_so() {
+    let _turn = crate::turn();
     let ran =
         run(wst(["slip", "exec:sleep 5", "--ping", "10.0.2.2", "--count", "2", "--mtu", "296"]));
     ran.expect(7);
@@ -122,6 +124,7 @@ fn nobody_answers_and_the_line_that_ends_says_so() {
 
 #[test]
 fn a_line_that_is_lost_is_opened_again() {
+    let _turn = crate::turn();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let line = format!("tcp://{}", listener.local_addr().expect("an address"));
     let running = Running::start(wst(["slip", &line, "--ping", "10.0.2.2"]));
@@ -140,6 +143,7 @@ fn a_line_that_is_lost_is_opened_again() {
 /// Nobody said that headers are to be compressed, at either end.
 #[test]
 fn two_ends_that_were_told_nothing_compress() {
+    let _turn = crate::turn();
     let desk = Desk::new(0);
     let page = noise(5, 30_000);
     let server = web(page.clone());
@@ -333,6 +337,7 @@ fn measure(which: usize, desk: &Desk, more: &[&str]) -> (Duration, [f64; 2]) {
 
 #[test]
 fn what_is_typed_does_not_wait_for_the_file() {
+    let _turn = crate::turn();
     if let Some(why) = forbidden() {
         return peers::missing(&format!("network namespaces cannot be made here: {why}"));
     }
@@ -366,6 +371,7 @@ fn what_is_typed_does_not_wait_for_the_file() {
 /// Where stdout is the line, frames go there and not a word for a person.
 #[test]
 fn nothing_but_frames_goes_to_a_line_that_is_stdout() {
+    let _turn = crate::turn();
     let mut command = wst(["slip", "-", "--ping", "10.0.2.2", "--count", "1"]);
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = command.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
@@ -394,6 +400,7 @@ fn nothing_but_frames_goes_to_a_line_that_is_stdout() {
 /// The kernel of one end answers the pings of a stack at the other.
 #[test]
 fn a_kernel_answers_pings() {
+    let _turn = crate::turn();
     if let Some(why) = forbidden() {
         return peers::missing(&format!("network namespaces cannot be made here: {why}"));
     }

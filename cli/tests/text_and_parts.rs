@@ -1,6 +1,6 @@
 //! What the review of text and of files called `.part` found, from one program to the other.
 
-mod common;
+use crate::common;
 
 use common::{Desk, Ran, Running, WST, names, run, wst};
 use std::os::unix::process::CommandExt;

@@ -1,6 +1,6 @@
 //! What is called whole stands there: somebody at the receiving machine lays hands on a file on its way.
 
-mod common;
+use crate::common;
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -1,6 +1,6 @@
 //! Whole transfers by the program, between two of itself and with partners that misbehave.
 
-mod common;
+use crate::common;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -4,7 +4,7 @@
 //! every state. Its queue of jobs is treated as the manual says, so that a test sees which jobs an
 //! answer of ours has cost it. Where Taylor's `uucico` is installed, the same is tried with it.
 
-mod peers;
+use crate::peers;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@
 //! It takes half a minute, all of it waiting: G-Kermit's receiver says nothing for some seconds, and
 //! senders of XMODEM and YMODEM nothing at all until they are asked.
 
-mod common;
-mod peers;
+use crate::common;
+use crate::peers;
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

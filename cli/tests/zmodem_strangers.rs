@@ -1,7 +1,7 @@
 //! ZMODEM senders of others, strict as those in browsers are: a header that they do not expect is
 //! their end.
 
-mod common;
+use crate::common;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

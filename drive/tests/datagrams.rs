@@ -1,6 +1,6 @@
 //! Datagrams over the loopback interface: sessions, partners that are not what they say, floods.
 
-mod pump;
+use crate::pump;
 
 use pump::{House, Relay, pump};
 use std::net::UdpSocket;

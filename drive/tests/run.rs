@@ -1,6 +1,6 @@
 //! The loop, with a toy protocol over real ports.
 
-mod common;
+use crate::common;
 
 use common::{ABORTED, CLOSED, Seen, TOLD, ToyReceiver, ToySender, pattern, store_failed};
 use std::io;

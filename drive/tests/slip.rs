@@ -1,7 +1,5 @@
 //! The loop of `wst slip` over a port that can be told what to say: damage at the port, and how it ends.
 
-mod common;
-
 use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,9 +1,9 @@
 //! Kermit in the swarm: whatever the line does, nobody reports a success that is none.
 //!
-//! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
-//! kermit_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
+//! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab
+//! kermit_swarm::` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
-mod swarm_run;
+use crate::swarm_run;
 
 use wetstring_lab::element::End;
 use wetstring_lab::pair::{Act, Pair, Stop};

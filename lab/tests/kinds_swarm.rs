@@ -1,10 +1,10 @@
 //! The swarm of what is no serial protocol: NETBLT over paths, files between hosts of the ARPANET, TCP over
 //! SLIP.
 //!
-//! 200 seeds of each run in the ordinary tests; `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
-//! kinds_swarm` runs more, and so does `wst lab swarm --protocol netblt --seeds 20000`.
+//! 200 seeds of each run in the ordinary tests; `WETSTRING_SWARM=20000 cargo test -p wetstring-lab
+//! kinds_swarm::` runs more, and so does `wst lab swarm --protocol netblt --seeds 20000`.
 
-mod swarm_run;
+use crate::swarm_run;
 
 use wetstring_lab::Recorder;
 use wetstring_lab::swarm::{Fault, Kind, Tally};

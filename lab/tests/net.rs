@@ -1,7 +1,7 @@
 //! Networks against closed forms: every arrival to the nanosecond where chance has no part in it,
 //! and the laws of probability where it has.
 
-mod net_run;
+use crate::net_run;
 
 use net_run::{Came, Offer, carry, network, row};
 use wetstring_lab::trace::twice;

@@ -1,6 +1,6 @@
 //! The networks of RFC 1030 against what it says of them: cards, ring, satellite.
 
-mod net_run;
+use crate::net_run;
 
 use net_run::{Came, carry, network, row};
 use wetstring_lab::End;

@@ -1,7 +1,7 @@
 //! Hosts against closed forms: over a serial line, over datagrams, each cost by itself and together.
 
-mod net_run;
-mod tcp_run;
+use crate::net_run;
+use crate::tcp_run;
 
 use net_run::{carry, row};
 use tcp_run::{network, talk};

@@ -1,6 +1,6 @@
 //! NETBLT over a datagram path in virtual time: what may be lost, doubled, overtaken and forged.
 
-mod netblt_run;
+use crate::netblt_run;
 
 use netblt_run::{Path, Plan, Report, Side, ends, receiver, run, sender};
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};

@@ -2,9 +2,9 @@
 //! What those have stands in `lab/sweeps/results`: they are deterministic, and take long.
 //!
 //! The ordinary tests run a part of each set. All of it:
-//! `WETSTRING_CELLS=all cargo test --release -p wetstring-lab --test netblt_grid -- --nocapture`.
+//! `WETSTRING_CELLS=all cargo test --release -p wetstring-lab netblt_grid:: -- --nocapture`.
 
-mod netblt_cells;
+use crate::netblt_cells;
 
 use netblt_cells::{Cell, best, grid, long_queues, make_table, random, table};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The automatic rate of NETBLT: how it fills paths, and how long queues are.
 
-mod netblt_run;
+use crate::netblt_run;
 
 use netblt_run::{OVERHEAD, Path, Plan, Report, Side, ends, receiver, run, sender};
 use wetstring_proto::netblt::Config;
@@ -118,7 +118,7 @@ fn one_path() {
     println!("{share}");
 }
 
-/// `WETSTRING_GRID=1 cargo test -p wetstring-lab --test netblt_rate -- --nocapture` runs all of it.
+/// `WETSTRING_GRID=1 cargo test -p wetstring-lab netblt_rate:: -- --nocapture` runs all of it.
 #[test]
 fn the_grid() {
     let all = std::env::var_os("WETSTRING_GRID").is_some();

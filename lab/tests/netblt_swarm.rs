@@ -1,10 +1,10 @@
 //! NETBLT in the swarm: whatever the path does, nobody reports a success that is none.
 //!
-//! 1,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
-//! netblt_swarm` runs more; `WETSTRING_SEED=7` runs one and shows what came of it.
+//! 1,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab
+//! netblt_swarm::` runs more; `WETSTRING_SEED=7` runs one and shows what came of it.
 
-mod netblt_run;
-mod swarm_run;
+use crate::netblt_run;
+use crate::swarm_run;
 
 use netblt_run::{Forged, Path, Plan, Seen, Side, ends, receiver, run, sender};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

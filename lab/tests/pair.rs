@@ -1,6 +1,6 @@
 //! Two engines in virtual time: exact times, limits, faults, stores.
 
-mod toy;
+use crate::toy;
 
 use std::collections::BTreeSet;
 use toy::{Defect, Toy};

@@ -1,6 +1,6 @@
 //! QUIC over networks of packets: rates, repairs, and runs that are the same every time.
 
-mod tcp_run;
+use crate::tcp_run;
 
 use tcp_run::{bulk, network};
 use wetstring_lab::tcp::{Bulk, StopBulk};

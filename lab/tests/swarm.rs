@@ -1,6 +1,6 @@
 //! The swarm finds what is broken, and finds nothing in what is not.
 
-mod toy;
+use crate::toy;
 
 use toy::{Defect, Toy};
 use wetstring_lab::swarm::{Ends, Fault, Swarm};
@@ -8,7 +8,7 @@ use wetstring_lab::trace::twice;
 use wetstring_lab::{LineModel, Random};
 use wetstring_proto::Duration;
 
-const REPLAY: &str = "WETSTRING_SEED={seed} cargo test -p wetstring-lab --test swarm";
+const REPLAY: &str = "WETSTRING_SEED={seed} cargo test -p wetstring-lab swarm::";
 
 fn ends(defect: Defect) -> impl Fn(&mut Random, &LineModel) -> Ends {
     move |_, _| Ends {

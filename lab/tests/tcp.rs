@@ -1,7 +1,7 @@
 //! TCP in the laboratory: rates against what theory says, exact delivery over bad networks, what
 //! smoltcp does by its own rules, and the same run twice.
 
-mod tcp_run;
+use crate::tcp_run;
 
 use tcp_run::{Segment, bulk, network, rounds, talk, tapped};
 use wetstring_lab::tcp::{Bulk, StopBulk};

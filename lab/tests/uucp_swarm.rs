@@ -3,9 +3,9 @@
 //!
 //! The check of 16 bits is fooled by noise (docs/decisions/061); how often is counted, and how: the
 //! lengths are as announced even then. 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000
-//! cargo test -p wetstring-lab --test uucp_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
+//! cargo test -p wetstring-lab uucp_swarm::` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
-mod swarm_run;
+use crate::swarm_run;
 
 use wetstring_lab::scenario::Protocol;
 use wetstring_lab::swarm::alone::most;

@@ -3,7 +3,7 @@
 //!
 //! `WETSTRING_SWARM=20000` runs more seeds, `WETSTRING_SEED=7` one, with its trace.
 
-mod swarm_run;
+use crate::swarm_run;
 
 use wetstring_lab::pair::{Pair, Stop};
 use wetstring_lab::random::Random;

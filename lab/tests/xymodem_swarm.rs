@@ -1,10 +1,10 @@
 //! XMODEM and YMODEM in the swarm: whatever the line does, nobody reports a success that is none.
 //!
-//! The 8-bit checksum is fooled by noise, and may be as often as it is alone (`swarm::alone`). 2,000 seeds of each protocol run in
-//! the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test xymodem_swarm`
+//! The 8-bit checksum is fooled by noise, and may be as often as it is alone (`swarm::alone`). 2,000 seeds of each
+//! protocol run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab xymodem_swarm::`
 //! runs more; `WETSTRING_SEED=7` runs one of each, with its trace.
 
-mod swarm_run;
+use crate::swarm_run;
 
 use wetstring_lab::scenario::Protocol;
 use wetstring_lab::swarm::alone::most;

@@ -1,9 +1,9 @@
 //! ZMODEM in the swarm: whatever the line does, nobody reports a success that is none.
 //!
-//! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab --test
-//! zmodem_swarm` runs more; `WETSTRING_SEED=7` runs one, with its trace.
+//! 2,000 seeds run in the ordinary tests. `WETSTRING_SWARM=20000 cargo test -p wetstring-lab
+//! zmodem_swarm::` runs more; `WETSTRING_SEED=7` runs one, with its trace.
 
-mod swarm_run;
+use crate::swarm_run;
 
 use wetstring_lab::element::End;
 use wetstring_lab::pair::Act;
@@ -74,7 +74,7 @@ fn wishes(random: &mut Random) -> Vec<(Duration, Act)> {
 /// 4,000 seeds with `WETSTRING_SWARM=4000`.
 #[test]
 fn refusals_resumes_and_wishes_lose_no_other_file() {
-    let replay = "WETSTRING_SEED={seed} cargo test -p wetstring-lab --test zmodem_swarm refusals \
+    let replay = "WETSTRING_SEED={seed} cargo test -p wetstring-lab zmodem_swarm::refusals \
                   -- --nocapture";
     let swarm = || {
         Swarm::new(&|random, line| ends(Protocol::Zmodem, random, line), replay)

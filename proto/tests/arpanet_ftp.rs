@@ -1,9 +1,9 @@
 //! File transfer between hosts at one IMP: every form, both directions, several at a time, and what is refused.
 
-mod arpanet_net;
-mod arpanet_server;
-mod arpanet_terminal;
-mod common;
+use crate::arpanet_net;
+use crate::arpanet_server;
+use crate::arpanet_terminal;
+use crate::common;
 
 use arpanet_net::{Fate, Net, address};
 use arpanet_server::Server;

@@ -1,9 +1,9 @@
 //! ARPANET hosts against what others must not say: nobody else's connections suffer, nothing grows, and the end is clear.
 
-mod arpanet_net;
-mod arpanet_server;
-mod arpanet_terminal;
-mod common;
+use crate::arpanet_net;
+use crate::arpanet_server;
+use crate::arpanet_terminal;
+use crate::common;
 
 use arpanet_net::{Fate, Net, address};
 use arpanet_server::Server;

@@ -1,6 +1,6 @@
 //! A transfer between ARPANET hosts allocates nothing, and an engine lives in the memory that its configuration says.
 
-mod common;
+use crate::common;
 
 use common::random;
 use wetstring_proto::arpanet::ftp::{Asked, Form, Granted, Mode, Options, Service, Type};

@@ -1,7 +1,7 @@
 //! The NCP: connections between hosts at one IMP, their allocation, their ends, and what goes wrong.
 
-mod arpanet_net;
-mod common;
+use crate::arpanet_net;
+use crate::common;
 
 use arpanet_net::{Fate, Net, address};
 use common::random;

@@ -1,7 +1,7 @@
 //! What linux-ncp and the IMPs' own program said and heard (vectors/arpanet), replayed against one host of ours.
 
-mod arpanet_server;
-mod common;
+use crate::arpanet_server;
+use crate::common;
 
 use arpanet_server::Server;
 use common::{File, Sink, Source};

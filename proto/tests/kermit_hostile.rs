@@ -1,6 +1,6 @@
 //! Any bytes at any moment: no panic, no endless loop, no false success.
 
-mod common;
+use crate::common;
 
 use common::{Dice, File, Pair, Sink, Source};
 use wetstring_proto::kermit::Config;

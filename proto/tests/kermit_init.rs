@@ -2,7 +2,7 @@
 //! 6-bit check. So every damage of two bits that this check lets through is tried, and between our own ends
 //! every one of three: what both ends call done must be the file.
 
-mod common;
+use crate::common;
 use common::{File, Pair, Sink, Source};
 use wetstring_proto::Outcome;
 use wetstring_proto::kermit::Config;

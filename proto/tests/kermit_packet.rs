@@ -360,7 +360,7 @@ proptest! {
 }
 
 /// `docs/kermit-states.md` is drawn from the tables that the engines use. After a change of the
-/// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto --test kermit_packet` draws it anew.
+/// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto kermit_packet::` draws it anew.
 #[test]
 fn the_state_tables_are_drawn_in_the_docs() {
     let mut text = String::from(

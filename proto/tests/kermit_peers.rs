@@ -1,7 +1,7 @@
 //! Small Kermits that agree to a window and cannot hold one: those of devices, which answer every
 //! packet of it with a NAK for the same number.
 
-mod common;
+use crate::common;
 
 use common::{File, Source};
 use wetstring_proto::kermit::Config;

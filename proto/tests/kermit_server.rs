@@ -1,8 +1,8 @@
 //! Client against server: every command, over a perfect pipe and over a bad one.
 
-mod bench;
-mod common;
-mod kermit_talk;
+use crate::bench;
+use crate::common;
+use crate::kermit_talk;
 
 use bench::Bench;
 

@@ -1,8 +1,8 @@
 //! Whoever says done has the whole file: lost replies, refusals, late cancels, wrong lengths, and
 //! lines on which nothing but echoes or garbage comes. Each case was once a fault.
 
-mod bench;
-mod common;
+use crate::bench;
+use crate::common;
 use bench::Bench;
 use common::{File, Pair, Sink, Source, failed};
 use wetstring_proto::kermit::Config;

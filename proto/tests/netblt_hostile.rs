@@ -1,8 +1,8 @@
 //! NETBLT against partners and strangers that do what they must not: it ends clearly, in the memory
 //! that it was given, and nobody is told of a success that is none.
 
-mod common;
-mod netblt_talk;
+use crate::common;
+use crate::netblt_talk;
 
 use common::{Dice, File, Sink, Source};
 use netblt_talk::{

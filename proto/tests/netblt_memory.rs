@@ -1,7 +1,7 @@
 //! A NETBLT transfer allocates nothing, and an engine lives in the memory that its configuration
 //! says, which is what docs/netblt.md says.
 
-mod common;
+use crate::common;
 
 use common::Dice;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! What a NETBLT receiver grants a sender that is near and faster than its own host.
 
-mod common;
-mod netblt_talk;
+use crate::netblt_talk;
 
 use netblt_talk::{ACTIVE, PASSIVE, against, data_under, datagram, passive, receiver, terms};
 use std::time::Duration;

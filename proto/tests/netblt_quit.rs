@@ -1,8 +1,8 @@
 //! QUIT of the other end (RFC 998 5.3.2): it is answered by QUITACK, in every role, and again as often as it
 //! comes, since the QUITACK may be lost; the outcome is what the other end said.
 
-mod common;
-mod netblt_talk;
+use crate::common;
+use crate::netblt_talk;
 
 use common::{File, Sink, Source};
 use netblt_talk::{

@@ -1,7 +1,7 @@
 //! The receiver's timers (RFC 998 5.2): how they back off while nothing new comes, and what they learn from.
 
-mod common;
-mod netblt_talk;
+use crate::common;
+use crate::netblt_talk;
 
 use common::Sink;
 use netblt_talk::{ACTIVE, PASSIVE, against, data, datagram, passive, receiver, terms};

@@ -1,8 +1,8 @@
 //! What makes compression begin where nobody said that it should: the question that two ends at
 //! `auto` ask, and timestamps that are taken out of SYNs.
 
-mod common;
-mod slip_packets;
+use crate::common;
+use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Talk, Tcp};

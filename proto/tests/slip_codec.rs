@@ -1,7 +1,6 @@
 //! SLIP's frames and headers: golden vectors both ways, and the rules one by one.
 
-mod common;
-mod slip_packets;
+use crate::slip_packets;
 
 use slip_packets::{Ends, Tcp, from_hex, is_taken};
 use wetstring_proto::slip::frame::{BadFrame, Found, encode, encoded_len, longest};

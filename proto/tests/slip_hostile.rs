@@ -1,7 +1,7 @@
 //! Any bytes at any moment: no panic, no endless loop, nothing longer than was agreed, and no memory.
 
-mod common;
-mod slip_packets;
+use crate::common;
+use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Ends, Talk, data, twist};

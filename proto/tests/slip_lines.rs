@@ -1,7 +1,7 @@
 //! Header compression over lines: over a good one nothing changes, over a bad one nothing wrong is believed.
 
-mod common;
-mod slip_packets;
+use crate::common;
+use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Ends, Talk, Tcp, data, is_taken, twist};

@@ -1,7 +1,7 @@
 //! One end of a line against another: compression on, off and by itself, priority, and the line kept short.
 
-mod common;
-mod slip_packets;
+use crate::common;
+use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Talk, Tcp, from_hex};

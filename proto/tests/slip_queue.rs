@@ -1,7 +1,7 @@
 //! What waits for the line: who goes first, who is dropped, and that nobody starves.
 
-mod common;
-mod slip_packets;
+use crate::common;
+use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::Tcp;

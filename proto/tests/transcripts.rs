@@ -24,7 +24,7 @@
 //!
 //! In bytes `\r`, `\n`, `\t`, `\\`, `\"` and `\xHH` stand for what they stand for in Rust.
 
-mod common;
+use crate::common;
 
 use common::{File, Sink, Source};
 use std::path::Path;

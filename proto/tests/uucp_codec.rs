@@ -1,7 +1,7 @@
 //! UUCP's packets and commands: golden vectors both ways, what must hold for any bytes, and what the
 //! check of 16 bits sees.
 
-mod common;
+use crate::common;
 
 use common::{Dice, random};
 use wetstring_proto::uucp::command::{self, Command, Features, local_name};

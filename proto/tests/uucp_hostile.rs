@@ -1,7 +1,7 @@
 //! Any bytes at any moment: no panic, no endless loop, no false success.
 
-mod bench;
-mod common;
+use crate::bench;
+use crate::common;
 
 use bench::Bench;
 use common::{Dice, File, Pair, Sink, Source, failed, random};

@@ -1,6 +1,6 @@
 //! Sender against receiver over a perfect pipe: every setting, every awkward length.
 
-mod common;
+use crate::common;
 
 use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, failed, random};
 use wetstring_proto::settings::{Range, Settings};

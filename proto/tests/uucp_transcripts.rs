@@ -4,7 +4,7 @@
 //! Acknowledgements are left out of the comparison, for how many packets one of them covers depends on
 //! how the port cut the bytes; so is what data packets acknowledge.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -232,7 +232,7 @@ fn no_state_has_two_steps_for_one_thing() {
 }
 
 /// `docs/xymodem-states.md` is drawn from the tables that the engines use. After a change of the
-/// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto --test xymodem_codec` draws it anew.
+/// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto xymodem_codec::` draws it anew.
 #[test]
 fn the_state_tables_are_drawn_in_the_docs() {
     let mut text = String::from(

@@ -1,8 +1,8 @@
 //! Peers that do less than the documents ask: streams whose end is not acknowledged, start characters
 //! that get lost, receivers that cancel at the second EOT.
 
-mod bench;
-mod common;
+use crate::bench;
+use crate::common;
 
 use bench::Bench;
 use common::{File, Sink, Source, failed};

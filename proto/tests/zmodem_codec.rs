@@ -1,6 +1,6 @@
 //! ZMODEM's codec: golden vectors, and what must hold for any bytes in any chunking.
 
-mod common;
+use crate::common;
 
 use common::Dice;
 use proptest::prelude::*;

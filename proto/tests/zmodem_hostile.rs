@@ -1,7 +1,7 @@
 //! Any bytes at any moment: no panic, no endless loop, no false success.
 
-mod common;
-mod zmodem_talk;
+use crate::common;
+use crate::zmodem_talk;
 
 use common::{Dice, File, Pair, Sink, Source, failed};
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};

@@ -1,7 +1,7 @@
 //! A transfer allocates nothing, and an engine lives in the memory that its configuration says.
 
-mod common;
-mod no_allocation;
+use crate::common;
+use crate::no_allocation;
 
 use common::random;
 use no_allocation::assert_no_allocation;

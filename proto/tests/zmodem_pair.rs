@@ -1,6 +1,6 @@
 //! Sender against receiver over a perfect pipe, under every setting that they may agree on.
 
-mod common;
+use crate::common;
 
 use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, random};
 use wetstring_proto::zmodem::{Config, Sender};

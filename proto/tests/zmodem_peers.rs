@@ -1,8 +1,8 @@
 //! Peers that do less than the standard asks: receivers that pass over requests for an
 //! acknowledgement, senders that do not know ZCRC or leave out the data of an empty file.
 
-mod common;
-mod zmodem_talk;
+use crate::common;
+use crate::zmodem_talk;
 
 use common::{File, Sink, Source};
 use wetstring_proto::zmodem::escape::{Dropping, Escaper, Escaping};

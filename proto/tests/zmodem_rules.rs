@@ -1,7 +1,7 @@
 //! What a partner may say again and again, too late, or of another file.
 
-mod common;
-mod zmodem_talk;
+use crate::common;
+use crate::zmodem_talk;
 
 use common::{File, Pair, Sink, Source};
 use wetstring_proto::zmodem::packet::{Form, end, kind};

@@ -1,8 +1,8 @@
 //! Each header in each state, for both ends: what is said to it. A header that a state does not know
 //! leaves two programs waiting for each other, so every cell of the two tables is written down.
 
-mod common;
-mod zmodem_talk;
+use crate::common;
+use crate::zmodem_talk;
 
 use common::{File, Sink, Source};
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Recorded sessions of lrzsz 0.12.21, each side replayed against one of our engines.
 
-mod common;
+use crate::common;
 
 use common::{File, Sink, Source};
 use std::collections::BTreeMap;

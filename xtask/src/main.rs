@@ -7,10 +7,12 @@
 //! | `kill [--kills N] [--seed S] [--only PROTOCOL]` | kills transfers and starts them again: nothing may be lost ([`kill`]) |
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
 //! | `table [--write]` | checks, or writes, `docs/settings.md` from the table of settings ([`table`]) |
+//! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
 #![forbid(unsafe_code)]
 
+mod ci;
 mod deny;
 mod fuzz;
 mod kill;
@@ -47,11 +49,12 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("deny") => deny::run(&root()),
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
+        Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
         Some("peers") => peers::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], peers), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], ci [STEP...], peers), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -3,6 +3,8 @@
 //! A rule that is not checked rots. Each one here says why it stands, and has a test below which
 //! shows that it can fail.
 
+mod programs;
+
 use std::fmt;
 use std::path::Path;
 
@@ -202,6 +204,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         count += 1;
         complaints.extend(check(path, text));
     })?;
+    complaints.extend(programs::forgotten(root)?.into_iter().map(|path| Complaint {
+        rule: "tests-run",
+        path,
+        line: 1,
+        say: "expected a line `mod NAME;` in tests/all.rs; nothing runs this file".to_owned(),
+    }));
     if complaints.is_empty() {
         println!("tidy: {count} files are in order");
         return Ok(());

@@ -209,6 +209,21 @@ impl Drop for Running {
     }
 }
 
+/// An empty bucket in memory, if this program has object storage.
+pub(crate) fn bucket(address: &str) -> Option<std::sync::Arc<dyn wetstring_drive::serve::Tree>> {
+    #[cfg(feature = "objects")]
+    {
+        let tree = wetstring_objects::ObjectTree::open(address);
+        assert!(tree.is_ok(), "expected a bucket in memory, got {:?}", tree.err());
+        tree.ok().map(|tree| std::sync::Arc::new(tree) as _)
+    }
+    #[cfg(not(feature = "objects"))]
+    {
+        let _ = address;
+        None
+    }
+}
+
 /// The connection that comes within ten seconds.
 #[track_caller]
 pub(crate) fn accept(listener: &std::net::TcpListener) -> std::net::TcpStream {

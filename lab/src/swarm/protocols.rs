@@ -56,7 +56,7 @@ impl Swarm<'static> {
         }
         swarm
             .replayed_by(concat!(
-                "WETSTRING_SEED={seed} cargo test -p wetstring-lab --test PROTOCOL_swarm noisy ",
+                "WETSTRING_SEED={seed} cargo test -p wetstring-lab PROTOCOL_swarm::noisy ",
                 "-- --nocapture"
             ))
             .times(Duration::from_secs(50_000), Duration::from_secs(100_000))

@@ -182,7 +182,7 @@ pub(crate) fn best(table: &BTreeMap<String, [u64; 2]>, cell: &Cell) -> u64 {
 /// Runs the comparators over these cells, and writes the rows of the table as they come.
 pub(crate) fn make_table(cells: &[Cell], into: &mut dyn Write) -> std::io::Result<()> {
     let head = "# What TCP with CUBIC and QUIC with BBR have of each path, in thousandths: tcp-cubic-v1, quic-bbr-v1.\n\
-                # Made by: WETSTRING_CELLS=tables cargo test --release -p wetstring-lab --test netblt_grid";
+                # Made by: WETSTRING_CELLS=tables cargo test --release -p wetstring-lab netblt_grid::";
     writeln!(into, "{head}")?;
     for cell in cells {
         let [cubic, bbr] = COMPARATORS.map(|name| cell.share(name));

@@ -1,0 +1,76 @@
+//! The tests of the program. One program, since linking each file by itself took minutes;
+//! a file is a module here, and its tests are run by its name: `cargo test --workspace FILE::`.
+//!
+//! What measures how fast something is stands in `timed`, which runs after this.
+
+mod common;
+mod peers;
+
+mod asked;
+mod batch_names;
+mod code_phrase;
+mod delete;
+mod face;
+mod first_use;
+mod first_minutes;
+mod get_wanted;
+mod in_clear;
+mod interop_charsets;
+mod interop_ckermit_pty;
+mod interop_ckermit_server;
+mod interop_ckermit_tcp;
+mod interop_gkermit;
+mod interop_gkermit_server;
+mod interop_lrzsz_commands;
+mod interop_lrzsz_flags;
+mod interop_lrzsz_personality;
+mod interop_lrzsz_xy;
+mod interop_lrzsz_zmodem;
+mod interop_names;
+mod interop_rfc2217;
+mod interop_telnet;
+mod interop_tls;
+mod interop_uboot;
+mod interop_uboot_xy;
+mod interop_uucico;
+mod interop_wire;
+mod kermit;
+mod kermit_called;
+mod kermit_exit;
+mod kermit_kinds;
+mod kermit_lab;
+mod kermit_receive;
+mod kermit_settings;
+mod kermit_terminal;
+mod kill;
+mod lab;
+mod lab_diff;
+mod lab_report;
+mod lab_swarm;
+mod lab_sweep;
+mod ncp;
+mod netblt;
+mod netblt_ends;
+mod netblt_hostile;
+mod netblt_partner;
+mod netblt_stranger;
+#[cfg(feature = "objects")]
+mod objects;
+#[cfg(not(feature = "objects"))]
+mod objects_absent;
+mod person;
+mod personality_face;
+mod personality_hostile;
+mod personality_protocols;
+mod personality_safety;
+mod promises;
+mod recover;
+mod serve_hostile;
+mod serve_many;
+mod serve_names;
+mod serve_rights;
+mod text_and_parts;
+mod touched;
+mod transfer;
+mod uucp_partner;
+mod zmodem_strangers;

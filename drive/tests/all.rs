@@ -1,0 +1,26 @@
+//! The tests of ports, stores and servers. One program, since linking each file by itself took minutes;
+//! a file is a module here, and its tests are run by its name: `cargo test --workspace FILE::`.
+//!
+//! `disk`, `ports`, `signals` and `zone` are programs of their own: they start themselves again, under limits or with signals.
+
+mod common;
+mod pump;
+
+mod code;
+mod datagrams;
+mod doors;
+mod line;
+mod live;
+mod lookout;
+mod names;
+mod orders;
+mod parts;
+mod pieces;
+mod quotas;
+mod run;
+mod serve;
+mod sessions;
+mod slip;
+mod stack;
+mod stack_fragments;
+mod stored;

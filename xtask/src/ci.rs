@@ -1,0 +1,203 @@
+//! `cargo xtask ci [STEP...]`: what CI runs, or the steps that are named, and how long each took.
+//!
+//! What fails soon comes first. `.ci/run` installs what a bare machine lacks and calls this.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A step of CI.
+struct Step {
+    name: &'static str,
+    /// In the environment of its commands.
+    env: &'static [(&'static str, &'static str)],
+    /// Arguments of `cargo`, for each command.
+    commands: &'static [&'static str],
+}
+
+const PEERS: (&str, &str) = ("WETSTRING_REQUIRE_PEERS", "1");
+
+const STEPS: &[Step] = &[
+    Step { name: "fmt", env: &[], commands: &["fmt --all --check"] },
+    Step { name: "licences", env: &[], commands: &["xtask deny"] },
+    Step {
+        name: "bare-metal",
+        env: &[],
+        commands: &["build -p wetstring-proto --target thumbv6m-none-eabi --locked"],
+    },
+    Step {
+        name: "wasm",
+        env: &[],
+        commands: &["build -p wetstring-proto --target wasm32-unknown-unknown --locked"],
+    },
+    Step {
+        name: "clippy",
+        env: &[],
+        commands: &[
+            "clippy --workspace --all-targets --locked -- -D warnings",
+            "clippy -p wetstring -p wetstring-objects --all-targets --locked --features wetstring/objects -- -D warnings",
+        ],
+    },
+    Step {
+        name: "docs",
+        env: &[("RUSTDOCFLAGS", "-D warnings")],
+        commands: &["doc --workspace --no-deps --locked --features wetstring/objects"],
+    },
+    Step { name: "test", env: &[PEERS], commands: &["test --workspace --locked --no-fail-fast"] },
+    Step {
+        name: "objects",
+        env: &[PEERS],
+        commands: &[
+            "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test tree",
+            "test -p wetstring -p wetstring-objects --locked --features wetstring/objects --test all -- objects:: serve_names:: serve_rights::",
+        ],
+    },
+    Step { name: "demo", env: &[], commands: &["run --release --locked -- demo"] },
+    Step { name: "tables", env: &[], commands: &["run --release --locked -- lab table --all"] },
+];
+
+/// What has been done.
+#[derive(Default)]
+struct Report {
+    times: Vec<(&'static str, Duration)>,
+    /// cargo's lines of what it tested, and what came of it.
+    tests: Vec<String>,
+}
+
+/// Runs the steps of these names, or all.
+pub(crate) fn run(root: &Path, names: &[String]) -> Result<(), String> {
+    let steps = chosen(names)?;
+    let mut report = Report::default();
+    let began = Instant::now();
+    let mut result = Ok(());
+    for step in steps {
+        let began = Instant::now();
+        result = step.commands.iter().try_for_each(|command| {
+            println!("\n== {}: cargo {command}", step.name);
+            cargo(root, step, command, &mut report.tests)
+        });
+        report.times.push((step.name, began.elapsed()));
+        if result.is_err() {
+            break;
+        }
+    }
+    print!("{}", report.text(began.elapsed()));
+    result
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
+    let find = |name: &String| {
+        STEPS.iter().find(|step| step.name == name).ok_or_else(|| {
+            let all: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+            format!("expected steps of CI ({}), got {name}", all.join(", "))
+        })
+    };
+    if names.is_empty() {
+        return Ok(STEPS.iter().collect());
+    }
+    names.iter().map(find).collect()
+}
+
+/// Runs one command of a step; what it says is shown, and its results are kept.
+fn cargo(root: &Path, step: &Step, command: &str, tests: &mut Vec<String>) -> Result<(), String> {
+    let failed = |e: std::io::Error| format!("{}: {e}", step.name);
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root).args(command.split(' ')).envs(step.env.iter().copied());
+    // What cargo tells the program that it runs, build scripts (ring's) take for a change.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(name);
+        }
+    }
+    let before = tests.len();
+    let status = if command.starts_with("test ") {
+        let (said, into) = std::io::pipe().map_err(failed)?;
+        cargo.stdout(into.try_clone().map_err(failed)?).stderr(into);
+        let mut child = cargo.spawn().map_err(failed)?;
+        // The command holds the ends for writing.
+        drop(cargo);
+        for line in BufReader::new(said).split(b'\n') {
+            let mut line = line.map_err(failed)?;
+            tests.extend(of_a_result(&String::from_utf8_lossy(&line)));
+            line.push(b'\n');
+            std::io::stdout().write_all(&line).map_err(failed)?;
+        }
+        child.wait().map_err(failed)?
+    } else {
+        cargo.status().map_err(failed)?
+    };
+    if !status.success() {
+        return Err(format!("step {} of CI failed: cargo {command}", step.name));
+    }
+    if command.starts_with("test ") && passed(&tests[before..]) == 0 {
+        return Err(format!("expected step {} of CI to run a test, it ran none", step.name));
+    }
+    Ok(())
+}
+
+/// A line of `cargo test` that says what is tested, or what came of it.
+fn of_a_result(line: &str) -> Option<String> {
+    let begins = ["     Running ", "   Doc-tests ", "test result: "];
+    begins.iter().any(|begin| line.starts_with(begin)).then(|| line.to_owned())
+}
+
+/// How many tests have passed, by these lines.
+fn passed(lines: &[String]) -> u64 {
+    let number = |line: &String| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let at = words.iter().position(|word| *word == "passed;")?;
+        words.get(at.checked_sub(1)?)?.parse::<u64>().ok()
+    };
+    lines.iter().filter_map(number).sum()
+}
+
+impl Report {
+    /// What is said at the end: where the time of the tests went, and that of the steps.
+    fn text(&self, all: Duration) -> String {
+        let mut text = String::new();
+        if !self.tests.is_empty() {
+            let _ = writeln!(text, "\n== tests\n{}", self.tests.join("\n"));
+        }
+        let _ = writeln!(text, "\n== {:.0} s", all.as_secs_f64());
+        for (name, time) in &self.times {
+            let _ = writeln!(text, "{:5.0} s  {name}", time.as_secs_f64());
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_chosen_by_name() {
+        assert_eq!(chosen(&[]).unwrap_or_default().len(), STEPS.len());
+        let names = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            chosen(&words).map(|steps| steps.iter().map(|step| step.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["tables", "fmt"]), Ok(vec!["tables", "fmt"]));
+        let wrong = names(&["fmt", "format"]).unwrap_err();
+        assert!(wrong.starts_with("expected steps of CI (fmt, licences,"), "{wrong}");
+        assert!(wrong.ends_with("got format"), "{wrong}");
+    }
+
+    #[test]
+    fn results_are_found_and_counted() {
+        let said = "   Compiling xtask v0.1.0\n     Running tests/all.rs (target/debug/deps/all-1)\n\
+                    test a ... ok\ntest result: ok. 12 passed; 0 failed; 0 ignored; finished in 0.40s\n   \
+                    Doc-tests wetstring\ntest result: ok. 3 passed; 0 failed; 0 ignored";
+        let found: Vec<String> = said.lines().filter_map(of_a_result).collect();
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(passed(&found), 15);
+        assert_eq!(passed(&["test result: ok. 0 passed; 0 failed".to_owned()]), 0);
+        let report = Report { times: vec![("test", Duration::from_secs(61))], tests: found };
+        let text = report.text(Duration::from_secs(62));
+        assert!(text.contains("test result: ok. 12 passed; 0 failed"), "{text}");
+        assert!(text.ends_with("\n== 62 s\n   61 s  test\n"), "{text}");
+    }
+}
