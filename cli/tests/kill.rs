@@ -2,11 +2,11 @@
 
 #[path = "../../xtask/src/kill/mod.rs"]
 #[allow(dead_code, reason = "the chore reads a command line too")]
-mod kill;
+mod chore;
 
 use std::path::Path;
 
-use kill::{Wanted, run};
+use chore::{Wanted, run};
 
 /// Every protocol, end and state is among them.
 const KILLS: usize = 40;

@@ -325,7 +325,7 @@ pub(super) fn is_marked(file: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kill::plan::End;
+    use super::super::plan::End;
 
     /// A case whose desk has something under the name of its file.
     fn desk(dir: &Path) -> Desk {
