@@ -1,7 +1,7 @@
 //! Everything that the swarm tries: the protocols of serial lines, and those of datagrams and of the
 //! ARPANET's hosts, each with a run of its own.
 
-use super::{Failed, Run, Swarm, ncp, netblt, slip};
+use super::{Failed, Fault, Run, Swarm, ncp, netblt, slip};
 use crate::scenario::Protocol;
 use crate::trace::Recorder;
 
@@ -61,6 +61,27 @@ impl Kind {
             Self::Ncp => ncp::one(seed, recorder),
             Self::Slip => slip::one(seed, recorder),
         }
+    }
+
+    /// The normalised digest of one seed (see [`crate::digest`]): what went over the wire and when, how each
+    /// end came out, and what the swarm says of the run.
+    pub fn digest(self, seed: u64) -> u64 {
+        let mut recorder = Recorder::off();
+        let ran = self.one(seed, &mut recorder);
+        let wire = recorder.wire();
+        match ran {
+            Ok(Run { done, hits, retransmissions, .. }) => {
+                wire.note(&format!("done={done} hits={hits} retransmissions={retransmissions}"));
+            }
+            Err(failed) => wire.note(match failed.fault {
+                Fault::FalseSuccess(_) => "false-success",
+                Fault::BrokenStore => "broken-store",
+                Fault::Lost(_) => "lost",
+                Fault::Panic(_) => "panic",
+                Fault::NoEnd(_) => "no-end",
+            }),
+        }
+        wire.digest()
     }
 
     /// How many of a hundred seeds may report a false success, because the check of the protocol is no
