@@ -39,7 +39,7 @@ impl Ending {
         first
     }
 
-    /// Everything is said: stays for `quiet`, or is over.
+    /// Everything is said: stays for `quiet`.
     pub(crate) fn linger(
         &mut self,
         timers: &mut Timers,
@@ -47,12 +47,8 @@ impl Ending {
         outcome: Outcome,
         quiet: Duration,
     ) {
-        if quiet.is_zero() {
-            *self = Self::Over(outcome);
-        } else {
-            *self = Self::Linger { outcome };
-            timers.set(Timer::Linger, now + quiet);
-        }
+        *self = Self::Linger { outcome };
+        timers.set(Timer::Linger, now + quiet);
     }
 
     /// Whether lingering is over at this time; the outcome then.

@@ -150,6 +150,10 @@ impl Link {
             Outcome::Failed(_) => DRAIN,
         };
         self.heard = false;
+        if quiet.is_zero() {
+            self.ending = Ending::Over(outcome);
+            return;
+        }
         self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
     }
 
