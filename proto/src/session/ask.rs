@@ -25,6 +25,10 @@ pub(crate) enum Ask {
     Run {
         len: usize,
     },
+    /// To do what a client wants, which came in a packet of this type.
+    Serve {
+        kind: u8,
+    },
     Close {
         complete: bool,
         verified: bool,
@@ -53,7 +57,7 @@ impl Ask {
             Self::Held { from } => Some(Request::Held { from }),
             Self::Digest { kind, len } => Some(Request::Digest { kind, len }),
             Self::Close { complete, verified } => Some(Request::Close { complete, verified }),
-            Self::Nothing | Self::Read | Self::Offer | Self::Write | Self::Run { .. } => None,
+            _ => None,
         }
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Words<'a> {
     pub(crate) agreement: &'a str,
     /// What the peer said last.
     pub(crate) message: &'a [u8],
+    /// A server's short reply.
+    pub(crate) reply: &'a [u8],
 }
 
 impl Note {
@@ -61,7 +63,7 @@ impl Note {
             Self::Turned { receives } => Event::Turned { receives },
             Self::Declined { what, kept } => Event::Declined { what, kept },
             Self::Message => Event::Message(words.message),
-            Self::Replied => Event::Replied(&[]),
+            Self::Replied => Event::Replied(words.reply),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Bytes on their way to the port.
 
 use crate::engine::Cx;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::trace::Leavings;
 
 /// A queue of bytes in memory that its owner hands in at each call: `start..end` is lent to the port, and leaves
@@ -114,6 +114,21 @@ impl Port {
         if pending == 0 {
             self.moved = self.moved.max(now);
         }
+    }
+
+    /// When a port that has had something to take for `patience` is given up.
+    pub(crate) fn stalled_at(&self, pending: usize, patience: Duration) -> Option<Instant> {
+        (pending > 0).then(|| self.moved + patience)
+    }
+
+    /// A port that has taken nothing until then takes no last words any more.
+    pub(crate) fn words_until(&self) -> Instant {
+        self.moved + Duration::from_secs(1)
+    }
+
+    /// The last words have left, or will not.
+    pub(crate) fn words_are_out(&self, now: Instant, pending: usize) -> bool {
+        pending == 0 || now >= self.words_until()
     }
 
     /// The port took bytes, `total` since the beginning; `pending` more wait for it.

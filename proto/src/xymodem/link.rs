@@ -140,8 +140,7 @@ impl Link {
     /// `stay` is how long a good end lingers.
     pub(crate) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool, stay: Duration) {
         let Ending::Words(outcome) = self.ending else { return };
-        let stuck = cx.now >= self.stalled_at();
-        if !idle || (self.answers.pending() > 0 && !stuck) {
+        if !idle || !self.port.words_are_out(cx.now, self.answers.pending()) {
             return;
         }
         let quiet = match outcome {
@@ -173,13 +172,8 @@ impl Link {
         }
     }
 
-    /// A port that has taken nothing until then takes no last words any more.
-    fn stalled_at(&self) -> Instant {
-        self.port.moved + Duration::from_secs(1)
-    }
-
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
-        self.ending.deadline(&self.timers, self.stalled_at())
+        self.ending.deadline(&self.timers, self.port.words_until())
     }
 
     pub(crate) fn tick_ending(&mut self, cx: &mut Cx<'_>) {
@@ -196,7 +190,7 @@ impl Link {
 
     /// The words that notes refer to.
     pub(crate) fn words(&self) -> Words<'_> {
-        Words { agreement: self.agreement, message: self.message }
+        Words { agreement: self.agreement, message: self.message, ..Words::default() }
     }
 
     /// Tells the person what was agreed, and what the protocol loses.

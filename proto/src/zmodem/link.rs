@@ -315,7 +315,7 @@ impl Link {
 
     /// The port has had something to take for too long.
     pub(crate) fn stalled_at(&self) -> Option<Instant> {
-        (self.output.pending() > 0).then(|| self.port.moved + self.patience())
+        self.port.stalled_at(self.output.pending(), self.patience())
     }
 
     /// Begins to end. The first reason counts.
@@ -327,12 +327,7 @@ impl Link {
 
     /// The last words have left, or will not.
     pub(crate) fn words_are_out(&self, now: Instant) -> bool {
-        self.output.pending() == 0 || now >= self.given_up_at()
-    }
-
-    /// A port that has taken nothing until then takes no last words any more.
-    fn given_up_at(&self) -> Instant {
-        self.port.moved + Duration::from_secs(1)
+        self.port.words_are_out(now, self.output.pending())
     }
 
     /// Everything is said; what may still come for us is awaited for so long.
@@ -341,7 +336,7 @@ impl Link {
     }
 
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
-        self.ending.deadline(&self.timers, self.given_up_at())
+        self.ending.deadline(&self.timers, self.port.words_until())
     }
 
     /// Counts a good frame from the partner, with `len` bytes of decoded data, of which `data` are
@@ -376,7 +371,8 @@ impl Link {
 
     /// The words that notes refer to.
     pub(crate) fn words(&self) -> Words<'_> {
-        Words { agreement: self.agreement.as_str(), message: self.message.as_bytes() }
+        let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
+        Words { agreement, message, ..Words::default() }
     }
 }
 
