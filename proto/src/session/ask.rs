@@ -10,6 +10,8 @@ pub(crate) enum Ask {
     /// A sender: the next file, and its bytes.
     Next,
     Read,
+    /// Bytes of it that were sent before.
+    ReadAgain,
     /// A receiver: whether a file is wanted, what is here of it, and to keep bytes.
     Offer,
     Held {

@@ -16,6 +16,8 @@ mod ending;
 mod notes;
 mod outbox;
 mod rtt;
+#[cfg(test)]
+mod tests;
 mod text;
 mod timers;
 
