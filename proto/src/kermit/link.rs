@@ -75,7 +75,7 @@ impl Output {
             return None;
         }
         if self.out.pending() == 0 || self.out.room_len(out) < want {
-            self.out.to_front(out, keep);
+            self.out.move_to_front(out, keep);
         }
         let room = self.out.room(out);
         (room.len() >= want).then_some(room)

@@ -47,7 +47,7 @@ impl Outbox {
     }
 
     /// Moves what is queued to the front of the memory, with the first `keep` bytes of the room.
-    pub(crate) fn to_front(&mut self, memory: &mut [u8], keep: usize) {
+    pub(crate) fn move_to_front(&mut self, memory: &mut [u8], keep: usize) {
         if self.start > 0 {
             memory.copy_within(self.start..self.end + keep, 0);
             self.end -= self.start;

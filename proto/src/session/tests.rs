@@ -19,7 +19,7 @@ fn an_outbox_lends_what_was_not_taken() {
     assert!(!out.put(&mut memory, b"ghi"), "no room for three more");
     assert_eq!((out.take(4), out.lend(&memory), out.taken), (4, &b"ef"[..], 4));
     assert_eq!(out.room_len(&memory), 2);
-    out.to_front(&mut memory, 0);
+    out.move_to_front(&mut memory, 0);
     assert!(out.put(&mut memory, b"ghi"), "room at the end, after what is left has moved");
     assert_eq!((out.lend(&memory), out.position()), (&b"efghi"[..], 9));
     out.truncate(2);
@@ -38,7 +38,7 @@ fn a_packet_that_is_being_built_moves_along() {
     let (mut out, mut memory) = (Outbox::default(), *b"12345678");
     out.push(4);
     out.take(2);
-    out.to_front(&mut memory, 3);
+    out.move_to_front(&mut memory, 3);
     assert_eq!((out.lend(&memory), &out.room(&mut memory)[..3]), (&b"34"[..], &b"567"[..]));
 }
 

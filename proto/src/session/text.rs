@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// A short text; what does not fit is cut off.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,

@@ -110,7 +110,7 @@ impl Output {
     /// much has to leave first.
     pub(crate) fn room<'a>(&mut self, out: &'a mut [u8], want: usize) -> Option<&'a mut [u8]> {
         if self.out.room_len(out) < want && self.pending() <= out.len() / 4 {
-            self.out.to_front(out, 0);
+            self.out.move_to_front(out, 0);
         }
         let room = self.out.room(out);
         (room.len() >= want).then_some(room)

@@ -39,7 +39,7 @@ impl Queue {
     pub(super) fn end(&mut self, memory: &mut [u8]) -> usize {
         self.out.reuse();
         if self.out.room_len(memory) < 1029 {
-            self.out.to_front(memory, 0);
+            self.out.move_to_front(memory, 0);
         }
         memory.len() - self.out.room_len(memory)
     }
