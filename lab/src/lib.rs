@@ -18,6 +18,7 @@
 pub mod agenda;
 pub mod chain;
 pub mod corpus;
+pub mod digest;
 pub mod element;
 pub mod explain;
 pub mod host;

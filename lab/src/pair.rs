@@ -493,6 +493,7 @@ impl<'a> Side<'a> {
             self.report.outcome = self.engine.status().outcome();
             self.report.settled_at = self.report.outcome.map(|_| now);
             if let Some(outcome) = self.report.outcome {
+                recorder.wire().settled(now, self.end.index(), outcome);
                 recorder.note(now, self.who, format_args!("settled outcome={outcome:?}"));
             }
         }

@@ -3,6 +3,7 @@
 //! `TIME who event...`, for example `1.250000000 A sent D n=3 len=94`. The same record is log,
 //! golden file and determinism oracle.
 
+use crate::digest::Wire;
 use std::fmt::Write as _;
 use wetstring_proto::{Instant, Trace, TraceEvent};
 use xxhash_rust::xxh3::Xxh3;
@@ -15,6 +16,7 @@ pub struct Recorder {
     count: u64,
     hash: Xxh3,
     scratch: String,
+    wire: Wire,
 }
 
 impl std::fmt::Debug for Recorder {
@@ -28,7 +30,14 @@ impl std::fmt::Debug for Recorder {
 
 impl Recorder {
     fn with(lines: Option<Vec<String>>, listening: bool) -> Self {
-        Self { lines, listening, count: 0, hash: Xxh3::new(), scratch: String::new() }
+        Self {
+            lines,
+            listening,
+            count: 0,
+            hash: Xxh3::new(),
+            scratch: String::new(),
+            wire: Wire::default(),
+        }
     }
 
     /// Keeps every line. Memory grows with the run.
@@ -59,6 +68,11 @@ impl Recorder {
     /// A digest of all lines and their order.
     pub fn digest(&self) -> u64 {
         self.hash.digest()
+    }
+
+    /// What the swarm's runs collect the normalised digest of what they put on the wire in.
+    pub fn wire(&self) -> &Wire {
+        &self.wire
     }
 
     /// The trace that `who` writes into. A word without spaces.

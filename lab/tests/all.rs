@@ -10,6 +10,7 @@ mod toy;
 
 mod chain;
 mod corpus;
+mod digests;
 mod explain;
 mod explain_lines;
 mod imp;
@@ -42,6 +43,7 @@ mod report;
 mod scenario;
 mod serial;
 mod share;
+mod shrinking;
 mod slip_lab;
 mod streaming;
 mod swarm;

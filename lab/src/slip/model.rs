@@ -1,6 +1,6 @@
 //! A SLIP line, described.
 
-use crate::element::{End, Unit};
+use crate::element::{Element, End, Unit};
 use crate::net::words::{BadNet, Word, words};
 use crate::scenario::elements;
 use std::fmt;
@@ -159,9 +159,17 @@ impl SlipModel {
     ///
     /// If what carries the bytes was not checked by reading it.
     pub fn build(&self) -> super::SlipLine {
+        self.build_over(|line| line)
+    }
+
+    /// The same over what is made of what carries the bytes.
+    pub(crate) fn build_over(
+        &self,
+        around: impl FnOnce(Box<dyn Element>) -> Box<dyn Element>,
+    ) -> super::SlipLine {
         let stretch = self.stretch().expect("elements that were checked when they were read");
         let rates = stretch.ports.map(|port| u64::from(port.rate_bps));
-        super::SlipLine::new(self, stretch.element, rates)
+        super::SlipLine::new(self, around(stretch.element), rates)
     }
 }
 

@@ -2,7 +2,7 @@
 //! ARPANET's hosts, each with a run of its own.
 
 use super::alone::{Guard, most};
-use super::{Failed, Run, Swarm, ncp, netblt, slip};
+use super::{Failed, Fault, Run, Swarm, ncp, netblt, slip};
 use crate::scenario::Protocol;
 use crate::trace::Recorder;
 use wetstring_proto::xymodem::Variant;
@@ -63,6 +63,27 @@ impl Kind {
             Self::Ncp => ncp::one(seed, recorder),
             Self::Slip => slip::one(seed, recorder),
         }
+    }
+
+    /// The normalised digest of one seed (see [`crate::digest`]): what went over the wire and when, how each
+    /// end came out, and what the swarm says of the run.
+    pub fn digest(self, seed: u64) -> u64 {
+        let mut recorder = Recorder::off();
+        let ran = self.one(seed, &mut recorder);
+        let wire = recorder.wire();
+        match ran {
+            Ok(Run { done, hits, retransmissions, .. }) => {
+                wire.note(&format!("done={done} hits={hits} retransmissions={retransmissions}"));
+            }
+            Err(failed) => wire.note(match failed.fault {
+                Fault::FalseSuccess(_) | Fault::Fooled(_) => "false-success",
+                Fault::BrokenStore => "broken-store",
+                Fault::Lost(_) => "lost",
+                Fault::Panic(_) => "panic",
+                Fault::NoEnd(_) => "no-end",
+            }),
+        }
+        wire.digest()
     }
 
     /// The check by which files are called whole where no digest is compared, if damage may pass it.

@@ -22,6 +22,7 @@ pub mod slip;
 pub use alone::Guard;
 pub use kind::Kind;
 
+use crate::digest::Tap;
 use crate::pair::{Act, Pair, PairReport, Stop};
 use crate::random::Random;
 use crate::serial::{Burst, Direction, LineModel, Period, Probability, Serial};
@@ -327,6 +328,7 @@ impl<'a> Swarm<'a> {
             let mut source = MemorySource::new(files.clone());
             let mut sink = made.clone();
             let mut element = Serial::new(&line);
+            let mut element = Tap::new(&mut element, recorder.wire().clone());
             let pair =
                 acts.iter().fold(Pair::new(&mut element), |pair, (at, act)| pair.at(*at, *act));
             let report = pair

@@ -6,6 +6,7 @@
 //! protocol has no second try for what was lost without a word.
 
 use super::{Failed, Fault, Run, words};
+use crate::digest::Tap;
 use crate::element::{Element, End, Unit, Usage};
 use crate::imp::{Content, Experiment, Processes, Report, Subnet, SubnetModel};
 use crate::pair::Stop;
@@ -253,7 +254,15 @@ fn run(plan: &Plan, recorder: &mut Recorder) -> (Report, u64) {
         spared: [false; 2],
         hits: 0,
     };
-    let report = experiment.run(&mut Until(&mut unruly), recorder);
+    let wire = recorder.wire().clone();
+    let mut until = Until(&mut unruly);
+    let report = experiment.run(&mut Tap::new(&mut until, wire.clone()), recorder);
+    for (index, outcome) in report.outcomes.iter().enumerate() {
+        match outcome {
+            Some((outcome, at)) => wire.settled(*at, index, *outcome),
+            None => wire.note("open"),
+        }
+    }
     (report, unruly.hits)
 }
 

@@ -6,6 +6,7 @@
 
 use super::faulty::{Faults, Faulty};
 use super::{Failed, Fault, Run, check_ends, check_files, list, words};
+use crate::digest::Tap;
 use crate::net::{Path, PathModel, Queue, Reorder};
 use crate::pair::{Act, Pair, PairReport, Stop};
 use crate::random::Random;
@@ -144,7 +145,8 @@ fn run(plan: &Plan, recorder: &mut Recorder) -> (PairReport, MemorySink, u64) {
     let mut path = Path::new(&plan.path);
     let random = Random::stream(plan.path.seed, "swarm", "faults");
     let mut element = Faulty::new(&mut path, plan.faults, random);
-    let pair = Pair::new(&mut element)
+    let mut tapped = Tap::new(&mut element, recorder.wire().clone());
+    let pair = Pair::new(&mut tapped)
         .time_limit(TIME_LIMIT)
         .event_limit(EVENT_LIMIT)
         .at(FAULTS_LAST, Act::Calm);

@@ -6,6 +6,7 @@
 //! nothing, so must be the other packets. When the faults have stopped, everything must arrive.
 
 use super::{Failed, Fault, Run, any_line, words};
+use crate::digest::Tap;
 use crate::element::{Element, End, Unit, Usage};
 use crate::net::DATAGRAM_MAX;
 use crate::net::headers::ip_checksum;
@@ -336,7 +337,9 @@ impl Plan {
 fn run(plan: &Plan, recorder: &mut Recorder) -> Result<Run, Fault> {
     let mut came = Vec::new();
     came.resize_with(plan.connections.len() + 1, Default::default);
-    let shared = Shared { line: plan.slip.build(), came, into: vec![0; DATAGRAM_MAX] };
+    let wire = recorder.wire().clone();
+    let line = plan.slip.build_over(|line| Box::new(Tap::new(line, wire)));
+    let shared = Shared { line, came, into: vec![0; DATAGRAM_MAX] };
     let shared = Rc::new(RefCell::new(shared));
     let flows = plan.connections.iter().enumerate().map(|(flow, (model, wanted))| {
         let share = Share { shared: Rc::clone(&shared), flow };

@@ -8,13 +8,14 @@ use super::check::{Check, crc16};
 use super::config::Config;
 use super::dialogue::{ANSWER, Mem};
 use super::encode::Shift;
-use super::link::{Ending, Link, Note, trace_got};
+use super::link::{Link, trace_got};
 use super::packet::{self, Packet, kind};
 use super::params::{Params, agree};
 use super::receiving;
-use super::timing::line_time;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
+use crate::line::line_time;
 use crate::machine::Machine;
+use crate::session::{Ending, Note};
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
 use core::fmt;
@@ -265,7 +266,7 @@ impl Core {
 
     fn overdue(&self) -> Option<Instant> {
         let asking = matches!(self.state, Asking::Info | Asking::Command);
-        asking.then(|| self.asked.max(self.link.moved) + self.wait)
+        asking.then(|| self.asked.max(self.link.port.moved) + self.wait)
     }
 
     fn waits_for(&self) -> Wait {

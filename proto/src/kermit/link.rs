@@ -11,11 +11,11 @@ use super::packet::{LONG_HEADER, Packet, data_room, finish, kind};
 use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use super::probe::Bare;
-use crate::engine::{Cx, Event, Failure, Outcome, Status};
-use crate::file::{FileInfo, Refusal};
+use crate::engine::{Cx, Outcome};
+use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Leavings, Load, TraceEvent, Waits};
+use crate::trace::{Comings, Load, TraceEvent, Waits};
 use core::fmt::Write;
 
 /// Marks in the stream where packets end; as many packets may be queued at once.
@@ -25,10 +25,7 @@ const ENDS: usize = 64;
 /// dropped without cutting a packet in two.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
-    start: usize,
-    end: usize,
-    /// Stream position of `start`: bytes the port has taken.
-    pub(crate) taken: u64,
+    out: Outbox,
     ends: [u64; ENDS],
     first: usize,
     count: usize,
@@ -38,23 +35,26 @@ pub(crate) struct Output {
 
 impl Output {
     fn new() -> Self {
-        Self { start: 0, end: 0, taken: 0, ends: [0; ENDS], first: 0, count: 0, begins: 0 }
+        Self { out: Outbox::default(), ends: [0; ENDS], first: 0, count: 0, begins: 0 }
     }
 
     pub(crate) fn pending(&self) -> usize {
-        self.end - self.start
+        self.out.pending()
+    }
+
+    /// Bytes the port has taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.out.taken
     }
 
     pub(crate) fn lend<'a>(&self, out: &'a [u8]) -> &'a [u8] {
-        &out[self.start..self.end]
+        self.out.lend(out)
     }
 
     /// The port took `len` bytes. Returns how many that really were.
     pub(crate) fn take(&mut self, len: usize) -> usize {
-        let len = len.min(self.pending());
-        self.start += len;
-        self.taken += len as u64;
-        while self.count > 0 && self.ends[self.first] <= self.taken {
+        let len = self.out.take(len);
+        while self.count > 0 && self.ends[self.first] <= self.out.taken {
             self.begins = self.ends[self.first];
             self.first = (self.first + 1) % ENDS;
             self.count -= 1;
@@ -74,19 +74,17 @@ impl Output {
         if self.count == ENDS {
             return None;
         }
-        if self.start > 0 && (self.start == self.end || out.len() - self.end < want) {
-            out.copy_within(self.start..self.end + keep, 0);
-            self.end -= self.start;
-            self.start = 0;
+        if self.out.pending() == 0 || self.out.room_len(out) < want {
+            self.out.move_to_front(out, keep);
         }
-        let room = &mut out[self.end..];
+        let room = self.out.room(out);
         (room.len() >= want).then_some(room)
     }
 
     /// The first `len` bytes of the room are a packet now. Returns where it ends in the stream.
     pub(crate) fn push(&mut self, len: usize) -> u64 {
-        self.end += len;
-        let position = self.taken + self.pending() as u64;
+        self.out.push(len);
+        let position = self.out.position();
         self.ends[(self.first + self.count) % ENDS] = position;
         self.count += 1;
         position
@@ -94,125 +92,13 @@ impl Output {
 
     /// Drops every packet of which nothing has left; returns where the stream ends now.
     pub(crate) fn drop_unsent(&mut self) -> u64 {
-        let keep = if self.count == 0 || self.begins == self.taken {
-            self.taken
-        } else {
-            self.ends[self.first]
-        };
-        self.end = self.start + (keep - self.taken) as usize;
-        self.count = usize::from(keep > self.taken);
+        let taken = self.out.taken;
+        let keep =
+            if self.count == 0 || self.begins == taken { taken } else { self.ends[self.first] };
+        self.out.truncate((keep - taken) as usize);
+        self.count = usize::from(keep > taken);
         keep
     }
-}
-
-/// Things to tell the person, in order. Names and texts stand elsewhere.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Note {
-    Negotiated,
-    Started {
-        offset: u64,
-    },
-    Done {
-        size: u64,
-        verified: bool,
-    },
-    Refused {
-        why: Option<Refusal>,
-        by_peer: bool,
-    },
-    Cancelled {
-        by_peer: bool,
-    },
-    Message,
-    /// A server's short reply; its text stands with the client.
-    Replied,
-}
-
-const NOTES: usize = 8;
-
-/// A short queue; a host that never looks loses the newest.
-#[derive(Clone, Debug)]
-pub(crate) struct Notes {
-    ring: [Note; NOTES],
-    first: usize,
-    count: usize,
-}
-
-impl Notes {
-    pub(crate) fn push(&mut self, note: Note) {
-        if self.count < NOTES {
-            self.ring[(self.first + self.count) % NOTES] = note;
-            self.count += 1;
-        }
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<Note> {
-        let note = (self.count > 0).then(|| self.ring[self.first])?;
-        self.first = (self.first + 1) % NOTES;
-        self.count -= 1;
-        Some(note)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-}
-
-/// A short text in fixed memory; what does not fit is cut off.
-#[derive(Clone, Debug)]
-pub(crate) struct Text<const N: usize> {
-    bytes: [u8; N],
-    len: usize,
-}
-
-impl<const N: usize> Text<N> {
-    pub(crate) const fn new() -> Self {
-        Self { bytes: [0; N], len: 0 }
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        core::str::from_utf8(self.as_bytes()).unwrap_or("")
-    }
-
-    /// What something says, as far as it fits.
-    pub(crate) fn of(&mut self, what: &dyn core::fmt::Display) -> &str {
-        self.len = 0;
-        // Writing to a text cannot fail.
-        let _ = write!(self, "{what}");
-        self.as_str()
-    }
-
-    /// Lets `fill` write into the whole text; it returns how many bytes it wrote.
-    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
-        self.len = fill(&mut self.bytes).min(N);
-    }
-}
-
-impl<const N: usize> Write for Text<N> {
-    fn write_str(&mut self, s: &str) -> core::fmt::Result {
-        let take = s.len().min(N - self.len);
-        self.bytes[self.len..self.len + take].copy_from_slice(&s.as_bytes()[..take]);
-        self.len += take;
-        Ok(())
-    }
-}
-
-/// How far an engine is with ending.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// Not ending.
-    No,
-    /// The outcome is fixed; the store must be told and the last words must leave.
-    Words(Outcome),
-    /// Everything is said; input is passed over until the line is quiet, or a lost last
-    /// acknowledgement is repeated.
-    Linger { outcome: Outcome, until: Instant, latest: Instant },
-    /// Finished.
-    Over(Outcome),
 }
 
 /// The common part of both engines.
@@ -236,17 +122,16 @@ pub(crate) struct Link {
     /// Parity of what we send: configured, or as sensed from the partner.
     pub(crate) parity: Parity,
     pub(crate) ending: Ending,
-    /// We wait for the line turn-around character, until then at most.
-    pub(crate) turn: Option<Instant>,
-    /// When the port last took something, or was first given something to take.
-    pub(crate) moved: Instant,
+    /// The line is listened to no longer than this, however long something comes.
+    linger_latest: Instant,
+    pub(crate) timers: Timers,
+    pub(crate) port: Port,
     /// When the partner's last good packet came.
     pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
     /// What the trace says we wait for.
     pub(crate) waits: Waits,
-    /// What the trace says of bytes that leave, and of bytes that come.
-    pub(crate) leavings: Leavings,
+    /// What the trace says of bytes that come.
     pub(crate) comings: Comings,
     /// The last parameter string that looked damaged: its length and CRC.
     doubted: Option<(usize, u16)>,
@@ -283,7 +168,7 @@ impl Link {
             reader,
             output: Output::new(),
             stats: Stats::default(),
-            notes: Notes { ring: [Note::Message; NOTES], first: 0, count: 0 },
+            notes: Notes::new(),
             message: Text::new(),
             weak_error: Text::new(),
             has_weak_error: false,
@@ -293,12 +178,12 @@ impl Link {
             agreed: Agreed { forced_check: config.check == b'5', ..NOTHING_AGREED },
             parity: config.parity.unwrap_or(Parity::None),
             ending: Ending::No,
-            turn: None,
-            moved: Instant::ZERO,
+            linger_latest: Instant::ZERO,
+            timers: Timers::default(),
+            port: Port::default(),
             spoke: Instant::ZERO,
             last_nak: None,
             waits: Waits::default(),
-            leavings: Leavings::default(),
             comings: Comings::default(),
             doubted: None,
             config,
@@ -445,10 +330,7 @@ impl Link {
             room[len - 1] = self.config.handshake;
         }
         self.parity.apply(&mut room[..len]);
-        if self.output.pending() == 0 {
-            // A stalled port is measured from when there was something for it to take.
-            self.moved = self.moved.max(cx.now);
-        }
+        self.port.given(cx.now, self.output.pending());
         self.stats.packets_out += 1;
         self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet.len() as u64);
         Some(self.output.push(len))
@@ -525,7 +407,7 @@ impl Link {
         room[..pad].fill(self.theirs.pad);
         self.parity.apply(&mut room[..pad + len + 1 + turn]);
         self.queued_in_place(cx, pad + len + 1 + turn, len);
-        let at = self.output.taken + (self.output.pending() - pad - len - 1 - turn) as u64;
+        let at = self.output.taken() + (self.output.pending() - pad - len - 1 - turn) as u64;
         trace_sent(cx, kind, number, len, 0, Load { at, ..Load::default() });
         true
     }
@@ -550,7 +432,7 @@ impl Link {
         self.reader.settings.transparent = false;
         self.ending = Ending::No;
         self.doubted = None;
-        self.turn = None;
+        self.timers.stop(Timer::Turn);
     }
 
     /// Sends an error packet with this text.
@@ -587,41 +469,55 @@ impl Link {
 
     /// Begins to end. The first reason counts.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
-        if self.ending == Ending::No {
-            self.ending = Ending::Words(outcome);
-            if let Outcome::Failed(Failure { .. }) = outcome {
-                cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
-            }
-            self.moved = cx.now;
+        if self.ending.begin(cx, outcome) {
+            self.port.moved = cx.now;
         }
     }
 
     /// Everything is said: stays for `quiet` more, and as long as something comes, to a bound.
     pub(crate) fn linger(&mut self, cx: &Cx<'_>, outcome: Outcome, quiet: Duration) {
-        self.ending = Ending::Linger { outcome, until: cx.now + quiet, latest: cx.now + quiet * 6 };
+        self.linger_latest = cx.now + quiet * 6;
+        self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
+    }
+
+    /// Everything is said: stays for so long, whatever comes.
+    pub(crate) fn linger_once(&mut self, cx: &Cx<'_>, outcome: Outcome, quiet: Duration) {
+        self.linger_latest = cx.now + quiet;
+        self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
+    }
+
+    /// When a port that takes nothing is given up.
+    pub(crate) fn stalled_at(&self) -> Option<Instant> {
+        self.port.stalled_at(self.output.pending(), self.patience())
+    }
+
+    /// The last words have left, or will not.
+    pub(crate) fn words_are_out(&self, now: Instant) -> bool {
+        self.port.words_are_out(now, self.output.pending())
     }
 
     /// Whether the port is full enough that new packets had better wait.
     pub(crate) fn saturated(&self, out_len: usize) -> bool {
         let high = out_len - Config::queued_len(usize::from(self.config.send_length));
-        self.turn.is_some() || self.output.pending() >= self.config.output_chunk().min(high)
+        self.timers.is_running(Timer::Turn)
+            || self.output.pending() >= self.config.output_chunk().min(high)
     }
 
     /// Looks for the turn-around character; returns how many bytes of `bytes` to pass over.
     pub(crate) fn await_turn(&mut self, bytes: &[u8]) -> usize {
-        if self.turn.is_none() {
+        if !self.timers.is_running(Timer::Turn) {
             return 0;
         }
         let mask = if self.seven_bit() { 0x7f } else { 0xff };
         match bytes.iter().position(|byte| byte & mask == self.config.handshake) {
             Some(at) => {
-                self.turn = None;
+                self.timers.stop(Timer::Turn);
                 at + 1
             }
             // A packet that begins means that the partner does not keep to the rule.
             None => match bytes.iter().position(|byte| byte & 0x7f == self.config.mark) {
                 Some(at) => {
-                    self.turn = None;
+                    self.timers.stop(Timer::Turn);
                     at
                 }
                 None => bytes.len(),
@@ -632,7 +528,7 @@ impl Link {
     /// A packet came after which the line turns around: wait for the character, if there is one.
     pub(crate) fn turn_begins(&mut self, now: Instant) {
         if self.config.handshake != 0 {
-            self.turn = Some(now + Duration::from_secs(2));
+            self.timers.set(Timer::Turn, now + Duration::from_secs(2));
         }
     }
 
@@ -641,9 +537,7 @@ impl Link {
         let len = self.output.take(len);
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
-            self.moved = cx.now;
-            let total = self.stats.wire_out_bytes;
-            self.leavings = self.leavings.note(cx, total, self.output.pending());
+            self.port.took(cx, self.stats.wire_out_bytes, self.output.pending());
         }
     }
 
@@ -657,9 +551,7 @@ impl Link {
     /// A packet was built in place in the room of the queue: `len` bytes with padding and
     /// terminator, `packet_len` without.
     pub(crate) fn queued_in_place(&mut self, cx: &Cx<'_>, len: usize, packet_len: usize) {
-        if self.output.pending() == 0 {
-            self.moved = self.moved.max(cx.now);
-        }
+        self.port.given(cx.now, self.output.pending());
         self.output.push(len);
         self.stats.packets_out += 1;
         self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet_len as u64);
@@ -694,51 +586,26 @@ impl Link {
 
     /// Passes over input at the end; returns how many bytes were taken.
     pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
-        match &mut self.ending {
+        match self.ending {
             Ending::Over(_) | Ending::No => 0,
             Ending::Words(_) => len,
-            Ending::Linger { until, latest, .. } => {
-                *until = (cx.now + (*latest - cx.now) / 6).max(*until).min(*latest);
+            Ending::Linger { .. } => {
+                let more = cx.now + (self.linger_latest - cx.now) / 6;
+                let until = self.timers.get(Timer::Linger).map_or(more, |until| until.max(more));
+                self.timers.set(Timer::Linger, until.min(self.linger_latest));
                 len
             }
         }
     }
 
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
-        match self.ending {
-            Ending::No | Ending::Over(_) => None,
-            Ending::Words(_) => Some(self.moved + Duration::from_secs(1)),
-            Ending::Linger { until, .. } => Some(until),
-        }
+        self.ending.deadline(&self.timers, self.port.words_until())
     }
 
-    pub(crate) fn tick_ending(&mut self, cx: &Cx<'_>) {
-        if let Ending::Linger { outcome, until, .. } = self.ending
-            && until <= cx.now
-        {
-            self.ending = Ending::Over(outcome);
-        }
-    }
-
-    pub(crate) fn status(&self) -> Status {
-        match self.ending {
-            Ending::No | Ending::Words(_) => Status::Running,
-            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
-            Ending::Over(outcome) => Status::Over(outcome),
-        }
-    }
-
-    /// A note as the person gets it.
-    pub(crate) fn event<'a>(&'a self, note: Note, info: FileInfo<'a>) -> Event<'a> {
-        match note {
-            Note::Negotiated => Event::Negotiated(self.agreement.as_str()),
-            Note::Started { offset } => Event::FileStarted { info, offset },
-            Note::Done { size, verified } => Event::FileDone { size, verified },
-            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
-            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
-            Note::Message => Event::Message(self.message.as_bytes()),
-            Note::Replied => Event::Replied(&[]),
-        }
+    /// The words that notes refer to.
+    pub(crate) fn words(&self) -> Words<'_> {
+        let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
+        Words { agreement, message, ..Words::default() }
     }
 
     /// Writes the agreement in words.

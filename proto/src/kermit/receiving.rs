@@ -6,14 +6,15 @@ use super::check::Check;
 use super::config::Config;
 use super::encode::Shift;
 use super::frame::{Found, Parity};
-use super::link::{Ending, Link, Text, trace_got};
+use super::link::{Link, trace_got};
 use super::packet::{self, Packet, kind};
 use super::params::{self, Agreed, Params, agree};
 use super::sink::Sink;
 use super::states::{ReceiverStep, Receiving, on_packet};
-use super::timing::line_time;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Refusal};
+use crate::line::line_time;
+use crate::session::{Ask, Ending, Text};
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, trace_duplicate};
 
@@ -29,16 +30,6 @@ const DRAIN: Duration = Duration::from_millis(400);
 /// With nothing good for so long at least, and for so long at most, what is missing is asked for again
 /// at every damaged packet.
 const STUCK: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(3)];
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Offer,
-    Write,
-    Digest,
-    Close { complete: bool, verified: bool },
-}
 
 /// The file that is being received. Its name stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -203,7 +194,7 @@ impl Core {
         self.ask = match (self.file.open, self.sink.pending(), kind) {
             (false, _, _) => Ask::Nothing,
             (true, 1.., kind) if !matches!(kind, FailureKind::Store(_)) => Ask::Write,
-            (true, _, _) => Ask::Close { complete: false, verified: false },
+            (true, _, _) => Ask::close(false),
         };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
@@ -406,7 +397,7 @@ impl Core {
 
     /// Deals with packets that wait in their slots, as far as the store keeps up.
     fn follow_up(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        while self.waiting == Waiting::Nothing && self.link.ending == Ending::No {
+        while self.waiting == Waiting::Nothing && self.link.ending.is_running() {
             let Some(len) = self.arrivals.ready() else { return };
             let at = self.arrivals.index(self.arrivals.next) * mem.hold.len();
             let slots = core::mem::take(&mut mem.slots);
@@ -489,7 +480,7 @@ impl Core {
 
     /// When to ask for a packet that does not come.
     fn overdue(&self) -> Option<Instant> {
-        if self.waiting != Waiting::Nothing || self.link.ending != Ending::No {
+        if self.waiting != Waiting::Nothing || !self.link.ending.is_running() {
             return None;
         }
         let dead = self.link.spoke + self.patience();

@@ -5,15 +5,17 @@ use self::crowd::{Crowd, QUIET};
 use super::config::Config;
 use super::flight::{Flight, Slot};
 use super::length::LengthPolicy;
-use super::link::{Ending, Link, trace_got, trace_sent};
+use super::link::{Link, trace_got, trace_sent};
 use super::packet::{self, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind};
 use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
 use super::probe::Bare;
 use super::source::Source;
 use super::states::{SenderStep, Sending, on_ack};
-use super::timing::{RoundTrip, line_time};
+use super::timing::RoundTrip;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::{FileInfo, FileKind, StoreError};
+use crate::file::{DigestKind, FileInfo, FileKind, StoreError};
+use crate::line::line_time;
+use crate::session::{Ask, Ending, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
@@ -34,16 +36,6 @@ const PORT_BUFFER: usize = 4096;
 /// What the buffers between two streaming ends may hold, and how slowly it may run out of them.
 const MOST_UNDER_WAY: u64 = 8 << 20;
 const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Next,
-    Read,
-    Digest,
-    Close { complete: bool, verified: bool },
-}
 
 /// The file that is being sent. Its name stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,11 +169,7 @@ impl Core {
         }
         self.open = None;
         self.enter(cx, Sending::End);
-        self.ask = if self.file.open {
-            Ask::Close { complete: false, verified: false }
-        } else {
-            Ask::Nothing
-        };
+        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
@@ -249,9 +237,9 @@ impl Core {
     fn waits_for(&self) -> Wait {
         let (link, flight) = (&self.link, &self.flight);
         match self.state {
-            _ if link.ending != Ending::No => Wait::Nothing,
-            _ if link.turn.is_some() => Wait::Turn,
-            _ if self.ask != Ask::Nothing => Wait::Store,
+            _ if !link.ending.is_running() => Wait::Nothing,
+            _ if link.timers.is_running(Timer::Turn) => Wait::Turn,
+            _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if link.agreed.streaming || flight.to_queue().is_some() => Wait::Nothing,
             Sending::Data if flight.len() >= self.crowd.window(link.agreed.window) => Wait::Window,
             _ if !flight.is_empty() => Wait::Answer,
@@ -260,11 +248,11 @@ impl Core {
     }
 
     fn pump_packets(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.pump_ending(cx);
         }
         if self.state == Sending::Start {
-            self.link.moved = cx.now;
+            self.link.port.moved = cx.now;
             self.enter(cx, Sending::Init);
             self.control(mem, kind::SEND_INIT, |core, data, _| {
                 let mut text = [0; 40];
@@ -274,7 +262,7 @@ impl Core {
                 len
             });
         }
-        while !self.link.saturated(mem.out.len()) && self.link.ending == Ending::No {
+        while !self.link.saturated(mem.out.len()) && self.link.ending.is_running() {
             let did = match self.flight.to_queue() {
                 Some(number) => self.queue(cx, mem, number),
                 None if self.state == Sending::Data => self.produce(cx, mem),
@@ -284,7 +272,7 @@ impl Core {
                 break;
             }
         }
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             self.pump_ending(cx);
         }
     }
@@ -292,8 +280,7 @@ impl Core {
     /// The last words leave, the store closes; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
-        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
-        if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
+        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
             return;
         }
         match outcome {
@@ -391,7 +378,7 @@ impl Core {
     }
 
     fn ask_read(&mut self) {
-        if self.ask == Ask::Nothing && !self.source.ended {
+        if self.ask.is_idle() && !self.source.ended {
             self.ask = Ask::Read;
         }
     }
@@ -469,7 +456,7 @@ impl Core {
             room[..pad].fill(self.link.theirs.pad);
             self.link.parity.apply(&mut room[..=pad + len]);
             self.link.queued_in_place(cx, pad + len + 1, len);
-            let at = self.link.output.taken + (self.link.output.pending() - pad - len - 1) as u64;
+            let at = self.link.output.taken() + (self.link.output.pending() - pad - len - 1) as u64;
             trace_sent(
                 cx,
                 kind::DATA,
@@ -503,7 +490,7 @@ impl Core {
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
         if own && !cut && self.file.info.kind == FileKind::Binary {
             self.enter(cx, Sending::Digest);
-            self.ask = Ask::Digest;
+            self.ask = Ask::Digest { kind: DigestKind::Xxh3, len: self.source.offset };
             return false;
         }
         self.send_eof(cx, mem);

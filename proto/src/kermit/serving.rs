@@ -21,13 +21,14 @@ use super::command::{ServerCommand, code, is_whole};
 use super::config::Config;
 use super::dialogue::{Mem, WORDS};
 use super::encode::Shift;
-use super::link::{Ending, Link, trace_got};
+use super::link::{Link, trace_got};
 use super::packet::{self, Packet, kind};
 use super::params::{self, Params, agree};
 use super::{receiving, sending};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Reply, Request};
 use crate::machine::Machine;
+use crate::session::{Ask, Ending, Text};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
@@ -37,14 +38,6 @@ pub use server::Server;
 
 /// How long the rest of a transfer that failed is passed over.
 const DRAIN: Duration = Duration::from_millis(1000);
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    /// To do what the words say, which came in a packet of this type.
-    Serve(u8),
-}
 
 /// Who has the line.
 #[derive(Debug)]
@@ -279,7 +272,7 @@ impl Core {
         self.drain = None;
         self.seq = seq;
         self.answered = None;
-        self.ask = Ask::Serve(kind);
+        self.ask = Ask::Serve { kind };
     }
 
     /// I: the client's parameters, before a command.
@@ -343,7 +336,7 @@ impl Core {
         match ServerCommand::parse(packet.kind, &mem.words[..self.words_len]) {
             Ok(_) => self.begin(packet.kind, packet.seq),
             Err(bad) => {
-                let mut text = super::link::Text::<64>::new();
+                let mut text = Text::<64>::new();
                 let _ = core::fmt::Write::write_fmt(&mut text, format_args!("{bad}"));
                 self.refuse(cx, mem, packet.seq, text.as_str());
             }
@@ -352,7 +345,7 @@ impl Core {
 
     /// The store has answered.
     fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let Ask::Serve(kind) = self.ask else { return };
+        let Ask::Serve { kind } = self.ask else { return };
         self.ask = Ask::Nothing;
         let limit = mem.answer.len();
         match reply {
@@ -367,14 +360,14 @@ impl Core {
                 self.say_no(cx, mem, len.min(limit).min(80));
             }
             Reply::Failed(error) => {
-                let mut text = super::link::Text::<80>::new();
+                let mut text = Text::<80>::new();
                 let _ = core::fmt::Write::write_fmt(&mut text, format_args!("{error}"));
                 let len = text.as_bytes().len();
                 mem.answer[..len].copy_from_slice(text.as_bytes());
                 self.say_no(cx, mem, len);
             }
             // An answer to another question: the question stands.
-            _ => self.ask = Ask::Serve(kind),
+            _ => self.ask = Ask::Serve { kind },
         }
     }
 
@@ -464,7 +457,7 @@ impl Core {
     }
 
     fn stalled(&self) -> Option<Instant> {
-        (self.link.output.pending() > 0).then(|| self.link.moved + self.link.patience())
+        self.link.stalled_at()
     }
 
     /// Nobody takes what we say: the line is dead.

@@ -4,15 +4,13 @@
 //! sent once, so that an answer is never credited to the wrong copy. It starts from what the line
 //! rate makes possible.
 
+use crate::session::Rtt;
 use crate::time::Duration;
 
 /// The wait for one answer, learnt from the answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
-    smoothed: Option<Duration>,
-    variation: Duration,
-    /// The shortest that was measured.
-    shortest: Option<Duration>,
+    rtt: Rtt,
     /// Wait used before anything was measured, and after silence.
     wait: Duration,
     /// The most bytes that were under way for a measurement.
@@ -26,26 +24,14 @@ const FLOOR: Duration = Duration::from_millis(400);
 impl RoundTrip {
     pub(crate) fn new(initial: Duration, ceiling: Duration) -> Self {
         let wait = initial.min(ceiling);
-        let variation = Duration::ZERO;
-        Self { smoothed: None, variation, shortest: None, wait, longest: 0, ceiling }
+        Self { rtt: Rtt::default(), wait, longest: 0, ceiling }
     }
 
     /// A packet sent once was answered after `rtt`; so many bytes were under way then, itself
     /// among them, in a window of so many packets.
     pub(crate) fn sample(&mut self, rtt: Duration, bytes: u64, window: u8) {
         self.longest = self.longest.max(bytes);
-        let smoothed = match self.smoothed {
-            None => {
-                self.variation = rtt / 2;
-                rtt
-            }
-            Some(smoothed) => {
-                self.variation = (self.variation * 3 + smoothed.abs_diff(rtt)) / 4;
-                (smoothed * 7 + rtt) / 8
-            }
-        };
-        self.smoothed = Some(smoothed);
-        self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
+        let smoothed = self.rtt.sample(rtt, 8);
         self.wait = self.usual(smoothed, window);
     }
 
@@ -54,8 +40,8 @@ impl RoundTrip {
         // In a window what is lost is told by the partner, or by the packets behind it, before any
         // timer, and a packet that goes twice for nothing costs its whole length.
         let wait = match window {
-            0 | 1 => smoothed + self.variation * 4,
-            _ => smoothed * 3 + self.variation * 4,
+            0 | 1 => smoothed + self.rtt.variation() * 4,
+            _ => smoothed * 3 + self.rtt.variation() * 4,
         };
         wait.clamp(FLOOR, self.ceiling.max(smoothed * 2))
     }
@@ -64,7 +50,7 @@ impl RoundTrip {
     /// waited, and waits need not become longer. An acknowledgement tells less, since it may be of a
     /// copy that left before the one for which we waited too short.
     pub(crate) fn was_noise(&mut self, window: u8) {
-        if let Some(smoothed) = self.smoothed {
+        if let Some(smoothed) = self.rtt.smoothed() {
             self.wait = self.wait.min(self.usual(smoothed, window));
         }
     }
@@ -91,27 +77,18 @@ impl RoundTrip {
     /// A round trip that is certainly not longer than the real one: an answer that comes sooner
     /// after a packet cannot be about that packet. Zero while nothing was measured.
     pub(crate) fn soonest(&self) -> Duration {
-        self.smoothed.map_or(Duration::ZERO, |smoothed| {
-            (smoothed / 4 * 3).min(smoothed.saturating_sub(self.variation))
+        self.rtt.smoothed().map_or(Duration::ZERO, |smoothed| {
+            (smoothed / 4 * 3).min(smoothed.saturating_sub(self.rtt.variation()))
         })
     }
 
     /// The shortest round trip that was measured, if any: what waited for nothing on its way.
     pub(crate) fn shortest(&self) -> Option<Duration> {
-        self.shortest
+        self.rtt.shortest()
     }
 
     /// The measured round trip, if any.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
-        self.smoothed
+        self.rtt.smoothed()
     }
-}
-
-/// The time `len` bytes take on a line of this rate; zero if the rate is unknown.
-pub(crate) fn line_time(rate_bps: u32, len: usize) -> Duration {
-    if rate_bps == 0 {
-        return Duration::ZERO;
-    }
-    // A character is ten bits: start, eight, stop.
-    Duration::from_nanos((len as u64).saturating_mul(10_000_000_000) / u64::from(rate_bps))
 }

@@ -3,8 +3,9 @@
 
 use super::config::Config;
 use super::packet::{Body, Packet, Ports};
-use crate::engine::{Blame, Cx, Event, Failure, FailureKind, Outcome, Status};
-use crate::file::{FileInfo, Refusal, StoreError};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
+use crate::file::StoreError;
+use crate::session::{Ending, Note, Notes, Text, Timer, Timers, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent, Wait, Waits};
@@ -15,60 +16,6 @@ pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
         StoreError::NoSpace => b"the receiver has no space left",
         StoreError::Permission => b"the receiver may not write the file",
         _ => b"the receiver's store failed",
-    }
-}
-
-/// Things to tell the person, in order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Note {
-    Negotiated,
-    Started { offset: u64 },
-    Done { size: u64, verified: bool },
-    Refused { why: Option<Refusal>, by_peer: bool },
-    Cancelled { by_peer: bool },
-    Message,
-}
-
-const NOTES: usize = 8;
-
-/// A short text in fixed memory; what does not fit is cut off.
-#[derive(Clone, Debug)]
-pub(crate) struct Text {
-    bytes: [u8; 96],
-    len: usize,
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Self { bytes: [0; 96], len: 0 }
-    }
-}
-
-impl Text {
-    pub(crate) fn set(&mut self, bytes: &[u8]) {
-        self.len = 0;
-        self.put(bytes);
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        let take = bytes.len().min(self.bytes.len() - self.len);
-        self.bytes[self.len..self.len + take].copy_from_slice(&bytes[..take]);
-        self.len += take;
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        core::str::from_utf8(self.as_bytes()).unwrap_or("")
-    }
-}
-
-impl core::fmt::Write for Text {
-    fn write_str(&mut self, s: &str) -> core::fmt::Result {
-        self.put(s.as_bytes());
-        Ok(())
     }
 }
 
@@ -103,19 +50,6 @@ pub(crate) const SHORTS: [Short; 9] = [
 const REPLIES: u16 =
     1 << Short::Refused as u16 | 1 << Short::QuitAck as u16 | 1 << Short::Done as u16;
 
-/// How far an engine is with ending.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// Not ending.
-    No,
-    /// The outcome is fixed; the store must be told and the last word must leave.
-    Words(Outcome),
-    /// Everything is said; the other end may have missed it, and is answered until then.
-    Linger { outcome: Outcome, until: Instant },
-    /// Finished.
-    Over(Outcome),
-}
-
 /// The values of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Agreed {
@@ -139,11 +73,10 @@ impl Agreed {
 pub(crate) struct Link {
     pub(crate) config: Config,
     pub(crate) stats: Stats,
-    notes: [Note; NOTES],
-    first_note: usize,
-    note_count: usize,
-    pub(crate) message: Text,
-    pub(crate) agreement: Text,
+    pub(crate) notes: Notes,
+    message: Text<96>,
+    pub(crate) agreement: Text<96>,
+    pub(crate) timers: Timers,
     pub(crate) ending: Ending,
     /// Ports of the connection.
     pub(crate) ports: Ports,
@@ -157,9 +90,9 @@ pub(crate) struct Link {
     /// Where REFUSED and QUITACK go.
     pub(crate) reply_ports: Ports,
     /// Why it is REFUSED.
-    pub(crate) refusal: Text,
+    pub(crate) refusal: Text<96>,
     /// Reason of the next QUIT or ABORT.
-    pub(crate) reason: Text,
+    pub(crate) reason: Text<96>,
     /// Bytes of the packet that is lent, and its type in the trace.
     pub(crate) lent: usize,
     pub(crate) lent_letter: char,
@@ -172,8 +105,7 @@ pub(crate) struct Link {
     pub(crate) spoke: Instant,
     /// Seconds of silence after which the other end takes us for dead.
     pub(crate) peer_death_s: u16,
-    /// The timer of OPEN and QUIT, and how often it may still run out.
-    pub(crate) again_at: Option<Instant>,
+    /// The interval of OPEN and QUIT, which [`Timer::Repeat`] has, and how often it may still run out.
     again_every: Duration,
     pub(crate) tries: u8,
     pub(crate) waits: Waits,
@@ -195,11 +127,10 @@ impl Link {
     pub(crate) fn new(config: Config) -> Self {
         Self {
             stats: Stats::default(),
-            notes: [Note::Message; NOTES],
-            first_note: 0,
-            note_count: 0,
-            message: Text::default(),
-            agreement: Text::default(),
+            notes: Notes::new(),
+            timers: Timers::default(),
+            message: Text::new(),
+            agreement: Text::new(),
             ending: Ending::No,
             ports: Ports::default(),
             id: 0,
@@ -207,8 +138,8 @@ impl Link {
             agreed: Agreed::default(),
             shorts: 0,
             reply_ports: Ports::default(),
-            refusal: Text::default(),
-            reason: Text::default(),
+            refusal: Text::new(),
+            reason: Text::new(),
             lent: 0,
             lent_letter: ' ',
             heard: None,
@@ -216,7 +147,6 @@ impl Link {
             worked: Instant::ZERO,
             spoke: Instant::ZERO,
             peer_death_s: 0,
-            again_at: None,
             again_every: Duration::ZERO,
             tries: 0,
             waits: Waits::default(),
@@ -228,40 +158,16 @@ impl Link {
 
     // ---- the person ----
 
-    /// Something to tell; a host that never looks loses the newest.
-    pub(crate) fn note(&mut self, note: Note) {
-        if self.note_count < NOTES {
-            self.notes[(self.first_note + self.note_count) % NOTES] = note;
-            self.note_count += 1;
-        }
-    }
-
-    pub(crate) fn has_notes(&self) -> bool {
-        self.note_count > 0
-    }
-
     /// Tells a text.
     pub(crate) fn tell(&mut self, text: &[u8]) {
         self.message.set(text);
-        self.note(Note::Message);
+        self.notes.push(Note::Message);
     }
 
-    /// The next event; `info` describes the current file.
-    pub(crate) fn event<'a>(&'a mut self, info: FileInfo<'a>) -> Option<Event<'a>> {
-        if self.note_count == 0 {
-            return None;
-        }
-        let note = self.notes[self.first_note];
-        self.first_note = (self.first_note + 1) % NOTES;
-        self.note_count -= 1;
-        Some(match note {
-            Note::Negotiated => Event::Negotiated(self.agreement.as_str()),
-            Note::Started { offset } => Event::FileStarted { info, offset },
-            Note::Done { size, verified } => Event::FileDone { size, verified },
-            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
-            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
-            Note::Message => Event::Message(self.message.as_bytes()),
-        })
+    /// The words that notes refer to.
+    pub(crate) fn words(&self) -> Words<'_> {
+        let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
+        Words { agreement, message, ..Words::default() }
     }
 
     // ---- short packets ----
@@ -396,7 +302,7 @@ impl Link {
     /// Begins to repeat an OPEN or a QUIT.
     pub(crate) fn repeat(&mut self, now: Instant, short: Short, every: Duration) {
         self.say(short);
-        self.again_at = Some(now + every);
+        self.timers.set(Timer::Repeat, now + every);
         self.again_every = every;
         self.tries = self.config.open_tries.max(1);
         // The first ones follow quickly where the path is known, and sooner than the others where the rate is found:
@@ -412,7 +318,7 @@ impl Link {
     /// When it is repeated next: ever later, until an interval is what a person has said.
     pub(crate) fn repeat_again(&mut self, now: Instant) {
         self.again_every = (self.again_every * 2).min(self.open_timeout());
-        self.again_at = Some(now + self.again_every);
+        self.timers.set(Timer::Repeat, now + self.again_every);
     }
 
     /// The next port and unique ID of an active end.
@@ -439,7 +345,7 @@ impl Link {
 
     /// Fixes the outcome, if it is not yet.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) -> bool {
-        if self.ending != Ending::No {
+        if !self.ending.fix(outcome) {
             return false;
         }
         if let (Outcome::Failed(failure), true) = (outcome, cx.trace.enabled()) {
@@ -451,8 +357,7 @@ impl Link {
             };
             cx.trace.record(cx.now, &TraceEvent::State { from: "running", to });
         }
-        self.again_at = None;
-        self.ending = Ending::Words(outcome);
+        self.timers.stop(Timer::Repeat);
         true
     }
 
@@ -474,8 +379,9 @@ impl Link {
     /// The other end's QUIT is answered, as often as it comes. Each may be followed by another.
     pub(crate) fn quit_came(&mut self, now: Instant, ports: Ports) {
         self.quit = true;
-        if let Ending::Linger { until, .. } = &mut self.ending {
-            *until = (*until).max(now + DALLY);
+        if let Ending::Linger { .. } = self.ending {
+            let until = self.timers.get(Timer::Linger).map_or(now, |until| until.max(now + DALLY));
+            self.timers.set(Timer::Linger, until);
         }
         self.reply(Short::QuitAck, ports, b"");
     }
@@ -492,28 +398,33 @@ impl Link {
 
     /// How it ends once everything is said: one whose QUIT was answered may not have heard that
     /// (RFC 998 "dallying").
-    pub(crate) fn after_words(&self, now: Instant, outcome: Outcome) -> Ending {
+    pub(crate) fn after_words(&mut self, now: Instant, outcome: Outcome) {
         match outcome {
             Outcome::Failed(Failure { blame: Blame::Peer, .. }) if self.quit => {
-                Ending::Linger { outcome, until: now + DALLY }
+                self.linger(now, outcome, DALLY);
             }
-            _ => Ending::Over(outcome),
+            _ => self.ending = Ending::Over(outcome),
         }
     }
 
+    /// Everything is said; the other end may have missed it, and is answered for so long.
+    pub(crate) fn linger(&mut self, now: Instant, outcome: Outcome, stay: Duration) {
+        self.ending.linger(&mut self.timers, now, outcome, stay);
+    }
+
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.ending, Ending::Over(_))
+        self.ending.is_over()
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.ending == Ending::No
+        self.ending.is_running()
     }
 
     pub(crate) fn status(&self) -> Status {
         match self.ending {
-            Ending::No | Ending::Words(Outcome::Failed(_)) => Status::Running,
-            Ending::Words(outcome) | Ending::Linger { outcome, .. } => Status::Lingering(outcome),
-            Ending::Over(outcome) => Status::Over(outcome),
+            // All files are whole at both ends: the rest is courtesy.
+            Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
+            ending => ending.status(),
         }
     }
 

@@ -8,13 +8,14 @@ mod files;
 mod receiver;
 mod reports;
 
+use crate::session::{Ask, Ending, Timer};
 use receiver::Mem;
 pub use receiver::{Measured, Receiver};
 use reports::Reports;
 
 use super::config::{Config, Role};
 use super::info::{Said, Writing};
-use super::link::{Ending, Link, Short};
+use super::link::{Link, Short};
 use super::messages::Messages;
 use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, mark_of, put_terms_before};
 use super::ranges::Having;
@@ -28,17 +29,6 @@ use crate::trace::{Load, TraceEvent};
 
 /// A CONTROL packet that waited so long for its port left later than it says.
 const LATE: Duration = Duration::from_millis(5);
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Offer,
-    Held { from: u64 },
-    Write,
-    Digest,
-    Close { complete: bool, verified: bool },
-}
 
 /// Where the receiver stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -420,7 +410,7 @@ impl Core {
             let say = b"expected sizes above zero and no larger than those of OPEN";
             return self.link.fail(cx, Blame::Peer, FailureKind::Violation, say);
         }
-        self.link.again_at = None;
+        self.link.timers.stop(Timer::Repeat);
         let said = Said::parse(terms.client);
         self.ours = said.ours;
         self.describe(cx, mem, terms, &said);
@@ -518,7 +508,7 @@ impl Core {
             self.link.repeat_again(cx.now);
             return;
         }
-        self.link.again_at = None;
+        self.link.timers.stop(Timer::Repeat);
         if self.stage == Stage::Quitting {
             self.quit_answered(cx);
         } else {
@@ -577,7 +567,7 @@ impl Core {
 
     /// The outcome is fixed: the store is told, and the last word leaves.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
-        if self.ask != Ask::Nothing {
+        if !self.ask.is_idle() {
             return;
         }
         let stored = !matches!(outcome, Outcome::Failed(Failure { blame: Blame::Store, .. }));
@@ -585,16 +575,15 @@ impl Core {
             // What has come can be continued.
             self.ask = Ask::Write;
         } else if core::mem::take(&mut self.open) {
-            self.ask = Ask::Close { complete: false, verified: false };
+            self.ask = Ask::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
-            self.link.ending = match outcome {
+            match outcome {
                 // What the other end may not have heard is said again. One that is not of our kind says no more.
                 Outcome::Done if self.link.config.role == Role::Passive && self.ours => {
-                    let until = cx.now + self.repeat_after() * 3;
-                    Ending::Linger { outcome, until }
+                    self.link.linger(cx.now, outcome, self.repeat_after() * 3);
                 }
                 _ => self.link.after_words(cx.now, outcome),
-            };
+            }
         }
     }
 }

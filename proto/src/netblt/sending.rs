@@ -6,17 +6,18 @@ mod files;
 mod sender;
 mod tail;
 
+use crate::session::{Ask, Ending, Note, Text, Timer};
 use sender::Mem;
 pub use sender::Sender;
 use tail::Tail;
 
 use super::config::{Config, Role};
 use super::info::Said;
-use super::link::{Ending, Link, Note, Short};
+use super::link::{Link, Short};
 use super::packet::{Body, Packet, Ports, Terms, kind, put_terms_before};
 use super::rate::pacing::Pacer;
 use super::sequence::Seen;
-use super::source::{Source, Want};
+use super::source::Source;
 use super::window::{Sends, Shape};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left};
@@ -27,15 +28,6 @@ use crate::trace::{Load, TraceEvent};
 const UNHEARD: Duration = Duration::from_millis(500);
 /// An OPEN or QUIT that is lost on a path that is known is said again so much later than its answer is due.
 const REPEAT: Duration = Duration::from_millis(10);
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Next,
-    Source(Want),
-    Close { complete: bool, verified: bool },
-}
 
 /// Where the sender stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -397,7 +389,7 @@ impl Core {
         self.link.agreed.outstanding = self.link.agreed.outstanding.min(most);
         self.link.peer_death_s = theirs.death_s;
         self.link.progress = cx.now;
-        self.link.again_at = None;
+        self.link.timers.stop(Timer::Repeat);
         Sends::new(shape, mem.slots).clear();
         self.seen.begin(mem.seen);
         self.link.unsay(Short::NullAck);
@@ -415,17 +407,17 @@ impl Core {
     fn note_terms(&mut self) {
         use core::fmt::Write;
         let agreed = self.link.agreed;
-        self.link.agreement.set(b"");
+        self.link.agreement = Text::new();
         let _ = write!(
             self.link.agreement,
             "packets of {}, buffers of {}, {} outstanding, {} every {} ms",
             agreed.packet, agreed.buffer, agreed.outstanding, agreed.burst.0, agreed.burst.1
         );
-        self.link.note(Note::Negotiated);
+        self.link.notes.push(Note::Negotiated);
         let offset = self.file.size.map_or(0, |size| self.source.ranges.kept(size));
         self.link.stats.current_file_bytes = offset;
         self.link.stats.current_acked_bytes = Some(offset);
-        self.link.note(Note::Started { offset });
+        self.link.notes.push(Note::Started { offset });
     }
 
     // ---- output ----
@@ -519,7 +511,7 @@ impl Core {
             self.link.repeat_again(cx.now);
             return;
         }
-        self.link.again_at = None;
+        self.link.timers.stop(Timer::Repeat);
         match self.stage {
             // It has every file already.
             Stage::Ending => {
@@ -597,13 +589,13 @@ impl Core {
 
     /// Everything has failed: the store is told, and the last word leaves.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
-        if self.ask != Ask::Nothing {
+        if !self.ask.is_idle() {
             return;
         }
         if core::mem::take(&mut self.open) {
-            self.ask = Ask::Close { complete: false, verified: false };
+            self.ask = Ask::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
-            self.link.ending = self.link.after_words(cx.now, outcome);
+            self.link.after_words(cx.now, outcome);
         }
     }
 }

@@ -5,6 +5,8 @@
 //! is wanted again; a source that gives its bytes only once is kept until it is acknowledged.
 
 use super::ranges::Ranges;
+use crate::file::DigestKind;
+use crate::session::Ask;
 
 /// Bytes of the digest behind the file: its kind, three zeros, and sixteen bytes.
 pub(crate) const TRAILER: usize = 20;
@@ -33,17 +35,6 @@ pub(crate) struct Source {
     patch: Option<(u64, usize, usize)>,
 }
 
-/// What the source wants of the store.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Want {
-    /// More bytes in order.
-    Read,
-    /// Bytes that were sent before.
-    Patch,
-    /// The digest of the whole file.
-    Digest,
-}
-
 impl Source {
     /// A connection begins that moves these parts.
     pub(crate) fn begin(&mut self, ranges: &Ranges, with_digest: bool) {
@@ -67,12 +58,13 @@ impl Source {
     }
 
     /// What is wanted. `keep` is the position from which on everything will be needed still.
-    pub(crate) fn want(&self, memory_len: usize, keep: u64) -> Option<Want> {
+    pub(crate) fn want(&self, memory_len: usize, keep: u64) -> Option<Ask> {
         if self.patch.is_some_and(|(_, len, here)| here < len) {
-            return Some(Want::Patch);
+            return Some(Ask::ReadAgain);
         }
         if self.data == Some(self.high) {
-            return (self.with_digest && self.trailer.is_none()).then_some(Want::Digest);
+            let ask = Ask::Digest { kind: DigestKind::Xxh3, len: self.file_len() };
+            return (self.with_digest && self.trailer.is_none()).then_some(ask);
         }
         if self.data.is_some_and(|data| self.high > data) {
             return None;
@@ -80,7 +72,7 @@ impl Source {
         let room = self.room(memory_len, keep);
         // Not for a few bytes.
         let left = self.data.map_or(u64::MAX, |data| data - self.high);
-        (room > 0 && room >= left.min(memory_len as u64 / 8)).then_some(Want::Read)
+        (room > 0 && room >= left.min(memory_len as u64 / 8)).then_some(Ask::Read)
     }
 
     fn room(&self, memory_len: usize, keep: u64) -> u64 {

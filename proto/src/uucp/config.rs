@@ -161,14 +161,6 @@ impl Config {
     pub(crate) fn linger(&self) -> Duration {
         Duration::from_millis(u64::from(self.linger_ms))
     }
-
-    /// The time that so many bytes take on the line; zero if its rate is unknown.
-    pub(crate) fn line_time(&self, len: usize) -> Duration {
-        match u64::from(self.line.rate_bps) {
-            0 => Duration::ZERO,
-            rate => Duration::from_nanos(len as u64 * 10 * 1_000_000_000 / rate),
-        }
-    }
 }
 
 /// The rows of the table of settings.

@@ -341,7 +341,7 @@ impl Driver {
         }
         self.at += len;
         stats.wire_out_bytes += len as u64;
-        self.busy_until = self.busy_until.max(cx.now) + config.line_time(len);
+        self.busy_until = self.busy_until.max(cx.now) + config.line.time(len);
         if self.at < total {
             return;
         }

@@ -6,13 +6,13 @@ use super::config::Config;
 use super::driver::{Driver, Stage};
 use super::frame::{DLE, Found, PacketReader};
 use super::packet::Kind;
-use crate::engine::{Blame, Cx, Event, Failure, FailureKind, Outcome, Status};
-use crate::file::{FileInfo, Refusal};
+use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::machine::split;
+use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Leavings, TraceEvent, Waits};
-use core::fmt::{self, Write as _};
+use crate::trace::{Comings, TraceEvent, Waits};
+use core::fmt::Write as _;
 use core::ops::Range;
 
 /// The one who is called says who it is again after so long, and then less and less often: a caller that was
@@ -57,34 +57,6 @@ pub(super) enum Heard {
     Close,
 }
 
-/// Things to tell the person, in order. The name stands elsewhere.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Note {
-    Negotiated,
-    Started,
-    Done {
-        size: u64,
-    },
-    Refused {
-        why: Option<Refusal>,
-        by_peer: bool,
-    },
-    Cancelled {
-        by_peer: bool,
-    },
-    Turned {
-        receives: bool,
-    },
-    Declined {
-        what: u8,
-        kept: bool,
-    },
-    /// The text that came last.
-    Message,
-}
-
-const NOTES: usize = 6;
-
 /// How far the messages before the packets have come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Hello {
@@ -102,19 +74,6 @@ enum Hello {
     Done,
 }
 
-/// How far an engine is with ending.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ending {
-    /// Not ending.
-    No,
-    /// The outcome is fixed; the store must be told and the last words must leave.
-    Words(Outcome),
-    /// Everything is said; the partner's last words are waited for.
-    Linger(Outcome, Instant),
-    /// Finished.
-    Over(Outcome),
-}
-
 /// The common part of both engines.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
@@ -127,10 +86,10 @@ pub(super) struct Link {
     pub(super) file_comes: bool,
     pub(super) waits: Waits,
     pub(super) comings: Comings,
-    leavings: Leavings,
+    pub(super) notes: Notes,
+    timers: Timers,
+    port: Port,
     reader: PacketReader,
-    notes: [Note; NOTES],
-    notes_len: usize,
     caller: bool,
     hello: Hello,
     begun: Option<Instant>,
@@ -143,14 +102,12 @@ pub(super) struct Link {
     text_len: usize,
     /// Length of the message that the person is to see.
     message_len: usize,
-    say_at: usize,
-    say_len: usize,
+    /// Commands on their way into packets.
+    commands: Outbox,
     /// The conversation's last words are said, and heard.
     goodbye: bool,
     their_goodbye: bool,
-    /// When the port last took something.
-    moved: Instant,
-    agreed: Agreed,
+    agreement: Text<64>,
 }
 
 impl Link {
@@ -163,10 +120,10 @@ impl Link {
             file_comes: false,
             waits: Waits::default(),
             comings: Comings::default(),
-            leavings: Leavings::default(),
+            notes: Notes::new(),
+            timers: Timers::default(),
+            port: Port::default(),
             reader: PacketReader::new(config.field_len()),
-            notes: [Note::Started; NOTES],
-            notes_len: 0,
             caller,
             hello: if caller { Hello::Here } else { Hello::Name },
             begun: None,
@@ -175,47 +132,22 @@ impl Link {
             in_text: false,
             text_len: 0,
             message_len: 0,
-            say_at: 0,
-            say_len: 0,
+            commands: Outbox::default(),
             goodbye: false,
             their_goodbye: false,
-            moved: Instant::ZERO,
-            agreed: Agreed::default(),
+            agreement: Text::new(),
             config,
         }
     }
 
     pub(super) fn is_up(&self) -> bool {
-        self.driver.stage == Stage::Run && self.ending == Ending::No
+        self.driver.stage == Stage::Run && self.ending.is_running()
     }
 
-    pub(super) fn note(&mut self, note: Note) {
-        if let Some(room) = self.notes.get_mut(self.notes_len) {
-            // A host that never looks loses the newest.
-            *room = note;
-            self.notes_len += 1;
-        }
-    }
-
-    pub(super) fn has_notes(&self) -> bool {
-        self.notes_len > 0
-    }
-
-    /// The next note as the person gets it.
-    pub(super) fn event<'a>(&'a mut self, info: FileInfo<'a>, text: &'a [u8]) -> Option<Event<'a>> {
-        let note = (self.notes_len > 0).then_some(self.notes[0])?;
-        self.notes.copy_within(1.., 0);
-        self.notes_len -= 1;
-        Some(match note {
-            Note::Negotiated => Event::Negotiated(self.agreed.as_str()),
-            Note::Started => Event::FileStarted { info, offset: 0 },
-            Note::Done { size } => Event::FileDone { size, verified: false },
-            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
-            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
-            Note::Turned { receives } => Event::Turned { receives },
-            Note::Declined { what, kept } => Event::Declined { what, kept },
-            Note::Message => Event::Message(&text[..self.message_len]),
-        })
+    /// The words that notes refer to; `text` is the message that came last.
+    pub(super) fn words<'a>(&'a self, text: &'a [u8]) -> Words<'a> {
+        let (agreement, message) = (self.agreement.as_str(), &text[..self.message_len]);
+        Words { agreement, message, ..Words::default() }
     }
 
     /// Begins, at the first call of a door.
@@ -223,7 +155,7 @@ impl Link {
         if self.begun.is_some() {
             return;
         }
-        (self.begun, self.said, self.moved) = (Some(cx.now), cx.now, cx.now);
+        (self.begun, self.said, self.port.moved) = (Some(cx.now), cx.now, cx.now);
         if !self.caller {
             self.say_here();
         }
@@ -252,44 +184,37 @@ impl Link {
 
     /// Queues a command. The memory has room for each of ours.
     pub(super) fn say(&mut self, say: &mut [u8], text: &[u8]) {
-        if self.say_at == self.say_len {
-            (self.say_at, self.say_len) = (0, 0);
-        }
-        if let Some(room) = say.get_mut(self.say_len..self.say_len + text.len()) {
-            room.copy_from_slice(text);
-            self.say_len += text.len();
-        }
+        self.commands.reuse();
+        self.commands.put(say, text);
     }
 
     /// The room for a command that is written in place; [`Link::said_in_place`] says how long it is.
     pub(super) fn room_to_say<'a>(&self, say: &'a mut [u8]) -> &'a mut [u8] {
-        &mut say[self.say_len..]
+        self.commands.room(say)
     }
 
     pub(super) fn said_in_place(&mut self, len: usize) {
-        self.say_len += len;
+        self.commands.push(len);
     }
 
     /// Nothing that was said waits to be put into a packet.
     pub(super) fn all_said(&self) -> bool {
-        self.say_at == self.say_len
+        self.commands.pending() == 0
     }
 
     /// Puts commands into packets, one after the other, each padded with zeros.
     pub(super) fn pump_commands(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>) {
         while !self.all_said() && self.driver.has_room() {
-            let rest = &mem.say[self.say_at..self.say_len];
+            let rest = self.commands.lend(mem.say);
             let end = rest.iter().position(|byte| *byte == 0).map_or(rest.len(), |zero| zero + 1);
             let field = self.driver.field(mem.out);
             let len = end.min(field.len());
             field[..len].copy_from_slice(&rest[..len]);
             field[len..].fill(0);
             self.driver.push(cx, mem.out, false, 0);
-            self.say_at += len;
+            self.commands.take(len);
         }
-        if self.all_said() {
-            (self.say_at, self.say_len) = (0, 0);
-        }
+        self.commands.reuse();
     }
 
     /// Takes bytes up to something that the session must know.
@@ -302,7 +227,7 @@ impl Link {
         self.driver.heard(cx.now);
         let mut used = 0;
         loop {
-            if self.ending != Ending::No {
+            if !self.ending.is_running() {
                 return (used + self.pass_over(mem, &bytes[used..]), None);
             }
             if self.hello != Hello::Done {
@@ -454,7 +379,7 @@ impl Link {
             (Hello::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
             (Hello::Choice, Some(b'U')) => {
                 self.message_len = message.len();
-                self.note(Note::Message);
+                self.notes.push(Note::Message);
                 self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
             }
             (Hello::Here | Hello::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
@@ -467,7 +392,7 @@ impl Link {
                     self.hello = Hello::Protocols;
                 } else {
                     self.message_len = message.len();
-                    self.note(Note::Message);
+                    self.notes.push(Note::Message);
                     self.fail(cx, Blame::Peer, FailureKind::PeerError);
                 }
             }
@@ -478,7 +403,7 @@ impl Link {
                 } else {
                     let _ = self.driver.say_words(&[b"\x10UN\0"]);
                     self.message_len = message.len();
-                    self.note(Note::Message);
+                    self.notes.push(Note::Message);
                     self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
                 }
             }
@@ -495,10 +420,11 @@ impl Link {
 
     fn agree(&mut self, cx: &mut Cx<'_>) {
         let (window, size) = (self.driver.window, self.driver.size);
-        self.agreed = Agreed::default();
+        self.agreement = Text::new();
         // It fits.
-        let _ = write!(self.agreed, "UUCP g: we send {window} packets of {size} bytes at a time");
-        self.note(Note::Negotiated);
+        let _ =
+            write!(self.agreement, "UUCP g: we send {window} packets of {size} bytes at a time");
+        self.notes.push(Note::Negotiated);
         if cx.trace.enabled() {
             for (name, value) in [("window", window), ("packet", size)] {
                 let value = value as u64;
@@ -515,10 +441,9 @@ impl Link {
         if len == 0 {
             return;
         }
-        self.moved = cx.now;
         self.driver.took(cx, &mut self.stats, &self.config, len);
         let pending = self.driver.lend(mem.out).len();
-        self.leavings = self.leavings.note(cx, self.stats.wire_out_bytes, pending);
+        self.port.took(cx, self.stats.wire_out_bytes, pending);
     }
 
     /// Ends with a failure.
@@ -528,26 +453,25 @@ impl Link {
 
     /// Begins to end; the partner is told. The first reason counts.
     pub(super) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
-        if self.ending != Ending::No {
+        if !self.ending.begin(cx, outcome) {
             return;
         }
+        self.port.moved = cx.now;
         if let Outcome::Failed(_) = outcome {
             self.driver.give_up_queue();
-            (self.say_at, self.say_len) = (0, 0);
-            cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
+            self.commands.clear();
         }
         if self.driver.stage > Stage::Off {
             // One may be lost.
             self.driver.closes_due = 2;
         }
         (self.in_text, self.text_len) = (false, 0);
-        (self.ending, self.moved) = (Ending::Words(outcome), cx.now);
     }
 
     /// The last words leave, the store closes; then it is over. `idle`: the store has answered.
     pub(super) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool) {
         if let Ending::Words(outcome) = self.ending {
-            let stuck = cx.now - self.moved >= STUCK;
+            let stuck = cx.now >= self.port.moved + STUCK;
             let out = self.all_said() && self.driver.is_drained();
             if out && !self.goodbye {
                 self.goodbye = true;
@@ -558,11 +482,14 @@ impl Link {
                 }
             }
             if idle && (stuck || (self.goodbye && out)) {
-                self.ending = Ending::Linger(outcome, cx.now + self.config.linger());
+                let stay = self.config.linger();
+                self.ending.linger(&mut self.timers, cx.now, outcome, stay);
             }
         }
-        if let Ending::Linger(outcome, until) = self.ending
-            && (self.their_goodbye || self.hello != Hello::Done || cx.now >= until)
+        if let Ending::Linger { outcome } = self.ending
+            && (self.their_goodbye
+                || self.hello != Hello::Done
+                || self.timers.is_due(Timer::Linger, cx.now))
         {
             self.ending = Ending::Over(outcome);
         }
@@ -593,9 +520,7 @@ impl Link {
                 Some(self.say_again_at().min(begun + self.config.patience()))
             }
             (Ending::No, _) => self.driver.deadline(self.reader.mid_packet()),
-            (Ending::Words(_), _) => Some(self.moved + STUCK),
-            (Ending::Linger(_, until), _) => Some(until),
-            (Ending::Over(_), _) => None,
+            (ending, _) => ending.deadline(&self.timers, self.port.moved + STUCK),
         }
     }
 
@@ -612,7 +537,7 @@ impl Link {
 
     /// Lets a timer run out. An error is for the session to judge.
     pub(super) fn tick(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
-        if self.ending != Ending::No || self.deadline().is_none_or(|due| due > cx.now) {
+        if !self.ending.is_running() || self.deadline().is_none_or(|due| due > cx.now) {
             return Ok(());
         }
         if self.hello == Hello::Done {
@@ -640,44 +565,8 @@ impl Link {
     pub(super) fn takes_input(&self) -> bool {
         match self.ending {
             Ending::No => true,
-            Ending::Words(_) | Ending::Linger(..) => !self.their_goodbye,
+            Ending::Words(_) | Ending::Linger { .. } => !self.their_goodbye,
             Ending::Over(_) => false,
         }
-    }
-
-    pub(super) fn status(&self) -> Status {
-        match self.ending {
-            Ending::No | Ending::Words(_) => Status::Running,
-            Ending::Linger(outcome, _) => Status::Lingering(outcome),
-            Ending::Over(outcome) => Status::Over(outcome),
-        }
-    }
-}
-
-/// A short text in its own memory.
-#[derive(Clone, Copy, Debug)]
-struct Agreed {
-    bytes: [u8; 64],
-    len: usize,
-}
-
-impl Default for Agreed {
-    fn default() -> Self {
-        Self { bytes: [0; 64], len: 0 }
-    }
-}
-
-impl Agreed {
-    fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
-    }
-}
-
-impl fmt::Write for Agreed {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.len + text.len();
-        self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
     }
 }

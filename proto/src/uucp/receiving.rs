@@ -3,11 +3,12 @@
 use core::ops::Range;
 
 use super::command;
-use super::link::{Ending, Mem, Note};
-use super::session::{Ask, Core, Current, State};
+use super::link::Mem;
+use super::session::{Core, Current, State};
 use super::sink::Sink;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal};
+use crate::session::{Ask, Note};
 
 mod receiver;
 
@@ -40,7 +41,7 @@ impl Core {
 
     pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, say: &mut [u8], why: Refusal) {
         self.link.stats.files_skipped += 1;
-        self.link.note(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
         // What the store does not take today it may take tomorrow, and a refusal for good deletes the job
         // at the other end. A name that cannot be written will never be better.
         let later = command::postponement(b'S', self.link.theirs).filter(|_| why != Refusal::Name);
@@ -58,7 +59,7 @@ impl Core {
         self.sink = Sink::default();
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = None;
-        self.link.note(Note::Started);
+        self.link.notes.push(Note::Started { offset: 0 });
         self.link.say(say, b"SY\0");
         self.enter(cx, State::Take);
     }
@@ -95,13 +96,13 @@ impl Core {
             return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers);
         }
         self.enter(cx, State::Keep);
-        if self.ask == Ask::Nothing {
+        if self.ask.is_idle() {
             self.keep_on();
         }
     }
 
     fn keep_on(&mut self) {
-        self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::Close { complete: true } };
+        self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::close(true) };
     }
 
     /// The store has written what it was shown.
@@ -110,17 +111,17 @@ impl Core {
         match self.state {
             State::Keep => self.keep_on(),
             State::End if self.sink.pending() > 0 => self.ask = Ask::Write,
-            State::End => self.ask = Ask::Close { complete: false },
+            State::End => self.ask = Ask::close(false),
             _ => {}
         }
     }
 
     /// The file is safe.
     pub(super) fn kept(&mut self, cx: &mut Cx<'_>, say: &mut [u8]) {
-        debug_assert!(self.link.ending == Ending::No, "an ending is dealt with before");
+        debug_assert!(self.link.ending.is_running(), "an ending is dealt with before");
         self.file.open = false;
         self.link.stats.files_done += 1;
-        self.link.note(Note::Done { size: self.sink.end() });
+        self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
         self.link.say(say, b"CY\0");
         self.enter(cx, State::Slave);
     }

@@ -1,12 +1,13 @@
 //! What a master does: it sends files (\[TUUCP\] 6.5).
 
 use super::command;
-use super::link::{Mem, Note};
+use super::link::Mem;
 use super::packet;
-use super::session::{Ask, Core, Current, State};
+use super::session::{Core, Current, State};
 use super::source::Source;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, StoreError};
+use crate::session::{Ask, Note};
 use crate::trace::TraceEvent;
 
 mod sender;
@@ -34,10 +35,10 @@ impl Core {
     }
 
     pub(super) fn refused(&mut self, cx: &mut Cx<'_>, why: Option<Refusal>, by_peer: bool) {
-        self.link.note(Note::Refused { why, by_peer });
+        self.link.notes.push(Note::Refused { why, by_peer });
         self.link.stats.files_skipped += 1;
         self.enter(cx, State::Sent);
-        self.ask = Ask::Close { complete: false };
+        self.ask = Ask::close(false);
     }
 
     /// The other end takes the file.
@@ -45,7 +46,7 @@ impl Core {
         self.source = Source::new(self.file.info.size);
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = Some(0);
-        self.link.note(Note::Started);
+        self.link.notes.push(Note::Started { offset: 0 });
         self.enter(cx, State::Data);
     }
 
@@ -103,7 +104,7 @@ impl Core {
         self.file.open = false;
         if complete {
             self.link.stats.files_done += 1;
-            self.link.note(Note::Done { size: self.source.offset });
+            self.link.notes.push(Note::Done { size: self.source.offset, verified: false });
         }
         self.enter(cx, State::Next);
         self.ask = Ask::Next;

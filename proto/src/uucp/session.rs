@@ -7,31 +7,16 @@
 
 use super::command::{self, Command};
 use super::config::Config;
-use super::link::{Ending, Heard, Link, Mem, Note};
+use super::link::{Heard, Link, Mem};
 use super::sink::Sink;
 use super::source::Source;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
+use crate::session::{Ask, Ending, Note};
 use crate::time::Instant;
 use crate::trace::{TraceEvent, Wait};
 
 mod doors;
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
-    Nothing,
-    /// As a master.
-    Next,
-    Read,
-    /// As a slave.
-    Offer,
-    Write,
-    /// As either.
-    Close {
-        complete: bool,
-    },
-}
 
 /// Where the session stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,7 +156,7 @@ impl Core {
     /// Whether input is taken now, or waits until the store has answered.
     fn takes_input(&self, memory_len: usize) -> bool {
         let room = self.sink.has_room(memory_len, self.link.config.field_len());
-        let later = self.link.ending == Ending::No && self.state == State::Take && !room;
+        let later = self.link.ending.is_running() && self.state == State::Take && !room;
         self.link.takes_input() && !later
     }
 
@@ -193,7 +178,7 @@ impl Core {
         };
         let coming = matches!(self.state, State::Take | State::Keep);
         self.enter(cx, State::End);
-        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         let Outcome::Failed(Failure { blame, kind }) = outcome else { return };
         if self.file.open && coming && self.sink.pending() > 0 {
             // What has come is kept, as far as the store keeps parts of files.
@@ -203,7 +188,7 @@ impl Core {
         }
         if self.file.open && kind == FailureKind::Aborted {
             self.link.stats.files_skipped += 1;
-            self.link.note(Note::Cancelled { by_peer: blame == Blame::Peer });
+            self.link.notes.push(Note::Cancelled { by_peer: blame == Blame::Peer });
         }
     }
 
@@ -226,9 +211,9 @@ impl Core {
 
     /// What keeps us from sending, when all that is queued has left.
     fn waits_for(&self, memory_len: usize) -> Wait {
-        let store = self.ask != Ask::Nothing;
+        let store = !self.ask.is_idle();
         match self.state {
-            _ if self.link.ending != Ending::No => Wait::Nothing,
+            _ if !self.link.ending.is_running() => Wait::Nothing,
             State::Slave | State::Weigh | State::Take | State::Keep | State::Farewell(_) => {
                 let full = store && !self.takes_input(memory_len);
                 if full { Wait::Store } else { Wait::Partner }
@@ -248,13 +233,13 @@ impl Core {
         self.link.begin(cx);
         self.settle(cx);
         if self.link.is_up() {
-            if self.state == State::Next && self.ask == Ask::Nothing && self.link.all_said() {
+            if self.state == State::Next && self.ask.is_idle() && self.link.all_said() {
                 self.say_next(cx, mem);
             }
             self.link.pump_commands(cx, mem);
             self.pump_data(cx, mem);
             self.pump_parting(cx);
-        } else if self.link.ending != Ending::No {
+        } else if !self.link.ending.is_running() {
             self.link.pump_commands(cx, mem);
         }
         let sent = self.link.stats.current_file_bytes;
@@ -274,13 +259,13 @@ impl Core {
                 | State::End
         );
         self.link.file_comes = self.state == State::Take;
-        self.link.pump_ending(cx, self.ask == Ask::Nothing);
+        self.link.pump_ending(cx, self.ask.is_idle());
         self.link.driver.pump(mem.out);
     }
 
     /// A file's bytes go on, in either direction.
     fn pump_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.ask != Ask::Nothing {
+        if !self.ask.is_idle() {
             return;
         }
         match self.state {
@@ -329,7 +314,7 @@ impl Core {
             (State::Offer, b'S', false) => self.refused(cx, command::why_not(rest), true),
             (State::Confirm, b'C', true) => {
                 self.enter(cx, State::Sent);
-                self.ask = Ask::Close { complete: true };
+                self.ask = Ask::close(true);
             }
             // It has the bytes, and could not put the file into its place.
             (State::Confirm, b'C', false) => self.refused(cx, Some(Refusal::NotStored), true),
@@ -354,7 +339,7 @@ impl Core {
     /// The roles have changed.
     fn turned(&mut self, receives: bool) {
         if self.duty.takes && self.duty.sends {
-            self.link.note(Note::Turned { receives });
+            self.link.notes.push(Note::Turned { receives });
         }
     }
 
@@ -389,7 +374,7 @@ impl Core {
     pub(super) fn decline(&mut self, cx: &mut Cx<'_>, say: &mut [u8], command: u8, what: u8) {
         let later = command::postponement(command, self.link.theirs);
         let done = self.is_content();
-        self.link.note(Note::Declined { what, kept: later.is_some() || done });
+        self.link.notes.push(Note::Declined { what, kept: later.is_some() || done });
         match later {
             Some(answer) => self.link.say(say, answer),
             // No answer leaves the job where it is.
@@ -399,8 +384,8 @@ impl Core {
     }
 
     fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
-        let ending = self.link.ending != Ending::No;
+        let ask = self.ask.take();
+        let ending = !self.link.ending.is_running();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => self.file_given(cx, mem, &info),
@@ -409,12 +394,12 @@ impl Core {
             (Ask::Offer, Reply::Accept { offset }) => self.accepted(cx, mem.say, offset),
             (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem.say, why),
             (Ask::Write, Reply::Done) => self.written(),
-            (Ask::Write, _) if ending => self.ask = Ask::Close { complete: false },
+            (Ask::Write, _) if ending => self.ask = Ask::close(false),
             (Ask::Close { .. }, _) if ending => self.file.open = false,
-            (Ask::Close { complete }, Reply::Done) if self.state == State::Sent => {
+            (Ask::Close { complete, .. }, Reply::Done) if self.state == State::Sent => {
                 self.closed(cx, complete);
             }
-            (Ask::Close { complete: true }, Reply::Done) => self.kept(cx, mem.say),
+            (Ask::Close { complete: true, .. }, Reply::Done) => self.kept(cx, mem.say),
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
             // An answer to something else: a host's mistake.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),

@@ -3,7 +3,6 @@
 use super::frame::{Check, LONG, SHORT, WANT_CRC, WANT_STREAM};
 use crate::line::LineFacts;
 use crate::settings::{BadSetting, Range, Setting, Settings};
-use crate::time::Duration;
 use core::fmt;
 
 /// Which of the family. A sender obeys the receiver's wish for checksum, CRC or stream whatever
@@ -196,14 +195,6 @@ impl Config {
             Variant::Xmodem => (super::frame::NAK, Check::Sum),
             Variant::YmodemG => (WANT_STREAM, Check::Crc),
             _ => (WANT_CRC, Check::Crc),
-        }
-    }
-
-    /// Time that `len` bytes take on the line; zero if the rate is unknown.
-    pub(crate) fn line_time(&self, len: usize) -> Duration {
-        match self.line.rate_bps {
-            0 => Duration::ZERO,
-            rate => Duration::from_nanos(len as u64 * 10_000_000_000 / u64::from(rate)),
         }
     }
 }

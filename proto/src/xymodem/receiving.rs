@@ -2,12 +2,13 @@
 
 use super::config::{Config, FirstEot};
 use super::frame::{ACK, BlockReader, LONG, NAK, WANT_STREAM};
-use super::link::{Ending, Link, Note, trace_got};
+use super::link::{Link, trace_got};
 use super::packet;
 use super::sink::Sink;
 use super::states::{Place, ReceiverStep, Receiving, on_block};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, StoreError};
+use crate::session::{Ask, Ending, Note};
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, trace_duplicate};
 
@@ -17,15 +18,6 @@ mod receiver;
 use hearing::Hearing;
 use receiver::Mem;
 pub use receiver::Receiver;
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Offer,
-    Write,
-    Close { complete: bool },
-}
 
 /// The file that is being received. Its name stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -164,7 +156,7 @@ impl Core {
 
     /// Ends with a failure; `cancel`: the partner is told.
     fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return;
         }
         self.enter(cx, Receiving::End);
@@ -172,7 +164,7 @@ impl Core {
         self.ask = match self.file.open {
             // What has come is kept, as far as the store keeps parts of files.
             true if unwritten => Ask::Write,
-            true => Ask::Close { complete: false },
+            true => Ask::close(false),
             false => Ask::Nothing,
         };
         if self.file.open && kind == FailureKind::Aborted {
@@ -301,7 +293,7 @@ impl Core {
         self.sink = Sink::default();
         (self.expected, self.first, self.eots, self.owed) = (1, true, 0, false);
         self.link.stats.current_file_bytes = 0;
-        self.link.notes.push(Note::Started);
+        self.link.notes.push(Note::Started { offset: 0 });
         self.enter(cx, Receiving::Data);
         if self.is_batch() { self.accept_header(cx) } else { self.say_start(cx) }
     }
@@ -391,21 +383,21 @@ impl Core {
         self.link.stats.file_bytes -= stripped;
         self.link.stats.current_file_bytes -= stripped;
         self.enter(cx, Receiving::Close);
-        if self.ask == Ask::Nothing {
+        if self.ask.is_idle() {
             self.close_on();
         }
     }
 
     fn close_on(&mut self) {
         let pending = self.sink.pending() > 0;
-        self.ask = if pending { Ask::Write } else { Ask::Close { complete: true } };
+        self.ask = if pending { Ask::Write } else { Ask::close(true) };
     }
 
     /// The file is safe: now the sender may know.
     fn closed(&mut self, cx: &mut Cx<'_>) {
         self.file.open = false;
         self.link.stats.files_done += 1;
-        self.link.notes.push(Note::Done { size: self.sink.end() });
+        self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
         if !self.is_batch() {
             self.say(cx, &[ACK]);
             self.enter(cx, Receiving::End);

@@ -3,11 +3,12 @@
 use super::config::Config;
 use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_CRC, WANT_STREAM, finish};
 use super::length::LengthPolicy;
-use super::link::{Ending, Link, Note, letter, trace_got, trace_sent};
+use super::link::{Link, letter, trace_got, trace_sent};
 use super::source::Source;
 use super::states::{SenderStep, Sending, on_word};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
-use crate::file::FileInfo;
+use crate::file::{FileInfo, StoreError};
+use crate::session::{Ask, Ending, Note, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
@@ -34,15 +35,6 @@ const BEHIND_STREAM: (Duration, Duration) = (Duration::from_millis(300), Duratio
 /// What a person is told of a receiver that cancels at the second EOT of an empty file.
 const CANCELLED_EMPTY: &[u8] =
     b"(it cancelled at the end of an empty file, of which it has all there is)";
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Next,
-    Read,
-    Close { complete: bool },
-}
-
 /// The file that is being sent. Its name stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
@@ -96,8 +88,7 @@ struct Core {
     number: u8,
     /// Blocks were sent more than once: answers may be out of step until the line was quiet.
     unsure: bool,
-    /// Input is passed over until then, and until the line has been quiet for so long.
-    settle: Option<Instant>,
+    /// While [`Timer::Settle`] runs input is passed over; it starts again until the line has been quiet for so long.
     quiet: Duration,
     settle_latest: Instant,
     /// The last file's end was settled.
@@ -120,7 +111,7 @@ impl Core {
         Self {
             state: Sending::Next,
             ask: Ask::Next,
-            queue: Queue::new(),
+            queue: Queue::default(),
             source: Source::new(None),
             file: Current::default(),
             flight: None,
@@ -130,7 +121,6 @@ impl Core {
             exhausted: false,
             number: 1,
             unsure: false,
-            settle: None,
             quiet: Duration::ZERO,
             settle_latest: Instant::ZERO,
             settled: false,
@@ -176,7 +166,7 @@ impl Core {
 
     /// Ends with a failure; `cancel`: the partner is told.
     fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return;
         }
         self.link.cut = self.queue.cut();
@@ -194,7 +184,7 @@ impl Core {
             });
         }
         self.enter(cx, Sending::End);
-        self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+        self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
     }
 
@@ -211,9 +201,13 @@ impl Core {
     /// What keeps us from sending, when all that is queued has left.
     fn waits_for(&self) -> Wait {
         match self.state {
-            _ if self.link.ending != Ending::No => Wait::Nothing,
-            _ if self.link.hold.is_some() || self.settle.is_some() => Wait::Pause,
-            _ if self.ask != Ask::Nothing => Wait::Store,
+            _ if !self.link.ending.is_running() => Wait::Nothing,
+            _ if self.link.timers.is_running(Timer::Pause)
+                || self.link.timers.is_running(Timer::Settle) =>
+            {
+                Wait::Pause
+            }
+            _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.flight.is_some() => Wait::Window,
             _ if self.flight.is_some() => Wait::Answer,
             Sending::Invite | Sending::Go | Sending::Confirm => Wait::Partner,
@@ -224,13 +218,13 @@ impl Core {
     fn pump_blocks(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.base.is_none() {
             self.base = Some(cx.now);
-            self.link.moved = cx.now;
+            self.link.port.moved = cx.now;
         }
         let _ = self.link.may_send(cx.now);
-        if self.link.ending != Ending::No {
-            return self.link.pump_ending(cx, self.ask == Ask::Nothing, Duration::ZERO);
+        if !self.link.ending.is_running() {
+            return self.link.pump_ending(cx, self.ask.is_idle(), Duration::ZERO);
         }
-        if self.settle.is_some() {
+        if self.link.timers.is_running(Timer::Settle) {
             return;
         }
         match self.state {
@@ -238,12 +232,12 @@ impl Core {
             Sending::Data => while self.produce(cx, mem) {},
             _ => {}
         }
-        self.link.pump_ending(cx, self.ask == Ask::Nothing, Duration::ZERO);
+        self.link.pump_ending(cx, self.ask.is_idle(), Duration::ZERO);
     }
 
     /// Makes the next block, or EOT. True if there may be more to make.
     fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
-        if self.flight.is_some() || self.ask != Ask::Nothing {
+        if self.flight.is_some() || !self.ask.is_idle() {
             return false;
         }
         let longest = self.link.config.send_block();
@@ -258,7 +252,7 @@ impl Core {
         }
         if self.source.fell_short() {
             // What was announced cannot be kept; only a cancel says so.
-            let kind = FailureKind::Store(crate::file::StoreError::Io);
+            let kind = FailureKind::Store(StoreError::Changed);
             self.fail(cx, Blame::Store, kind, true);
             return false;
         }
@@ -325,7 +319,7 @@ impl Core {
         (self.unsure, self.settled) = (false, true);
         let longest = Duration::from_secs(5);
         self.quiet = (self.slowest + self.slowest / 4).clamp(least, longest);
-        self.settle = Some(cx.now + self.quiet);
+        self.link.timers.set(Timer::Settle, cx.now + self.quiet);
         self.settle_latest = cx.now + self.quiet * 4;
     }
 
@@ -381,7 +375,7 @@ impl Core {
         let stats = &mut self.link.stats;
         stats.packets_out += 1;
         stats.longest_packet_bytes = stats.longest_packet_bytes.max(wire as u64);
-        let pending = self.link.words.pending() + self.queue.pending();
+        let pending = self.link.answers.pending() + self.queue.pending();
         let load = Load {
             at: stats.wire_out_bytes + (pending - wire) as u64,
             data: if kind == 'D' { wire - HEADER - self.check.len() } else { 0 },
@@ -444,7 +438,8 @@ impl Core {
             return match self.state {
                 Sending::Goodbye => self.done(cx),
                 Sending::Eof if self.is_all_said() => {
-                    self.link.notes.push(Note::Message(CANCELLED_EMPTY));
+                    self.link.message = CANCELLED_EMPTY;
+                    self.link.notes.push(Note::Message);
                     self.close(cx);
                 }
                 _ => self.fail(cx, Blame::Peer, FailureKind::Aborted, false),
@@ -453,9 +448,10 @@ impl Core {
         if byte == CAN {
             return;
         }
-        if self.settle.is_some() {
+        if self.link.timers.is_running(Timer::Settle) {
             self.link.stats.noise_bytes += 1;
-            self.settle = Some((cx.now + self.quiet).min(self.settle_latest));
+            let until = (cx.now + self.quiet).min(self.settle_latest);
+            self.link.timers.set(Timer::Settle, until);
             return;
         }
         if self.streaming && self.state == Sending::Data && self.flight.is_none() {
@@ -656,10 +652,8 @@ impl Core {
     }
 
     fn due(&self) -> Option<Instant> {
-        if self.settle.is_some() {
-            return self.settle;
-        }
         match (self.state, self.flight) {
+            _ if self.link.timers.is_running(Timer::Settle) => self.link.timers.get(Timer::Settle),
             (Sending::Invite | Sending::Go, _) if !self.invited => {
                 self.base.map(|base| base + self.patience())
             }
@@ -675,7 +669,7 @@ impl Core {
         if self.due().is_none_or(|due| due > cx.now) {
             return;
         }
-        if self.settle.take().is_some() {
+        if self.link.timers.expire(Timer::Settle, cx.now) {
             return;
         }
         self.link.stats.timeouts += 1;

@@ -6,12 +6,13 @@ use super::escape::Escaper;
 use super::frame::FrameReader;
 use super::pace::Pace;
 use super::packet::{CANCEL, Header, MAX_HEADER, letter};
-use super::timing::{RoundTrip, line_time};
-use crate::engine::{Cx, Event, Failure, Outcome, Status};
-use crate::file::{FileInfo, Refusal};
+use super::timing::RoundTrip;
+use crate::engine::{Cx, Outcome};
+use crate::line::line_time;
+use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timers, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Leavings, Load, TraceEvent, Waits};
+use crate::trace::{Comings, Load, TraceEvent, Waits};
 
 /// Longest name of a file on the wire.
 pub(crate) const MAX_NAME: usize = 1024;
@@ -22,13 +23,10 @@ const ANSWER: usize = 24;
 /// No port holds more. One that seems to is on a line that is faster than it says.
 const DEEPEST_PORT: usize = 256 * 1024;
 
-/// Bytes on their way to the port.
+/// The queue towards the port, with pauses in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
-    start: usize,
-    end: usize,
-    /// Bytes the port has taken.
-    pub(crate) taken: u64,
+    out: Outbox,
     /// Position in the stream at which to pause, and for how long.
     pause: Option<(u64, Duration)>,
     /// Until then nothing is lent.
@@ -39,12 +37,17 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn pending(&self) -> usize {
-        self.end - self.start
+        self.out.pending()
+    }
+
+    /// Bytes the port has taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.out.taken
     }
 
     /// Position in the stream behind all that is queued.
     pub(crate) fn position(&self) -> u64 {
-        self.taken + self.pending() as u64
+        self.out.position()
     }
 
     /// Bytes to lend now: up to the next pause.
@@ -54,7 +57,7 @@ impl Output {
         }
         let room = self.pace.map_or(usize::MAX, |pace| pace.room(now));
         match self.pause {
-            Some((at, _)) => room.min(self.pending()).min((at - self.taken) as usize),
+            Some((at, _)) => room.min(self.pending()).min((at - self.out.taken) as usize),
             None => room.min(self.pending()),
         }
     }
@@ -65,16 +68,14 @@ impl Output {
     }
 
     pub(crate) fn lend<'a>(&self, out: &'a [u8], now: Instant) -> &'a [u8] {
-        &out[self.start..self.start + self.ready(now)]
+        &self.out.lend(out)[..self.ready(now)]
     }
 
     /// The port took `len` bytes. Returns how many that really were.
     pub(crate) fn take(&mut self, len: usize, now: Instant) -> usize {
-        let len = len.min(self.ready(now));
-        self.start += len;
-        self.taken += len as u64;
+        let len = self.out.take(len.min(self.ready(now)));
         if let Some((at, pause)) = self.pause
-            && self.taken == at
+            && self.out.taken == at
         {
             self.pause = None;
             self.paused = Some(now + pause);
@@ -82,9 +83,7 @@ impl Output {
         if let Some(more) = self.pace.as_mut().and_then(|pace| pace.took(now, len)) {
             self.paused = Some(self.paused.map_or(more, |until| until.max(more)));
         }
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        }
+        self.out.reuse();
         len
     }
 
@@ -110,101 +109,21 @@ impl Output {
     /// Room of at least `want` bytes behind what is queued. Little is moved to the front for that;
     /// much has to leave first.
     pub(crate) fn room<'a>(&mut self, out: &'a mut [u8], want: usize) -> Option<&'a mut [u8]> {
-        if out.len() - self.end < want && self.start > 0 && self.pending() <= out.len() / 4 {
-            out.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
+        if self.out.room_len(out) < want && self.pending() <= out.len() / 4 {
+            self.out.move_to_front(out, 0);
         }
-        let room = &mut out[self.end..];
+        let room = self.out.room(out);
         (room.len() >= want).then_some(room)
     }
 
     pub(crate) fn push(&mut self, len: usize) {
-        self.end += len;
+        self.out.push(len);
     }
 
     /// Drops everything that has not left; returns how much that was.
     pub(crate) fn drop_unsent(&mut self) -> usize {
-        let dropped = self.pending();
         self.pause = None;
-        (self.start, self.end) = (0, 0);
-        dropped
-    }
-}
-
-/// Things to tell the person, in order. Names and texts stand elsewhere.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Note {
-    Negotiated,
-    Started { offset: u64 },
-    Done { size: u64 },
-    Refused { why: Option<Refusal>, by_peer: bool },
-    Cancelled { by_peer: bool },
-    Completed { status: u32 },
-    Message,
-}
-
-const NOTES: usize = 8;
-
-/// A short queue; a host that never looks loses the newest.
-#[derive(Clone, Debug)]
-pub(crate) struct Notes {
-    ring: [Note; NOTES],
-    first: usize,
-    count: usize,
-}
-
-impl Notes {
-    pub(crate) fn push(&mut self, note: Note) {
-        if self.count < NOTES {
-            self.ring[(self.first + self.count) % NOTES] = note;
-            self.count += 1;
-        }
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<Note> {
-        let note = (self.count > 0).then(|| self.ring[self.first])?;
-        self.first = (self.first + 1) % NOTES;
-        self.count -= 1;
-        Some(note)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-}
-
-/// A short text in fixed memory; what does not fit is cut off.
-#[derive(Clone, Debug)]
-pub(crate) struct Text {
-    bytes: [u8; 160],
-    len: usize,
-}
-
-impl Text {
-    const fn new() -> Self {
-        Self { bytes: [0; 160], len: 0 }
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.bytes[..self.len]).unwrap_or("")
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        let take = bytes.len().min(self.bytes.len() - self.len);
-        self.bytes[self.len..self.len + take].copy_from_slice(&bytes[..take]);
-        self.len += take;
-    }
-}
-
-impl core::fmt::Write for Text {
-    fn write_str(&mut self, s: &str) -> core::fmt::Result {
-        self.put(s.as_bytes());
-        Ok(())
+        self.out.clear()
     }
 }
 
@@ -224,19 +143,6 @@ pub(crate) struct Question {
     pub(crate) since: Instant,
 }
 
-/// How far an engine is with ending.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// Not ending.
-    No,
-    /// The outcome is fixed; the store must be told and the last words must leave.
-    Words(Outcome),
-    /// Everything is said; what may still come for us is awaited until then.
-    Linger { outcome: Outcome, until: Instant },
-    /// Finished.
-    Over(Outcome),
-}
-
 /// The common part of both engines.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
@@ -246,11 +152,11 @@ pub(crate) struct Link {
     pub(crate) escaper: Escaper,
     pub(crate) stats: Stats,
     pub(crate) notes: Notes,
-    pub(crate) message: Text,
-    pub(crate) agreement: Text,
+    message: Text<160>,
+    pub(crate) agreement: Text<160>,
     pub(crate) ending: Ending,
-    /// When the port last took something, or was first given something to take.
-    pub(crate) moved: Instant,
+    pub(crate) timers: Timers,
+    pub(crate) port: Port,
     /// When the partner last said something usable.
     pub(crate) spoke: Instant,
     /// When what the port was given is through the line, as far as its rate is known.
@@ -260,8 +166,7 @@ pub(crate) struct Link {
     pub(crate) timing: RoundTrip,
     /// What the trace says we wait for.
     pub(crate) waits: Waits,
-    /// What the trace says of bytes that leave, and of bytes that come.
-    pub(crate) leavings: Leavings,
+    /// What the trace says of bytes that come.
     pub(crate) comings: Comings,
 }
 
@@ -275,15 +180,15 @@ impl Link {
             output: Output::default(),
             escaper: Escaper::new(config.escape),
             stats: Stats::default(),
-            notes: Notes { ring: [Note::Message; NOTES], first: 0, count: 0 },
+            notes: Notes::new(),
             message: Text::new(),
             agreement: Text::new(),
             ending: Ending::No,
-            moved: Instant::ZERO,
+            timers: Timers::default(),
+            port: Port::default(),
             spoke: Instant::ZERO,
             through: Instant::ZERO,
             waits: Waits::default(),
-            leavings: Leavings::default(),
             comings: Comings::default(),
             config,
         }
@@ -317,10 +222,7 @@ impl Link {
 
     /// So many bytes were put into the room of the queue.
     pub(crate) fn queued(&mut self, cx: &Cx<'_>, len: usize) {
-        if self.output.pending() == 0 {
-            // A stalled port is measured from when there was something for it to take.
-            self.moved = self.moved.max(cx.now);
-        }
+        self.port.given(cx.now, self.output.pending());
         self.output.push(len);
     }
 
@@ -339,16 +241,14 @@ impl Link {
         let len = self.output.take(len, cx.now);
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
-            self.moved = cx.now;
             let rate_bps = self.config.line.rate_bps;
             let through = self.through.max(cx.now) + line_time(rate_bps, len);
             self.through = through.min(cx.now + line_time(rate_bps, DEEPEST_PORT));
-            let total = self.stats.wire_out_bytes;
-            self.leavings = self.leavings.note(cx, total, self.output.pending());
+            self.port.took(cx, self.stats.wire_out_bytes, self.output.pending());
         }
         if let Some(question) = &mut self.question
             && question.left.is_none()
-            && question.ends_at <= self.output.taken
+            && question.ends_at <= self.output.taken()
         {
             question.left = Some(cx.now);
             question.through = self.through.max(cx.now);
@@ -415,47 +315,28 @@ impl Link {
 
     /// The port has had something to take for too long.
     pub(crate) fn stalled_at(&self) -> Option<Instant> {
-        (self.output.pending() > 0).then(|| self.moved + self.patience())
+        self.port.stalled_at(self.output.pending(), self.patience())
     }
 
     /// Begins to end. The first reason counts.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
-        if self.ending == Ending::No {
-            self.ending = Ending::Words(outcome);
-            if let Outcome::Failed(Failure { .. }) = outcome {
-                cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
-            }
-            self.moved = cx.now;
+        if self.ending.begin(cx, outcome) {
+            self.port.moved = cx.now;
         }
     }
 
     /// The last words have left, or will not.
     pub(crate) fn words_are_out(&self, now: Instant) -> bool {
-        self.output.pending() == 0 || now - self.moved >= Duration::from_secs(1)
+        self.port.words_are_out(now, self.output.pending())
+    }
+
+    /// Everything is said; what may still come for us is awaited for so long.
+    pub(crate) fn linger(&mut self, cx: &Cx<'_>, outcome: Outcome, stay: Duration) {
+        self.ending.linger(&mut self.timers, cx.now, outcome, stay);
     }
 
     pub(crate) fn ending_deadline(&self) -> Option<Instant> {
-        match self.ending {
-            Ending::No | Ending::Over(_) => None,
-            Ending::Words(_) => Some(self.moved + Duration::from_secs(1)),
-            Ending::Linger { until, .. } => Some(until),
-        }
-    }
-
-    pub(crate) fn tick_ending(&mut self, now: Instant) {
-        if let Ending::Linger { outcome, until } = self.ending
-            && until <= now
-        {
-            self.ending = Ending::Over(outcome);
-        }
-    }
-
-    pub(crate) fn status(&self) -> Status {
-        match self.ending {
-            Ending::No | Ending::Words(_) => Status::Running,
-            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
-            Ending::Over(outcome) => Status::Over(outcome),
-        }
+        self.ending.deadline(&self.timers, self.port.words_until())
     }
 
     /// Counts a good frame from the partner, with `len` bytes of decoded data, of which `data` are
@@ -484,22 +365,14 @@ impl Link {
 
     /// Something the partner said in words.
     pub(crate) fn take_message(&mut self, text: &[u8]) {
-        self.message = Text::new();
-        self.message.put(text);
+        self.message.set(text);
         self.notes.push(Note::Message);
     }
 
-    /// A note as the person gets it.
-    pub(crate) fn event<'a>(&'a self, note: Note, info: FileInfo<'a>) -> Event<'a> {
-        match note {
-            Note::Negotiated => Event::Negotiated(self.agreement.as_str()),
-            Note::Started { offset } => Event::FileStarted { info, offset },
-            Note::Done { size } => Event::FileDone { size, verified: false },
-            Note::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
-            Note::Cancelled { by_peer } => Event::FileCancelled { by_peer },
-            Note::Completed { status } => Event::Completed { status },
-            Note::Message => Event::Message(&self.message.bytes[..self.message.len]),
-        }
+    /// The words that notes refer to.
+    pub(crate) fn words(&self) -> Words<'_> {
+        let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
+        Words { agreement, message, ..Words::default() }
     }
 }
 

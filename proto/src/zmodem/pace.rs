@@ -4,7 +4,7 @@
 //! A serial port takes 60 ms of line ahead, which an error then costs once more. On a line that has
 //! been hit the engine therefore gives the port its bytes only as fast as the line carries them.
 
-use super::timing::line_time;
+use crate::line::line_time;
 use crate::time::{Duration, Instant};
 
 /// How much of the line's time may be queued in the port.

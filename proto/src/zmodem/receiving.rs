@@ -4,13 +4,14 @@ use super::config::{Attention, Config};
 use super::escape::Dropping;
 use super::frame::Found;
 use super::info::FileOptions;
-use super::link::{Ending, Link, Note};
+use super::link::Link;
 use super::packet::{Form, Header, TESC8, TESCCTL, end, kind, letter};
 use super::sink::Sink;
 use super::states::{ReceiverStep, Receiving, at_receiver};
-use super::timing::line_time;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind};
+use crate::line::line_time;
+use crate::session::{Ask, Ending, Note};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
@@ -41,20 +42,6 @@ const NO_CHECK: &[u8] =
     b"(it may not know ZCRC, which resuming asks for; zmodem.resume-check=off resumes without)";
 /// So many headers without a byte of a file, or a new one, are no transfer.
 const MOST_HEADERS: u32 = 2000;
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Offer,
-    Write,
-    Digest(u64),
-    /// A command of this length, which stands where names do.
-    Run(usize),
-    Close {
-        complete: bool,
-    },
-}
 
 /// The file that is being received. Its name stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -196,7 +183,7 @@ impl Core {
 
     /// Nothing has been said yet.
     fn is_fresh(&self) -> bool {
-        !self.started && self.link.ending == Ending::No
+        !self.started && self.link.ending.is_running()
     }
 
     /// Whether input is taken now, or waits until the store has answered.
@@ -210,7 +197,7 @@ impl Core {
 
     fn blocked(&self) -> bool {
         matches!(self.state, Receiving::Offer | Receiving::Close)
-            || matches!(self.ask, Ask::Digest(_) | Ask::Run(_))
+            || matches!(self.ask, Ask::Digest { .. } | Ask::Run { .. })
             || self.held.is_some()
     }
 
@@ -223,7 +210,7 @@ impl Core {
     }
 
     fn fail(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, blame: Blame, kind: FailureKind) {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return;
         }
         self.link.output.drop_unsent();
@@ -247,7 +234,7 @@ impl Core {
         self.ask = match (self.file.open, self.sink.pending()) {
             (false, _) => Ask::Nothing,
             (true, 1..) if !store_failed => Ask::Write,
-            (true, _) => Ask::Close { complete: false },
+            (true, _) => Ask::close(false),
         };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
@@ -615,7 +602,7 @@ impl Core {
             let (count, _) = self.link.reader.next(&mut [], &rest[..FINISH.len()]);
             self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
             self.link.ending = Ending::Words(outcome);
-            self.link.moved = cx.now;
+            self.link.port.moved = cx.now;
             return tail + count;
         }
         if let Ending::Linger { .. } = self.link.ending {

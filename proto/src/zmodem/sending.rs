@@ -5,15 +5,17 @@ use super::config::{Config, LONGEST, STANDARD};
 use super::escape::Escaping;
 use super::governor::Governor;
 use super::length::LengthPolicy;
-use super::link::{Ending, Link, Note};
+use super::link::Link;
 use super::packet::{
     self, Form, Header, TESCCTL, ZPAD, capability, end, kind, letter, subpacket_room,
 };
 use super::source::Source;
 use super::states::{SenderStep, Sending, at_sender};
-use super::timing::{SLOWEST_BPS, line_time};
+use super::timing::SLOWEST_BPS;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
+use crate::line::line_time;
+use crate::session::{Ask, Ending, Note};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, TraceEvent, Wait};
 use core::fmt::Write;
@@ -34,16 +36,6 @@ const TAIL: Duration = Duration::from_millis(200);
 const MOST_ZRQINIT: u32 = 4;
 /// ZFIN that nobody answers is said so often.
 const MOST_ZFIN: u32 = 3;
-
-/// What the store is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Ask {
-    Nothing,
-    Next,
-    Read,
-    Digest(u64),
-    Close { complete: bool },
-}
 
 /// The file that is being sent. Its name stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -155,7 +147,7 @@ impl Core {
     }
 
     fn fail(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, blame: Blame, kind: FailureKind) {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return;
         }
         self.link.output.drop_unsent();
@@ -169,16 +161,16 @@ impl Core {
     /// The store closes what is open. What it was told of a file that is over stays true.
     fn close_last(&mut self) {
         if !matches!(self.ask, Ask::Close { .. }) {
-            self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
+            self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         }
     }
 
     /// What keeps us from sending, when all that is queued has left.
     fn waits_for(&self) -> Wait {
         match self.state {
-            _ if self.link.ending != Ending::No => Wait::Nothing,
+            _ if !self.link.ending.is_running() => Wait::Nothing,
             _ if self.link.output.paused_until().is_some() => Wait::Pause,
-            _ if self.ask != Ask::Nothing => Wait::Store,
+            _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.link.question.is_some() => Wait::Window,
             Sending::Init => Wait::Partner,
             _ if self.link.question.is_some() => Wait::Answer,
@@ -188,10 +180,10 @@ impl Core {
 
     fn pump_frames(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.output.paused(cx.now);
-        if self.link.ending == Ending::No && self.state == Sending::Start {
+        if self.link.ending.is_running() && self.state == Sending::Start {
             self.start(cx, mem);
         }
-        while self.link.ending == Ending::No
+        while self.link.ending.is_running()
             && self.state == Sending::Data
             && !self.link.saturated()
             && self.produce(cx, mem)
@@ -200,7 +192,7 @@ impl Core {
     }
 
     fn start(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.moved = cx.now;
+        self.link.port.moved = cx.now;
         self.link.spoke = cx.now;
         self.enter(cx, Sending::Init);
         if self.link.config.autostart {
@@ -220,14 +212,16 @@ impl Core {
     /// The last words leave, the store closes; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
-        if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
+        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
             return;
         }
-        self.link.ending = match outcome {
-            Outcome::Done if !self.link.reader.in_tail() => Ending::Over(outcome),
-            Outcome::Done => Ending::Linger { outcome, until: cx.now + TAIL },
-            Outcome::Failed(_) => Ending::Linger { outcome, until: cx.now + DRAIN },
-        };
+        match outcome {
+            Outcome::Done if !self.link.reader.in_tail() => {
+                self.link.ending = Ending::Over(outcome);
+            }
+            Outcome::Done => self.link.linger(cx, outcome, TAIL),
+            Outcome::Failed(_) => self.link.linger(cx, outcome, DRAIN),
+        }
     }
 
     fn cancelled_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {

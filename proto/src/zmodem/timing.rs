@@ -1,13 +1,12 @@
 //! How long to wait for an answer: from the measured round trip, within bounds.
 
+use crate::session::Rtt;
 use crate::time::Duration;
 
 /// The wait for one answer, learnt from the answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
-    smoothed: Option<Duration>,
-    /// The shortest there was.
-    shortest: Option<Duration>,
+    rtt: Rtt,
     wait: Duration,
     first: Duration,
     ceiling: Duration,
@@ -20,22 +19,18 @@ impl RoundTrip {
     /// `first` is the wait while nothing was measured.
     pub(crate) fn new(first: Duration, ceiling: Duration) -> Self {
         let first = first.min(ceiling);
-        Self { smoothed: None, shortest: None, wait: first, first, ceiling }
+        Self { rtt: Rtt::default(), wait: first, first, ceiling }
     }
 
     /// A question that was asked once was answered after `rtt`.
     pub(crate) fn sample(&mut self, rtt: Duration) {
-        self.smoothed = Some(match self.smoothed {
-            None => rtt,
-            Some(smoothed) => (smoothed * 3 + rtt) / 4,
-        });
-        self.shortest = Some(self.shortest.map_or(rtt, |shortest| shortest.min(rtt)));
+        self.rtt.sample(rtt, 4);
         self.answered();
     }
 
     /// Something was answered: the wait is what the measurements make it.
     pub(crate) fn answered(&mut self) {
-        self.wait = match self.smoothed {
+        self.wait = match self.rtt.smoothed() {
             None => self.first,
             Some(smoothed) => (smoothed * 3).clamp(FLOOR.min(self.ceiling), self.ceiling),
         };
@@ -48,7 +43,7 @@ impl RoundTrip {
 
     /// The shortest answer so far.
     pub(crate) fn shortest(&self) -> Option<Duration> {
-        self.shortest
+        self.rtt.shortest()
     }
 
     /// How long to wait for an answer.
@@ -59,18 +54,9 @@ impl RoundTrip {
     /// Shorter than any answer takes: what comes sooner is not about what was said last. By the
     /// shortest, because the first answer of all may have waited for a program to start.
     pub(crate) fn soonest(&self) -> Duration {
-        self.shortest.map_or(Duration::ZERO, |shortest| shortest / 4 * 3)
+        self.rtt.shortest().map_or(Duration::ZERO, |shortest| shortest / 4 * 3)
     }
 }
 
 /// The rate of the slowest lines there are; what is unknown may be one.
 pub(crate) const SLOWEST_BPS: u32 = 300;
-
-/// The time `len` bytes take on a line of this rate; zero if the rate is unknown.
-pub(crate) fn line_time(rate_bps: u32, len: usize) -> Duration {
-    if rate_bps == 0 {
-        return Duration::ZERO;
-    }
-    // A character is ten bits: start, eight, stop.
-    Duration::from_nanos((len as u64).saturating_mul(10_000_000_000) / u64::from(rate_bps))
-}

@@ -7,11 +7,12 @@ use crate::kermit::command::ServerCommand;
 use crate::kermit::config::Config;
 use crate::kermit::dialogue::{self, Lengths, Mem, WORDS};
 use crate::kermit::frame::Found;
-use crate::kermit::link::{Ending, Note};
 use crate::machine::{Housed, Machine, engine};
 use crate::memory::Memory;
+use crate::session::Words;
+use crate::session::{Ending, Timer};
 use crate::stats::Stats;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::TraceEvent;
 
 /// Asks a Kermit server for one thing. See [`Engine`](crate::Engine) for how to turn it.
@@ -35,8 +36,7 @@ impl<M: Memory> Client<M> {
 impl Core {
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
-        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
-        if self.link.output.pending() > 0 && !stuck {
+        if !self.link.words_are_out(cx.now) {
             return;
         }
         match outcome {
@@ -74,8 +74,8 @@ impl Machine for Core {
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.state == Asking::Start && self.link.ending == Ending::No {
-            self.link.moved = cx.now;
+        if self.state == Asking::Start && self.link.ending.is_running() {
+            self.link.port.moved = cx.now;
             self.link.spoke = cx.now;
             self.enter(Asking::Info);
             self.say(cx, mem);
@@ -97,7 +97,7 @@ impl Machine for Core {
                     let config = receiver.link.config.clone();
                     receiver.receive(cx, &mut mem.lend().receiving(&config), rest)
                 }
-                None if self.link.ending != Ending::No => self.link.pass_over(cx, rest.len()),
+                None if !self.link.ending.is_running() => self.link.pass_over(cx, rest.len()),
                 None => self.hear(cx, mem, rest),
             };
             used += count;
@@ -115,7 +115,7 @@ impl Machine for Core {
                 let config = receiver.link.config.clone();
                 receiver.transmit(cx, mem.receiving(&config))
             }
-            None if self.link.turn.is_some() => &[],
+            None if self.link.timers.is_running(Timer::Turn) => &[],
             None => self.link.output.lend(mem.out),
         }
     }
@@ -134,12 +134,11 @@ impl Machine for Core {
         if let Some(receiver) = &self.receiver {
             return receiver.deadline();
         }
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
-        let stalled =
-            (self.link.output.pending() > 0).then(|| self.link.moved + self.link.patience());
-        [self.link.turn, self.overdue(), stalled].into_iter().flatten().min()
+        let stalled = self.link.stalled_at();
+        [self.link.timers.get(Timer::Turn), self.overdue(), stalled].into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -147,13 +146,11 @@ impl Machine for Core {
             let config = receiver.link.config.clone();
             return receiver.tick(cx, &mut mem.lend().receiving(&config));
         }
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx);
+        if !self.link.ending.is_running() {
+            return self.link.ending.tick(&self.link.timers, cx.now);
         }
-        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
-            self.link.turn = None;
-        }
-        if self.link.output.pending() > 0 && cx.now - self.link.moved >= self.link.patience() {
+        self.link.timers.expire(Timer::Turn, cx.now);
+        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
             return self.fail(cx, mem, Blame::Line, FailureKind::Silence, None);
         }
         if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
@@ -185,10 +182,9 @@ impl Machine for Core {
             let config = receiver.link.config.clone();
             return receiver.event(mem.receiving(&config));
         }
-        match self.link.notes.pop()? {
-            Note::Replied => Some(Event::Replied(&mem.answer[..self.answer_len])),
-            note => Some(self.link.event(note, FileInfo::default())),
-        }
+        let note = self.link.notes.pop()?;
+        let words = Words { reply: &mem.answer[..self.answer_len], ..self.link.words() };
+        Some(note.event(FileInfo::default(), words))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -207,15 +203,18 @@ impl Machine for Core {
             return receiver.wants();
         }
         let link = &self.link;
-        let fresh = self.state == Asking::Start && link.ending == Ending::No;
+        let fresh = self.state == Asking::Start && link.ending.is_running();
         Wants::NONE
             .with(Wants::INPUT, !matches!(link.ending, Ending::Over(_)))
-            .with(Wants::OUTPUT, fresh || (link.output.pending() > 0 && link.turn.is_none()))
+            .with(
+                Wants::OUTPUT,
+                fresh || (link.output.pending() > 0 && !link.timers.is_running(Timer::Turn)),
+            )
             .with(Wants::PERSON, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
-        self.receiver.as_ref().map_or_else(|| self.link.status(), Machine::status)
+        self.receiver.as_ref().map_or_else(|| self.link.ending.status(), Machine::status)
     }
 
     fn stats(&self) -> &Stats {

@@ -1,17 +1,17 @@
 //! The receiver's files: names, decisions, data and the safe end, between packets and store.
 
-use super::{Ask, Cancel, Core, Current, Mem, Waiting};
+use super::{Cancel, Core, Current, Mem, Waiting};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{FileKind, Refusal, Reply, StoreError};
+use crate::file::{DigestKind, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes;
 use crate::kermit::check::tochar;
 use crate::kermit::decode::Decoder;
 use crate::kermit::encode::Shift;
-use crate::kermit::link::{Ending, Note, Text};
 use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
 use crate::kermit::states::Receiving;
+use crate::session::{Ask, Note, Text};
 use crate::trace::TraceEvent;
 use core::cmp::Ordering;
 
@@ -239,7 +239,7 @@ impl Core {
         let (used, made) = self.sink.decode(mem.file, data);
         self.link.stats.file_bytes += made as u64;
         self.link.stats.current_file_bytes += made as u64;
-        if self.ask == Ask::Nothing && (used < data.len() || self.sink.pending() >= self.write_at) {
+        if self.ask.is_idle() && (used < data.len() || self.sink.pending() >= self.write_at) {
             self.ask = Ask::Write;
         }
         used
@@ -260,7 +260,7 @@ impl Core {
             self.link.stats.file_bytes += made;
             self.link.stats.current_file_bytes += made;
         }
-        if self.ask == Ask::Nothing {
+        if self.ask.is_idle() {
             self.close_on(cx, mem);
         }
     }
@@ -302,11 +302,11 @@ impl Core {
         } else if self.sink.pending() > 0 {
             Ask::Write
         } else if whole && own && self.file.digest.is_some() {
-            Ask::Digest
+            Ask::Digest { kind: DigestKind::Xxh3, len: self.sink.end() }
         } else if whole && own && self.file.resumed {
             return self.unproved(cx, mem);
         } else {
-            Ask::Close { complete: whole, verified: false }
+            Ask::close(whole)
         };
     }
 
@@ -343,22 +343,22 @@ impl Core {
 
     /// The store has replied.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { .. }) if self.file.attributes.unsupported.is_some() => {
                 // The store would take it, but the protocol does not know how.
                 self.file.open = true;
                 self.decided(cx, mem, 0, Some(Refusal::Kind));
-                self.ask = Ask::Close { complete: false, verified: false };
+                self.ask = Ask::close(false);
             }
             (Ask::Offer, Reply::Accept { offset }) => self.decided(cx, mem, offset, None),
             (Ask::Offer, Reply::Refuse(why)) => self.decided(cx, mem, 0, Some(why)),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
-            (Ask::Digest, Reply::Digest(digest)) => self.compare(cx, mem, &digest),
-            (Ask::Digest, Reply::Failed(_)) if self.file.resumed => self.unproved(cx, mem),
-            (Ask::Digest, Reply::Failed(_)) => {
-                self.ask = Ask::Close { complete: true, verified: false };
+            (Ask::Digest { .. }, Reply::Digest(digest)) => self.compare(cx, mem, &digest),
+            (Ask::Digest { .. }, Reply::Failed(_)) if self.file.resumed => self.unproved(cx, mem),
+            (Ask::Digest { .. }, Reply::Failed(_)) => {
+                self.ask = Ask::close(true);
             }
             (Ask::Close { complete, verified }, Reply::Done) => {
                 if self.waiting == Waiting::Close {
@@ -366,7 +366,7 @@ impl Core {
                 }
                 self.file.open = false;
             }
-            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
             (_, Reply::Failed(error)) => {
                 let mut text = Text::<96>::new();
                 let say = Some(match error {
@@ -374,16 +374,16 @@ impl Core {
                     _ => "The receiver cannot store the file",
                 });
                 self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
-                if self.link.ending == Ending::No {
+                if self.link.ending.is_running() {
                     self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
                 } else if self.file.open {
-                    self.ask = Ask::Close { complete: false, verified: false };
+                    self.ask = Ask::close(false);
                 }
             }
             // An answer to another question: the question stands.
             (ask, _) => self.ask = ask,
         }
-        if self.link.ending == Ending::No {
+        if self.link.ending.is_running() {
             self.follow_up(cx, mem);
         }
     }
@@ -392,12 +392,8 @@ impl Core {
     fn written(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.sink.taken();
         self.heard = cx.now;
-        if self.link.ending != Ending::No {
-            self.ask = if self.sink.pending() > 0 {
-                Ask::Write
-            } else {
-                Ask::Close { complete: false, verified: false }
-            };
+        if !self.link.ending.is_running() {
+            self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::close(false) };
             return;
         }
         if self.cancel == Cancel::No && self.ran_over(cx, mem) {

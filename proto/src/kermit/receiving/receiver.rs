@@ -1,14 +1,14 @@
 //! The file receiver: its doors and its memory.
 
-use super::{Ask, Cancel, Core, DRAIN, Waiting};
+use super::{Cancel, Core, DRAIN, Waiting};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{DigestKind, Reply, Request};
+use crate::file::{Reply, Request};
 use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
-use crate::kermit::link::Ending;
 use crate::kermit::states::Receiving;
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
@@ -57,17 +57,16 @@ impl Machine for Core {
             self.started = true;
             self.heard = cx.now;
             self.link.spoke = cx.now;
-            self.link.moved = cx.now;
+            self.link.port.moved = cx.now;
         }
-        let store = self.waiting != Waiting::Nothing && self.ask != Ask::Nothing;
+        let store = self.waiting != Waiting::Nothing && !self.ask.is_idle();
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
             Ending::No => Wait::Partner,
             _ => Wait::Nothing,
         });
         let Ending::Words(outcome) = self.link.ending else { return };
-        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
-        if self.ask != Ask::Nothing || (self.link.output.pending() > 0 && !stuck) {
+        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
             return;
         }
         match outcome {
@@ -77,8 +76,7 @@ impl Machine for Core {
                     self.link.ending = Ending::Over(outcome);
                 } else {
                     self.link.reader.settings.transparent = false;
-                    let until = cx.now + linger;
-                    self.link.ending = Ending::Linger { outcome, until, latest: until };
+                    self.link.linger_once(cx, outcome, linger);
                 }
             }
             Outcome::Failed(_) => self.link.linger(cx, outcome, DRAIN),
@@ -130,7 +128,7 @@ impl Machine for Core {
     }
 
     fn transmit<'a>(&'a mut self, _: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
-        if self.link.turn.is_some() { &[] } else { self.link.output.lend(mem.out) }
+        if self.link.timers.is_running(Timer::Turn) { &[] } else { self.link.output.lend(mem.out) }
     }
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
@@ -138,19 +136,17 @@ impl Machine for Core {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
-        [self.link.turn, self.overdue()].into_iter().flatten().min()
+        [self.link.timers.get(Timer::Turn), self.overdue()].into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx);
+        if !self.link.ending.is_running() {
+            return self.link.ending.tick(&self.link.timers, cx.now);
         }
-        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
-            self.link.turn = None;
-        }
+        self.link.timers.expire(Timer::Turn, cx.now);
         if self.overdue().is_none_or(|overdue| overdue > cx.now) {
             return;
         }
@@ -174,14 +170,12 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
             Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
             Ask::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Digest => Some(Request::Digest { kind: DigestKind::Xxh3, len: self.sink.end() }),
-            Ask::Close { complete, verified } => Some(Request::Close { complete, verified }),
+            ask => ask.plain(),
         }
     }
 
@@ -191,7 +185,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(self.link.event(note, self.info(mem.name)))
+        Some(note.event(self.info(mem.name), self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -221,8 +215,8 @@ impl Machine for Core {
         let link = &self.link;
         Wants::NONE
             .with(Wants::INPUT, self.takes_input())
-            .with(Wants::OUTPUT, link.output.pending() > 0 && link.turn.is_none())
-            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::OUTPUT, link.output.pending() > 0 && !link.timers.is_running(Timer::Turn))
+            .with(Wants::STORE, !self.ask.is_idle())
             .with(Wants::PERSON, !link.notes.is_empty())
     }
 
@@ -230,7 +224,7 @@ impl Machine for Core {
         match self.link.ending {
             // A receiver that waits to repeat its last acknowledgement has done its work.
             Ending::Linger { outcome, .. } => Status::Lingering(outcome),
-            _ => self.link.status(),
+            _ => self.link.ending.status(),
         }
     }
 

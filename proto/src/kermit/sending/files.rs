@@ -1,16 +1,16 @@
 //! The sender's files: agreement, names, decisions and the end, between packets and store.
 
-use super::{Ask, Cancel, Core, Current, Mem};
+use super::{Cancel, Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes::{self, AttributeReply};
 use crate::kermit::encode::{Shift, encode_text};
-use crate::kermit::link::{Ending, Note, Text};
 use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
 use crate::kermit::probe::{self, Bare};
 use crate::kermit::states::Sending;
+use crate::session::{Ask, Note, Text};
 use crate::trace::TraceEvent;
 
 /// What the peer is told at the end, when all files are sent and one is not as it was when it was opened.
@@ -107,27 +107,27 @@ impl Core {
 
     /// The store has replied.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
             (Ask::Next, Reply::NoMoreFiles) => self.send_break(cx, mem),
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
-            (Ask::Digest, Reply::Digest(digest)) => {
+            (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let mut first = [0; 16];
                 first.copy_from_slice(&digest[..16]);
                 self.file.digest = Some(first);
                 self.send_eof(cx, mem);
             }
             // A store without digests sends files all the same.
-            (Ask::Digest, Reply::Failed(_)) => self.send_eof(cx, mem),
+            (Ask::Digest { .. }, Reply::Failed(_)) => self.send_eof(cx, mem),
             (Ask::Close { complete, verified }, Reply::Done) => {
                 self.file.open = false;
-                if self.link.ending == Ending::No {
+                if self.link.ending.is_running() {
                     self.file_over(cx, mem, complete, verified);
                 }
             }
-            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
             (_, Reply::Failed(error)) => {
                 let mut text = Text::<96>::new();
                 let say = Some(match error {

@@ -1,15 +1,15 @@
 //! The file sender: its doors and its memory.
 
-use super::{Ask, Cancel, Core};
+use super::{Cancel, Core};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{DigestKind, FileInfo, Reply, Request};
+use crate::file::{FileInfo, Reply, Request};
 use crate::kermit::config::Config;
 use crate::kermit::frame::Found;
-use crate::kermit::link::Ending;
 use crate::kermit::packet::kind;
 use crate::kermit::states::Sending;
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, TraceEvent};
@@ -65,7 +65,7 @@ impl Machine for Core {
                 // It ended with what came before: the rest is for the server.
                 break;
             }
-            if self.link.ending != Ending::No {
+            if !self.link.ending.is_running() {
                 let count = self.link.pass_over(cx, bytes.len() - used);
                 used += count;
                 self.link.stats.wire_in_bytes += count as u64;
@@ -92,25 +92,25 @@ impl Machine for Core {
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
         self.link.sent(cx, len);
-        self.flight.left(self.link.output.taken, cx.now);
+        self.flight.left(self.link.output.taken(), cx.now);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
-        let stalled =
-            (self.link.output.pending() > 0).then(|| self.link.moved + self.link.patience());
-        [stalled, self.link.turn, self.overdue(), self.wanted_at()].into_iter().flatten().min()
+        let stalled = self.link.stalled_at();
+        [stalled, self.link.timers.get(Timer::Turn), self.overdue(), self.wanted_at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx);
+        if !self.link.ending.is_running() {
+            return self.link.ending.tick(&self.link.timers, cx.now);
         }
-        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
-            self.link.turn = None;
-        }
+        self.link.timers.expire(Timer::Turn, cx.now);
         if self.wanted_at().is_some_and(|at| at <= cx.now) {
             self.resend(cx, self.flight.low, Again::Nak);
         } else if self.overdue().is_some_and(|overdue| overdue <= cx.now) {
@@ -131,23 +131,18 @@ impl Machine for Core {
             self.count_loss(number);
             self.link.reader.abandon();
         }
-        if self.link.output.pending() > 0 && cx.now - self.link.moved >= self.link.patience() {
+        if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
             self.fail(cx, mem, Blame::Line, FailureKind::Silence, None);
         }
     }
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
-            Ask::Next => Some(Request::Next),
             Ask::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            Ask::Digest => {
-                Some(Request::Digest { kind: DigestKind::Xxh3, len: self.source.offset })
-            }
-            Ask::Close { complete, verified } => Some(Request::Close { complete, verified }),
+            ask => ask.plain(),
         }
     }
 
@@ -158,7 +153,7 @@ impl Machine for Core {
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
         let name = &mem.name[..self.file.name_len];
-        Some(self.link.event(note, FileInfo { name, ..self.file.info }))
+        Some(note.event(FileInfo { name, ..self.file.info }, self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -177,11 +172,11 @@ impl Machine for Core {
     }
 
     fn wants(&self) -> Wants {
-        let fresh = self.state == Sending::Start && self.link.ending == Ending::No;
+        let fresh = self.state == Sending::Start && self.link.ending.is_running();
         Wants::NONE
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
-            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::STORE, !self.ask.is_idle())
             .with(Wants::PERSON, !self.link.notes.is_empty())
     }
 
@@ -189,10 +184,10 @@ impl Machine for Core {
         let Self { state, link, .. } = self;
         // Every file is acknowledged, and partners that are done hang up: C-Kermit's answer to B
         // dies with its terminal. Where that can be (not on TCP) only the goodbye is missing.
-        if *state == Sending::Break && link.ending == Ending::No && !link.config.is_reliable() {
+        if *state == Sending::Break && link.ending.is_running() && !link.config.is_reliable() {
             return Status::Lingering(Outcome::Done);
         }
-        link.status()
+        link.ending.status()
     }
 
     fn stats(&self) -> &Stats {

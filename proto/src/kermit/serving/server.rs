@@ -1,16 +1,16 @@
 //! The server: its doors and its memory.
 
-use super::{Active, Ask, Core};
+use super::{Active, Core};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status, Wants};
 use crate::file::{FileInfo, Reply, Request};
 use crate::kermit::check::Check;
 use crate::kermit::config::Config;
 use crate::kermit::dialogue::{self, Lengths, Mem};
 use crate::kermit::frame::Found;
-use crate::kermit::link::Ending;
 use crate::kermit::packet::{self, kind};
 use crate::machine::{Housed, Machine, engine};
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
@@ -32,7 +32,7 @@ impl<M: Memory> Server<M> {
     /// Whether it waits for a command: no transfer is under way, and nothing is to be said or done.
     pub fn is_idle(&self) -> bool {
         let core = &self.0.core;
-        matches!(core.active, Active::Wait) && core.ask == Ask::Nothing
+        matches!(core.active, Active::Wait) && core.ask.is_idle()
     }
 }
 
@@ -43,7 +43,7 @@ impl Core {
         let frame = core::mem::take(&mut mem.frame);
         let (count, found) = self.link.reader.next(frame, &bytes[turn..]);
         self.link.stats.wire_in_bytes += (turn + count) as u64;
-        let ended = self.link.ending != Ending::No;
+        let ended = !self.link.ending.is_running();
         match found {
             Some(Found::Packet(body)) if ended => self.after_the_end(cx, mem, body),
             // A transfer that begins here unpacks this packet while its own frame is still empty.
@@ -78,17 +78,15 @@ impl Core {
 
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
-        let stuck = cx.now - self.link.moved >= Duration::from_secs(1);
-        if self.link.output.pending() > 0 && !stuck {
+        if !self.link.words_are_out(cx.now) {
             return;
         }
         let linger = Duration::from_millis(u64::from(self.link.config.linger_ms));
-        self.link.ending = if self.link.config.is_reliable() || linger.is_zero() {
-            Ending::Over(outcome)
+        if self.link.config.is_reliable() || linger.is_zero() {
+            self.link.ending = Ending::Over(outcome);
         } else {
-            let until = cx.now + linger;
-            Ending::Linger { outcome, until, latest: until }
-        };
+            self.link.linger_once(cx, outcome, linger);
+        }
     }
 
     fn abort_after(&mut self, command: Command) {
@@ -110,7 +108,7 @@ impl Machine for Core {
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if !self.started {
             self.started = true;
-            self.link.moved = cx.now;
+            self.link.port.moved = cx.now;
             self.link.spoke = cx.now;
             self.idle_at = cx.now;
         }
@@ -130,11 +128,11 @@ impl Machine for Core {
         if !matches!(self.active, Active::Wait) {
             return;
         }
-        if core::mem::take(&mut self.stop) && self.link.ending == Ending::No {
+        if core::mem::take(&mut self.stop) && self.link.ending.is_running() {
             self.abort(cx, mem);
         }
         let wait = match (self.link.ending, self.ask) {
-            (Ending::No, Ask::Serve(_)) => Wait::Store,
+            (Ending::No, Ask::Serve { .. }) => Wait::Store,
             (Ending::No, Ask::Nothing) => Wait::Partner,
             _ => Wait::Nothing,
         };
@@ -155,7 +153,7 @@ impl Machine for Core {
                     let config = core.link.config.clone();
                     core.receive(cx, &mut mem.lend().receiving(&config), rest)
                 }
-                Active::Wait if self.ask != Ask::Nothing => 0,
+                Active::Wait if !self.ask.is_idle() => 0,
                 Active::Wait => match self.link.ending {
                     Ending::No | Ending::Linger { .. } => self.hear(cx, mem, rest),
                     _ => self.link.pass_over(cx, rest.len()),
@@ -172,7 +170,7 @@ impl Machine for Core {
 
     fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
         match &mut self.active {
-            Active::Wait if self.link.turn.is_some() => &[],
+            Active::Wait if self.link.timers.is_running(Timer::Turn) => &[],
             Active::Wait => self.link.output.lend(mem.out),
             Active::Sending(core) => {
                 let config = core.link.config.clone();
@@ -203,10 +201,13 @@ impl Machine for Core {
         match &self.active {
             Active::Sending(core) => core.deadline(),
             Active::Receiving(core) => core.deadline(),
-            Active::Wait if self.link.ending != Ending::No => self.link.ending_deadline(),
+            Active::Wait if !self.link.ending.is_running() => self.link.ending_deadline(),
             Active::Wait => {
                 let idle = self.idle.map(|idle| self.idle_at + idle);
-                [self.link.turn, self.stalled(), idle].into_iter().flatten().min()
+                [self.link.timers.get(Timer::Turn), self.stalled(), idle]
+                    .into_iter()
+                    .flatten()
+                    .min()
             }
         }
     }
@@ -221,12 +222,12 @@ impl Machine for Core {
                 let config = core.link.config.clone();
                 return core.tick(cx, &mut mem.lend().receiving(&config));
             }
-            Active::Wait if self.link.ending != Ending::No => return self.link.tick_ending(cx),
+            Active::Wait if !self.link.ending.is_running() => {
+                return self.link.ending.tick(&self.link.timers, cx.now);
+            }
             Active::Wait => {}
         }
-        if self.link.turn.is_some_and(|turn| turn <= cx.now) {
-            self.link.turn = None;
-        }
+        self.link.timers.expire(Timer::Turn, cx.now);
         if self.stalled().is_some_and(|at| at <= cx.now) {
             return self.give_up(cx);
         }
@@ -234,7 +235,7 @@ impl Machine for Core {
             && self.idle_at + idle <= cx.now
         {
             self.idle_at = cx.now;
-            if self.ask == Ask::Nothing && self.link.output.pending() == 0 {
+            if self.ask.is_idle() && self.link.output.pending() == 0 {
                 let check = self.link.check_for(kind::INFO);
                 self.link.say(cx, mem.out, kind::NAK, 0, &[], check);
             }
@@ -253,13 +254,13 @@ impl Machine for Core {
                 core.request(mem.receiving(&config))
             }
             Active::Wait => match self.ask {
-                Ask::Nothing => None,
-                Ask::Serve(kind) => {
+                Ask::Serve { kind } => {
                     let len = if kind == kind::SEND_INIT { 0 } else { self.words_len };
                     let files = self.link.theirs.manual_kind();
                     let words = &mem.words[..len];
                     Some(Request::Serve { kind, words, files, answer: mem.answer })
                 }
+                _ => None,
             },
         }
     }
@@ -291,7 +292,7 @@ impl Machine for Core {
             }
             Active::Wait => {
                 let note = self.link.notes.pop()?;
-                Some(self.link.event(note, FileInfo::default()))
+                Some(note.event(FileInfo::default(), self.link.words()))
             }
         }
     }
@@ -306,7 +307,7 @@ impl Machine for Core {
                 let config = core.link.config.clone();
                 core.command(cx, &mut mem.lend().receiving(&config), command);
             }
-            Active::Wait if self.link.ending == Ending::No && command == Command::Abort => {
+            Active::Wait if self.link.ending.is_running() && command == Command::Abort => {
                 return self.abort(cx, mem);
             }
             Active::Wait => return,
@@ -326,15 +327,16 @@ impl Machine for Core {
             Active::Receiving(core) => core.wants(),
             Active::Wait => {
                 let input = match self.link.ending {
-                    Ending::No => self.ask == Ask::Nothing,
+                    Ending::No => self.ask.is_idle(),
                     Ending::Over(_) => false,
                     _ => true,
                 };
-                let output = self.link.output.pending() > 0 && self.link.turn.is_none();
+                let output =
+                    self.link.output.pending() > 0 && !self.link.timers.is_running(Timer::Turn);
                 Wants::NONE
                     .with(Wants::INPUT, input)
                     .with(Wants::OUTPUT, output)
-                    .with(Wants::STORE, self.ask != Ask::Nothing)
+                    .with(Wants::STORE, !self.ask.is_idle())
                     .with(Wants::PERSON, !self.link.notes.is_empty())
             }
         }
@@ -342,7 +344,7 @@ impl Machine for Core {
 
     fn status(&self) -> Status {
         match &self.active {
-            Active::Wait => self.link.status(),
+            Active::Wait => self.link.ending.status(),
             _ => Status::Running,
         }
     }

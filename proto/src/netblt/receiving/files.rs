@@ -2,17 +2,18 @@
 //! ends.
 
 use super::reports::Reports;
-use super::{Ask, Core, File, Mem, Offered, Stage, Then};
+use super::{Core, File, Mem, Offered, Stage, Then};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
-use crate::file::{Refusal, Reply, StoreError};
+use crate::file::{DigestKind, Refusal, Reply, StoreError};
 use crate::netblt::config::Role;
 use crate::netblt::info::{Said, refusal_word};
-use crate::netblt::link::{Note, Short, store_words};
+use crate::netblt::link::{Short, store_words};
 use crate::netblt::packet::{OPEN_HEADER, Ports, Terms};
 use crate::netblt::ranges::{Having, Ranges};
 use crate::netblt::rate::rate_of;
 use crate::netblt::source::{TRAILER, XXH3};
 use crate::netblt::window::Shape;
+use crate::session::{Ask, Note, Text, Timer};
 
 /// Connections that are tried for one file: what is here is told, was of no use, all anew.
 const ATTEMPTS: u8 = 4;
@@ -75,7 +76,7 @@ impl Core {
 
     /// The store's answer.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { offset }) => {
@@ -99,12 +100,12 @@ impl Core {
             // A store that takes bytes in order only.
             (Ask::Held { .. }, Reply::Failed(_)) => self.accepted(cx, mem),
             (Ask::Write, Reply::Done) => self.sink.taken(),
-            (Ask::Digest, Reply::Digest(digest)) => {
+            (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let (_, theirs) = self.sink.trailer(mem.data);
                 self.compared(cx, theirs == digest[..16]);
             }
             // The sender takes our last OK for a comparison: no file is whole that was not compared.
-            (Ask::Digest, Reply::Failed(error)) => {
+            (Ask::Digest { .. }, Reply::Failed(error)) => {
                 let say = match error {
                     StoreError::NoSpace => store_words(error),
                     _ => b"the receiver could not compare the digests",
@@ -140,7 +141,7 @@ impl Core {
             return;
         }
         self.link.stats.files_skipped += 1;
-        self.link.note(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
         let mut say = *b"wst1 no=            ";
         let word = refusal_word(why).as_bytes();
         say[8..8 + word.len()].copy_from_slice(word);
@@ -247,24 +248,27 @@ impl Core {
     fn note_terms(&mut self, offset: u64) {
         use core::fmt::Write;
         let agreed = self.link.agreed;
-        self.link.agreement.set(b"");
+        self.link.agreement = Text::new();
         let _ = write!(
             self.link.agreement,
             "packets of {}, buffers of {}, {} outstanding, {} every {} ms",
             agreed.packet, agreed.buffer, agreed.outstanding, agreed.burst.0, agreed.burst.1
         );
-        self.link.note(Note::Negotiated);
-        self.link.note(Note::Started { offset });
+        self.link.notes.push(Note::Negotiated);
+        self.link.notes.push(Note::Started { offset });
     }
 
     /// Everything is here: when the store has it, the digests are compared.
     pub(super) fn check(&mut self, memory: &[u8]) {
-        if self.ask != Ask::Nothing || self.sink.is_pending() || !self.open {
+        if !self.ask.is_idle() || self.sink.is_pending() || !self.open {
             return;
         }
         let kind = if self.file.digest { self.sink.trailer(memory).0 } else { 0 };
-        self.ask =
-            if kind == XXH3 { Ask::Digest } else { Ask::Close { complete: true, verified: false } };
+        self.ask = if kind == XXH3 {
+            Ask::Digest { kind: DigestKind::Xxh3, len: self.sink.file_len() }
+        } else {
+            Ask::close(true)
+        };
     }
 
     fn compared(&mut self, cx: &mut Cx<'_>, same: bool) {
@@ -297,7 +301,7 @@ impl Core {
         stats.current_file_bytes = stats.current_file_bytes.saturating_sub(trailer);
         stats.files_done += 1;
         let size = self.sink.file_len();
-        self.link.note(Note::Done { size, verified });
+        self.link.notes.push(Note::Done { size, verified });
         let last = self.buffers().unwrap_or(1) - 1;
         if !self.say_ok(mem, last) {
             self.owed = Some(last);
@@ -349,7 +353,7 @@ impl Core {
         if self.stage != Stage::Opening {
             return;
         }
-        self.link.again_at = None;
+        self.link.timers.stop(Timer::Repeat);
         let said = Said::parse(why);
         let more = self.link.stats.files_done + self.link.stats.files_skipped > 0;
         if (said.ours && said.end) || more {
@@ -367,7 +371,7 @@ impl Core {
         let said = Said::parse(why);
         if said.ours && (said.cancel || said.cancel_batch) {
             self.link.stats.files_skipped += 1;
-            self.link.note(Note::Cancelled { by_peer: true });
+            self.link.notes.push(Note::Cancelled { by_peer: true });
             return self.drop_file(cx);
         }
         self.link.tell(why);
@@ -380,7 +384,7 @@ impl Core {
         self.control_again = None;
         self.enter(cx, Stage::Checking);
         if self.open {
-            self.ask = Ask::Close { complete: false, verified: false };
+            self.ask = Ask::close(false);
         } else {
             self.ask = Ask::Nothing;
             self.next_file(cx);
@@ -403,7 +407,7 @@ impl Core {
 
     /// Our QUIT was answered, or will not be.
     pub(super) fn quit_answered(&mut self, cx: &mut Cx<'_>) {
-        self.link.again_at = None;
+        self.link.timers.stop(Timer::Repeat);
         match self.then {
             Then::SameFile => {
                 if self.link.config.role == Role::Active {

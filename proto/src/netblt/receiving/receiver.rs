@@ -1,12 +1,13 @@
 //! The file receiver: its doors and its memory.
 
-use super::{Ask, Core, Stage, Then};
+use super::{Core, Stage, Then};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Status, Wants};
-use crate::file::{DigestKind, Reply, Request};
+use crate::file::{Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::netblt::config::Config;
-use crate::netblt::link::{Ending, Note, Short};
+use crate::netblt::link::Short;
+use crate::session::{Ask, Ending, Note, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
@@ -71,11 +72,11 @@ impl Machine for Core {
         if let Ending::Words(outcome) = self.link.ending {
             self.finish_words(cx, outcome);
         } else if self.link.is_running() {
-            let fresh = self.stage == Stage::Opening && self.link.again_at.is_none();
-            if fresh && self.ask == Ask::Nothing && self.link.opened == 0 {
+            let fresh = self.stage == Stage::Opening && !self.link.timers.is_running(Timer::Repeat);
+            if fresh && self.ask.is_idle() && self.link.opened == 0 {
                 self.open_next(cx);
             }
-            if self.ask == Ask::Nothing && self.sink.is_pending() && self.open {
+            if self.ask.is_idle() && self.sink.is_pending() && self.open {
                 self.ask = Ask::Write;
             }
             if self.stage == Stage::Moving {
@@ -85,7 +86,7 @@ impl Machine for Core {
             }
         }
         let wait = match self.stage {
-            _ if self.ask != Ask::Nothing => Wait::Store,
+            _ if !self.ask.is_idle() => Wait::Store,
             Stage::Opening | Stage::Leaving | Stage::Quitting => Wait::Answer,
             _ => Wait::Partner,
         };
@@ -111,7 +112,7 @@ impl Machine for Core {
         let link = &self.link;
         match link.ending {
             Ending::Over(_) => return None,
-            Ending::Linger { until, .. } => return Some(until),
+            Ending::Linger { .. } => return link.timers.get(Timer::Linger),
             Ending::Words(_) | Ending::No => {}
         }
         let moving = matches!(self.stage, Stage::Moving).then_some(());
@@ -119,26 +120,28 @@ impl Machine for Core {
         let front = moving.and(self.front);
         let control = self.control_at();
         let first = moving.and(self.path.first_due());
-        let times =
-            [link.death_at(), link.keepalive_at(), link.again_at, overdue, front, control, first];
+        let times = [
+            link.death_at(),
+            link.keepalive_at(),
+            link.timers.get(Timer::Repeat),
+            overdue,
+            front,
+            control,
+            first,
+        ];
         times.into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let now = cx.now;
-        if let Ending::Linger { outcome, until } = self.link.ending {
-            if now >= until {
-                self.link.ending = Ending::Over(outcome);
-            }
-            return;
-        }
+        self.link.ending.tick(&self.link.timers, now);
         if !self.link.is_running() {
             return;
         }
         if self.link.death_at().is_some_and(|at| now >= at) {
             return self.died(cx);
         }
-        if self.link.again_at.is_some_and(|at| now >= at) {
+        if self.link.timers.is_due(Timer::Repeat, now) {
             self.again(cx);
         }
         if self.link.keepalive_at().is_some_and(|at| now >= at) {
@@ -163,17 +166,12 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
             Ask::Offer => Some(Request::Offer { info: self.offered(mem.name) }),
-            Ask::Held { from } => Some(Request::Held { from }),
             Ask::Write => {
                 let (offset, bytes) = self.sink.lend(mem.data);
                 Some(Request::Write { offset, bytes })
             }
-            Ask::Digest => {
-                Some(Request::Digest { kind: DigestKind::Xxh3, len: self.sink.file_len() })
-            }
-            Ask::Close { complete, verified } => Some(Request::Close { complete, verified }),
+            ask => ask.plain(),
         }
     }
 
@@ -182,8 +180,8 @@ impl Machine for Core {
     }
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
-        let info = self.offered(mem.name);
-        self.link.event(info)
+        let note = self.link.notes.pop()?;
+        Some(note.event(self.offered(mem.name), self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, command: Command) {
@@ -197,7 +195,7 @@ impl Machine for Core {
             Command::CancelFile | Command::CancelBatch => {
                 self.stop |= command == Command::CancelBatch;
                 if self.stage == Stage::Moving {
-                    self.link.note(Note::Cancelled { by_peer: false });
+                    self.link.notes.push(Note::Cancelled { by_peer: false });
                     self.link.stats.files_skipped += 1;
                     let say: &[u8] = if self.stop { b"wst1 cancel-batch" } else { b"wst1 cancel" };
                     let then = if self.stop { Then::End } else { Then::NextFile };
@@ -211,8 +209,8 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
-            .with(Wants::STORE, self.ask != Ask::Nothing)
-            .with(Wants::PERSON, self.link.has_notes())
+            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::PERSON, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

@@ -1,6 +1,6 @@
 //! What the sender does while a connection carries data: control messages in, bursts out.
 
-use super::{Ask, Core, Mem, Stage};
+use super::{Core, Mem, Stage};
 use crate::engine::Cx;
 use crate::netblt::config::Rate;
 use crate::netblt::control::{Message, Missing, messages};
@@ -294,10 +294,10 @@ impl Core {
 
     /// Asks the store for what is wanted.
     pub(super) fn ask_source(&mut self) {
-        if self.ask == Ask::Nothing
+        if self.ask.is_idle()
             && let Some(want) = self.source.want(self.ring_len(), self.keep())
         {
-            self.ask = Ask::Source(want);
+            self.ask = want;
         }
     }
 

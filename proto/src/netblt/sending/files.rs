@@ -1,20 +1,21 @@
 //! The sender's files: what the store says, what the client string says, and how a connection ends.
 
-use super::{Ask, Core, File, Mem, Past, Stage};
+use super::{Core, File, Mem, Past, Stage};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{Reply, StoreError};
 use crate::netblt::config::{MAX_NAME, Role};
 use crate::netblt::info::{Said, Writing};
-use crate::netblt::link::{Ending, Note, Short};
+use crate::netblt::link::Short;
 use crate::netblt::packet::Ports;
 use crate::netblt::ranges::Ranges;
-use crate::netblt::source::{TRAILER, Want};
+use crate::netblt::source::TRAILER;
+use crate::session::{Ask, Ending, Note, Timer};
 use crate::time::Duration;
 
 impl Core {
     /// The store's answer.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => {
@@ -35,25 +36,25 @@ impl Core {
                 }
             }
             (Ask::Next, Reply::NoMoreFiles) => self.no_more(cx),
-            (Ask::Source(Want::Read), Reply::Read(len)) => {
+            (Ask::Read, Reply::Read(len)) => {
                 if !self.source.filled(len) {
                     // Announced was more.
                     let say = b"the file became shorter";
                     self.link.fail(cx, Blame::Store, FailureKind::Store(StoreError::Changed), say);
                 }
             }
-            (Ask::Source(Want::Patch), Reply::Read(len)) => {
+            (Ask::ReadAgain, Reply::Read(len)) => {
                 if !self.source.patched(mem.patch, len) {
                     let say = b"the file became shorter";
                     self.link.fail(cx, Blame::Store, FailureKind::Store(StoreError::Changed), say);
                 }
             }
-            (Ask::Source(Want::Digest), Reply::Digest(digest)) => {
+            (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let ring = &mut mem.data[..self.ring_len()];
                 self.source.set_digest(ring, Some(&digest[..16]));
             }
             // A store without digests sends files all the same.
-            (Ask::Source(Want::Digest), Reply::Failed(_)) => {
+            (Ask::Digest { .. }, Reply::Failed(_)) => {
                 let ring = &mut mem.data[..self.ring_len()];
                 self.source.set_digest(ring, None);
             }
@@ -100,7 +101,7 @@ impl Core {
             // Nobody has asked yet for what is not there.
             Duration::from_secs(u64::from(self.link.config.death_s))
         };
-        self.link.ending = Ending::Linger { outcome: Outcome::Done, until: cx.now + wait };
+        self.link.linger(cx.now, Outcome::Done, wait);
         self.done();
     }
 
@@ -172,7 +173,7 @@ impl Core {
 
     /// The store closes the file.
     pub(super) fn close(&mut self, cx: &mut Cx<'_>, complete: bool, verified: bool) {
-        self.link.again_at = None;
+        self.link.timers.stop(Timer::Repeat);
         // What this connection has not said yet would be said from the ports of the next, and acknowledge
         // messages there that have not come.
         self.link.unsay(Short::NullAck);
@@ -194,7 +195,7 @@ impl Core {
         if complete {
             self.link.stats.files_done += 1;
             let size = self.file.size.unwrap_or(self.source.file_len());
-            self.link.note(Note::Done { size, verified });
+            self.link.notes.push(Note::Done { size, verified });
         }
         if self.link.config.role == Role::Passive {
             // The next OPEN is awaited no longer than any other packet.
@@ -230,7 +231,7 @@ impl Core {
     fn skipped(&mut self, cx: &mut Cx<'_>, why: Option<crate::file::Refusal>) {
         self.ours = true;
         self.link.stats.files_skipped += 1;
-        self.link.note(Note::Refused { why, by_peer: true });
+        self.link.notes.push(Note::Refused { why, by_peer: true });
         self.close(cx, false, false);
     }
 
@@ -250,7 +251,7 @@ impl Core {
         if said.ours && (said.cancel || said.cancel_batch) {
             self.stop |= said.cancel_batch;
             self.link.stats.files_skipped += 1;
-            self.link.note(Note::Cancelled { by_peer: true });
+            self.link.notes.push(Note::Cancelled { by_peer: true });
             return self.close(cx, false, false);
         }
         self.link.tell(why);

@@ -1,13 +1,13 @@
 //! The file sender: its doors and its memory.
 
-use super::{Ask, Core, Stage};
+use super::{Core, Stage};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Status, Wants};
-use crate::file::{DigestKind, Reply, Request};
+use crate::file::{Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::netblt::config::Config;
-use crate::netblt::link::{Ending, Note, Short};
-use crate::netblt::source::Want;
+use crate::netblt::link::Short;
+use crate::session::{Ask, Ending, Note, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Wait;
@@ -66,7 +66,7 @@ impl Machine for Core {
             self.ask_source();
         }
         let wait = match self.stage {
-            _ if self.ask != Ask::Nothing => Wait::Store,
+            _ if !self.ask.is_idle() => Wait::Store,
             Stage::Moving if self.ready => Wait::Nothing,
             Stage::Moving => Wait::Window,
             Stage::Waiting => Wait::Partner,
@@ -98,29 +98,27 @@ impl Machine for Core {
         let link = &self.link;
         match link.ending {
             Ending::Over(_) => return None,
-            Ending::Linger { until, .. } => {
-                return Some(link.again_at.map_or(until, |again| again.min(until)));
-            }
+            Ending::Linger { .. } => return link.timers.next_timeout(),
             Ending::Words(_) | Ending::No => {}
         }
         let moving = self.stage == Stage::Moving && self.ready;
         let burst = (moving && !self.is_in_burst()).then(|| self.next_burst());
-        let times = [link.death_at(), self.keepalive_at(), link.again_at, burst];
+        let times = [link.death_at(), self.keepalive_at(), link.timers.get(Timer::Repeat), burst];
         times.into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let now = cx.now;
-        if let Ending::Linger { outcome, until } = self.link.ending {
-            if now >= until {
-                self.link.ending = Ending::Over(outcome);
+        if let Ending::Linger { .. } = self.link.ending {
+            self.link.ending.tick(&self.link.timers, now);
+            if self.link.is_over() {
                 return;
             }
         } else if self.link.is_running() && self.link.death_at().is_some_and(|at| now >= at) {
             self.timeout(cx, "death");
             return self.link.fail(cx, Blame::Line, FailureKind::Silence, b"silence");
         }
-        if self.link.again_at.is_some_and(|at| now >= at) {
+        if self.link.timers.is_due(Timer::Repeat, now) {
             self.again(cx);
         }
         if self.link.is_running() && self.keepalive_at().is_some_and(|at| now >= at) {
@@ -136,22 +134,17 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
-            Ask::Next => Some(Request::Next),
-            Ask::Source(Want::Read) => {
+            Ask::Read => {
                 let keep = self.keep();
                 let ring = &mut mem.data[..self.ring_len()];
                 let (offset, into) = self.source.lend(ring, keep);
                 Some(Request::Read { offset, into })
             }
-            Ask::Source(Want::Patch) => {
+            Ask::ReadAgain => {
                 let (offset, into) = self.source.lend_patch(mem.patch);
                 Some(Request::Read { offset, into })
             }
-            Ask::Source(Want::Digest) => {
-                Some(Request::Digest { kind: DigestKind::Xxh3, len: self.source.file_len() })
-            }
-            Ask::Close { complete, verified } => Some(Request::Close { complete, verified }),
+            ask => ask.plain(),
         }
     }
 
@@ -160,8 +153,8 @@ impl Machine for Core {
     }
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
-        let info = self.file.info(mem.name);
-        self.link.event(info)
+        let note = self.link.notes.pop()?;
+        Some(note.event(self.file.info(mem.name), self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, command: Command) {
@@ -175,7 +168,7 @@ impl Machine for Core {
             Command::CancelFile | Command::CancelBatch => {
                 self.stop |= command == Command::CancelBatch;
                 if self.open && self.stage != Stage::Quitting && self.stage != Stage::Closing {
-                    self.link.note(Note::Cancelled { by_peer: false });
+                    self.link.notes.push(Note::Cancelled { by_peer: false });
                     self.link.stats.files_skipped += 1;
                     self.give_up(cx);
                 }
@@ -187,8 +180,8 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
-            .with(Wants::STORE, self.ask != Ask::Nothing)
-            .with(Wants::PERSON, self.link.has_notes())
+            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::PERSON, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

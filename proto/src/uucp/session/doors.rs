@@ -1,12 +1,13 @@
 //! The doors of both engines, and their memory.
 
-use super::{Ask, Core, State};
+use super::{Core, State};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::Machine;
+use crate::session::Ask;
 use crate::stats::Stats;
 use crate::time::Instant;
-use crate::uucp::link::{Ending, Mem};
+use crate::uucp::link::Mem;
 
 impl Machine for Core {
     type Lengths = [usize; 6];
@@ -66,8 +67,6 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
-            Ask::Next => Some(Request::Next),
             Ask::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.file) })
@@ -77,7 +76,7 @@ impl Machine for Core {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+            ask => ask.plain(),
         }
     }
 
@@ -86,8 +85,8 @@ impl Machine for Core {
     }
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
-        let info = self.info(mem.name);
-        self.link.event(info, mem.text)
+        let note = self.link.notes.pop()?;
+        Some(note.event(self.info(mem.name), self.link.words(mem.text)))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
@@ -101,13 +100,13 @@ impl Machine for Core {
         let output = !self.link.has_begun() || self.link.driver.has_output();
         Wants::NONE
             .with(Wants::INPUT, self.takes_input(memory_len))
-            .with(Wants::OUTPUT, output && !matches!(self.link.ending, Ending::Over(_)))
-            .with(Wants::STORE, self.ask != Ask::Nothing)
-            .with(Wants::PERSON, self.link.has_notes())
+            .with(Wants::OUTPUT, output && !self.link.ending.is_over())
+            .with(Wants::STORE, !self.ask.is_idle())
+            .with(Wants::PERSON, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
-        self.link.status()
+        self.link.ending.status()
     }
 
     fn stats(&self) -> &Stats {

@@ -2,13 +2,13 @@
 
 use super::{Core, Mem, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
+use crate::session::Ending;
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::xymodem::config::FirstEot;
 use crate::xymodem::frame::{
     ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
 };
-use crate::xymodem::link::Ending;
 
 /// What the receiver listens for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +91,7 @@ impl Core {
                 let quiet = match (self.link.config.first_eot, config.line.reliable) {
                     (FirstEot::Wait, _) => ALONE_LONG,
                     (_, Some(true)) => Duration::ZERO,
-                    _ => ALONE + config.line_time(4),
+                    _ => ALONE + config.line.time(4),
                 };
                 self.hearing = Hearing::Eot { until: cx.now + quiet };
             }
@@ -124,7 +124,7 @@ impl Core {
         }
         let until = cx.now + Duration::from_millis(u64::from(self.link.config.purge_ms));
         // A line that never falls silent is asked all the same, once in a while.
-        let long = self.link.config.line_time(3 * 1029);
+        let long = self.link.config.line.time(3 * 1029);
         let most = if long.is_zero() { Duration::from_secs(60) } else { long };
         let latest = cx.now + most.max(Duration::from_secs(10));
         let cans = cans.min(255) as u8;
@@ -203,7 +203,7 @@ impl Core {
                 self.heard + quiet
             }
             // Our question has not left yet.
-            Hearing::Blocks if self.link.words.pending() > 0 => return None,
+            Hearing::Blocks if self.link.answers.pending() > 0 => return None,
             // Noise does not put off the timer.
             Hearing::Blocks => self.base + self.wait(),
         })

@@ -1,15 +1,15 @@
 //! The file receiver: its doors and its memory.
 
-use super::{Ask, Core};
+use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request, StoreError};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::session::{Ask, Ending, Note, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
 use crate::xymodem::config::Config;
-use crate::xymodem::link::{Ending, Link, Note};
 use crate::xymodem::states::Receiving;
 
 /// Receives files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
@@ -53,27 +53,27 @@ impl Machine for Core {
             (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
             self.good = cx.now;
             self.answered = cx.now;
-            self.link.moved = cx.now;
+            self.link.port.moved = cx.now;
             if self.is_batch() {
                 self.say_start(cx);
             }
         }
         let _ = self.link.may_send(cx.now);
-        let store = self.ask != Ask::Nothing && !self.takes_input(mem.file.len());
+        let store = !self.ask.is_idle() && !self.takes_input(mem.file.len());
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
             Ending::No => Wait::Partner,
             _ => Wait::Nothing,
         });
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             let stay = if self.link.config.line.reliable == Some(true) {
                 Duration::ZERO
             } else {
                 Duration::from_millis(u64::from(self.link.config.linger_ms)).max(self.gap * 3)
             };
-            return self.link.pump_ending(cx, self.ask == Ask::Nothing, stay);
+            return self.link.pump_ending(cx, self.ask.is_idle(), stay);
         }
-        if self.ask == Ask::Nothing && self.state == Receiving::Data {
+        if self.ask.is_idle() && self.state == Receiving::Data {
             let full = !self.sink.has_room(mem.file.len(), self.reader.longest());
             let pending = self.sink.pending();
             if pending >= self.write_at || (full && pending > 0) {
@@ -119,7 +119,7 @@ impl Machine for Core {
     }
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
-        if self.link.took(cx, len) > 0 && self.link.words.pending() == 0 {
+        if self.link.took(cx, len) > 0 && self.link.answers.pending() == 0 {
             self.base = cx.now;
             if self.tries == 0 && self.starts <= 1 {
                 self.answered = cx.now;
@@ -128,16 +128,16 @@ impl Machine for Core {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
         let due = self.due(self.link.config.sink_len());
-        [self.link.hold, due].into_iter().flatten().min()
+        [self.link.timers.get(Timer::Pause), due].into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump(cx, mem);
-        if self.link.ending == Ending::No {
+        if self.link.ending.is_running() {
             self.run_timers(cx, mem);
         } else {
             self.link.tick_ending(cx);
@@ -146,18 +146,17 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
             Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
             Ask::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+            ask => ask.plain(),
         }
     }
 
     fn reply(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
@@ -176,14 +175,14 @@ impl Machine for Core {
                 match self.state {
                     Receiving::Close => self.close_on(),
                     Receiving::End if self.sink.pending() > 0 => self.ask = Ask::Write,
-                    Receiving::End => self.ask = Ask::Close { complete: false },
+                    Receiving::End => self.ask = Ask::close(false),
                     _ => {}
                 }
             }
-            (Ask::Close { complete: true }, Reply::Done) => self.closed(cx),
-            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
-            (Ask::Write, _) if self.link.ending != Ending::No => {
-                self.ask = Ask::Close { complete: false };
+            (Ask::Close { complete: true, .. }, Reply::Done) => self.closed(cx),
+            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
+            (Ask::Write, _) if !self.link.ending.is_running() => {
+                self.ask = Ask::close(false);
             }
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
             // An answer to something else: a host's mistake.
@@ -193,7 +192,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(Link::event(note, self.info(mem.name)))
+        Some(note.event(self.info(mem.name), self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
@@ -202,11 +201,11 @@ impl Machine for Core {
 
     fn wants(&self) -> Wants {
         let link = &self.link;
-        let words = link.words.pending() > 0 && link.hold.is_none();
+        let words = link.answers.pending() > 0 && !link.timers.is_running(Timer::Pause);
         Wants::NONE
             .with(Wants::INPUT, self.takes_input(link.config.sink_len()))
             .with(Wants::OUTPUT, !self.started() || words)
-            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::STORE, !self.ask.is_idle())
             .with(Wants::PERSON, !link.notes.is_empty())
     }
 
@@ -214,7 +213,7 @@ impl Machine for Core {
         match self.link.ending {
             // The last file is safe and the sender knows it, or will when the last word has left.
             Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
-            _ => self.link.status(),
+            _ => self.link.ending.status(),
         }
     }
 

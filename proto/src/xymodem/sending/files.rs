@@ -1,11 +1,11 @@
 //! The sender's files: names, block 0, and the store's answers.
 
-use super::{Ask, Core, Current, Flight, Mem, Source};
+use super::{Core, Current, Flight, Mem, Source};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
+use crate::session::{Ask, Note};
 use crate::trace::TraceEvent;
 use crate::xymodem::frame::{HEADER, LONG, SHORT, finish};
-use crate::xymodem::link::{Ending, Note};
 use crate::xymodem::packet;
 use crate::xymodem::states::Sending;
 
@@ -49,7 +49,7 @@ impl Core {
     fn refuse(&mut self, why: Refusal) {
         self.link.stats.files_skipped += 1;
         self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
-        self.ask = Ask::Close { complete: false };
+        self.ask = Ask::close(false);
     }
 
     /// The partner waits for what comes next: block 0, the data, or the end.
@@ -82,7 +82,7 @@ impl Core {
 
     /// The receiver is ready for block 1.
     pub(super) fn start_data(&mut self, cx: &mut Cx<'_>) {
-        self.link.notes.push(Note::Started);
+        self.link.notes.push(Note::Started { offset: 0 });
         self.number = 1;
         self.enter(cx, Sending::Data);
     }
@@ -92,14 +92,14 @@ impl Core {
         self.flight = None;
         self.queue.restart();
         self.enter(cx, Sending::Close);
-        self.ask = Ask::Close { complete: true };
+        self.ask = Ask::close(true);
     }
 
     fn closed(&mut self, cx: &mut Cx<'_>, complete: bool) {
         self.file.open = false;
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.file.sent });
+            self.link.notes.push(Note::Done { size: self.file.sent, verified: false });
         }
         self.enter(cx, Sending::Next);
         self.ask = Ask::Next;
@@ -117,17 +117,17 @@ impl Core {
 
     /// The store has answered.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => self.offered(cx, mem, &info),
             (Ask::Next, Reply::NoMoreFiles) => self.no_more_files(cx),
             (Ask::Read, Reply::Read(len)) => self.source.filled(len, mem.source.len()),
-            (Ask::Close { .. }, Reply::Done) if self.link.ending != Ending::No => {
+            (Ask::Close { .. }, Reply::Done) if !self.link.ending.is_running() => {
                 self.file.open = false;
             }
-            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
-            (Ask::Close { complete }, Reply::Done) => self.closed(cx, complete),
+            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
+            (Ask::Close { complete, .. }, Reply::Done) => self.closed(cx, complete),
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
             // An answer to something else: a host's mistake.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),

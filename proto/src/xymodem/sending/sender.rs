@@ -1,14 +1,14 @@
 //! The file sender: its doors and its memory.
 
-use super::{AT_ONCE, Ask, Core, is_kmd, is_prose};
+use super::{AT_ONCE, Core, is_kmd, is_prose};
 use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::xymodem::config::Config;
-use crate::xymodem::link::{Ending, Link};
 use crate::xymodem::states::Sending;
 
 /// Sends files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
@@ -89,7 +89,7 @@ impl Machine for Core {
     }
 
     fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
-        if self.link.words.pending() > 0 {
+        if self.link.answers.pending() > 0 {
             return self.link.lend();
         }
         if !self.link.may_send(cx.now) {
@@ -107,9 +107,8 @@ impl Machine for Core {
             return;
         }
         let total = self.link.stats.wire_out_bytes;
-        self.link.leavings = self.link.leavings.note(cx, total, self.queue.pending());
-        self.link.moved = cx.now;
-        self.busy_until = self.busy_until.max(cx.now) + self.link.config.line_time(len);
+        self.link.port.took(cx, total, self.queue.pending());
+        self.busy_until = self.busy_until.max(cx.now) + self.link.config.line.time(len);
         self.lent = false;
         if self.queue.pending() == 0
             && let Some(flight) = &mut self.flight
@@ -125,15 +124,15 @@ impl Machine for Core {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
-        [self.link.hold, self.due()].into_iter().flatten().min()
+        [self.link.timers.get(Timer::Pause), self.due()].into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump(cx, mem);
-        if self.link.ending == Ending::No {
+        if self.link.ending.is_running() {
             self.run_timers(cx);
         } else {
             self.link.tick_ending(cx);
@@ -142,13 +141,11 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
-            Ask::Next => Some(Request::Next),
             Ask::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+            ask => ask.plain(),
         }
     }
 
@@ -158,7 +155,7 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(Link::event(note, self.info(mem.name)))
+        Some(note.event(self.info(mem.name), self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, _: Command) {
@@ -167,11 +164,11 @@ impl Machine for Core {
 
     fn wants(&self) -> Wants {
         let Self { link, queue, .. } = self;
-        let block = queue.pending() > 0 && link.hold.is_none();
+        let block = queue.pending() > 0 && !link.timers.is_running(Timer::Pause);
         Wants::NONE
             .with(Wants::INPUT, self.takes_input())
-            .with(Wants::OUTPUT, !self.started() || link.words.pending() > 0 || block)
-            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::OUTPUT, !self.started() || link.answers.pending() > 0 || block)
+            .with(Wants::STORE, !self.ask.is_idle())
             .with(Wants::PERSON, !link.notes.is_empty())
     }
 
@@ -180,10 +177,10 @@ impl Machine for Core {
         // Every file is acknowledged; only the answer to the goodbye is missing, and partners that
         // are done hang up. The goodbye itself must have left, which a pause may hold back.
         let said = *state == Sending::Goodbye && queue.pending() == 0;
-        if said && link.ending == Ending::No {
+        if said && link.ending.is_running() {
             return Status::Lingering(Outcome::Done);
         }
-        link.status()
+        link.ending.status()
     }
 
     fn stats(&self) -> &Stats {

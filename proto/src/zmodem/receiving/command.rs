@@ -1,8 +1,9 @@
 //! Commands for our operating system (digest §5.9). Nothing is run here: where the configuration
 //! allows commands at all, the store is asked.
 
-use super::{Ask, Core, Current, Expecting, Mem};
+use super::{Core, Current, Expecting, Mem};
 use crate::engine::{Cx, Outcome};
+use crate::session::Ask;
 use crate::zmodem::config::Commands;
 use crate::zmodem::packet::{Header, kind};
 
@@ -55,7 +56,7 @@ impl Core {
                     self.order = Order::Later(len);
                     return self.say_completed(cx, mem, 0);
                 }
-                self.ask = Ask::Run(len);
+                self.ask = Ask::Run { len };
             }
             Commands::Announce => self.command_ended(cx, mem, 0),
             Commands::Refuse | Commands::Run => self.command_ended(cx, mem, REFUSED),
@@ -81,8 +82,8 @@ impl Core {
     /// After the last word: runs the command that had to wait for it. True while that is asked.
     pub(super) fn run_at_the_end(&mut self, outcome: Outcome) -> bool {
         if let (Order::Later(len), Outcome::Done) = (self.order, outcome) {
-            self.ask = Ask::Run(len);
+            self.ask = Ask::Run { len };
         }
-        self.ask != Ask::Nothing
+        !self.ask.is_idle()
     }
 }

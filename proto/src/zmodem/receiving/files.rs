@@ -1,12 +1,13 @@
 //! The receiver's files: names, decisions, data and the safe end, between headers and store.
 
-use super::{After, Ask, Core, Current, Expecting, Held};
+use super::{After, Core, Current, Expecting, Held};
 use super::{Mem, command::NOT_RUN};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{FileInfo, FileKind, Refusal, Reply, Wish};
+use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply, Wish};
+use crate::session::{Ask, Note};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::{self, FileOptions, Transport};
-use crate::zmodem::link::{Ending, MAX_NAME, Note};
+use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Header, kind};
 use crate::zmodem::rle;
 use crate::zmodem::states::Receiving;
@@ -124,7 +125,7 @@ impl Core {
         }
         // What is here may be the start of another file.
         self.enter(cx, Receiving::Check);
-        self.ask = Ask::Digest(offset);
+        self.ask = Ask::Digest { kind: DigestKind::Crc32, len: offset };
     }
 
     fn start_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -198,7 +199,7 @@ impl Core {
         stats.file_bytes += made as u64;
         stats.current_file_bytes += made as u64;
         stats.encoded_bytes += len as u64;
-        if self.ask == Ask::Nothing && self.sink.pending() >= self.write_at {
+        if self.ask.is_idle() && self.sink.pending() >= self.write_at {
             self.ask = Ask::Write;
         }
     }
@@ -218,7 +219,7 @@ impl Core {
         self.stored(cx, made, stored);
         if at + used < len {
             self.held = Some(Held { at: at + used, len, end });
-            if self.ask == Ask::Nothing {
+            if self.ask.is_idle() {
                 self.ask = Ask::Write;
             }
             return;
@@ -251,7 +252,7 @@ impl Core {
         self.ask = if self.sink.pending() > 0 {
             Ask::Write
         } else {
-            Ask::Close { complete: self.after == (After::Ready { complete: true }) }
+            Ask::close(self.after == (After::Ready { complete: true }))
         };
     }
 
@@ -259,7 +260,7 @@ impl Core {
     pub(super) fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sink.end() });
+            self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
         }
         match self.after {
             After::Ready { complete } => {
@@ -286,34 +287,34 @@ impl Core {
 
     /// The store has answered.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { offset }) => self.accepted(cx, mem, offset),
             (Ask::Offer, Reply::Refuse(why)) => self.refuse(cx, mem, why),
             (Ask::Offer, Reply::TellCheck) => self.fetch_check(cx, mem),
-            (Ask::Run(_), Reply::Ran(status)) => self.command_ended(cx, mem, status),
-            (Ask::Run(_), Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
+            (Ask::Run { .. }, Reply::Ran(status)) => self.command_ended(cx, mem, status),
+            (Ask::Run { .. }, Reply::Failed(_)) => self.command_ended(cx, mem, NOT_RUN),
             (Ask::Write, Reply::Done) => self.written(cx, mem),
-            (Ask::Digest(_), Reply::Digest(digest)) => {
+            (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let [a, b, c, d, ..] = digest;
                 self.check = Some(u32::from_be_bytes([a, b, c, d]));
                 self.say_check(cx, mem, false);
             }
-            (Ask::Digest(_), Reply::Failed(_)) => self.offer_again(cx),
-            (Ask::Close { complete }, Reply::Done) => {
+            (Ask::Digest { .. }, Reply::Failed(_)) => self.offer_again(cx),
+            (Ask::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
-                if self.link.ending == Ending::No {
+                if self.link.ending.is_running() {
                     self.closed(cx, mem, complete);
                 }
             }
-            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
             (_, Reply::Failed(error)) => {
                 self.file.open &= !matches!(ask, Ask::Close { .. } | Ask::Offer);
-                if self.link.ending == Ending::No {
+                if self.link.ending.is_running() {
                     self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
                 } else if self.file.open {
-                    self.ask = Ask::Close { complete: false };
+                    self.ask = Ask::close(false);
                 }
             }
             // An answer to another question: the question stands.
@@ -329,9 +330,8 @@ impl Core {
         };
         self.sink.taken(mem.file, growing);
         self.heard = cx.now;
-        if self.link.ending != Ending::No {
-            self.ask =
-                if self.sink.pending() > 0 { Ask::Write } else { Ask::Close { complete: false } };
+        if !self.link.ending.is_running() {
+            self.ask = if self.sink.pending() > 0 { Ask::Write } else { Ask::close(false) };
         } else if self.state == Receiving::Close {
             self.close_on();
         } else {

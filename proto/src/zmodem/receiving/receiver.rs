@@ -1,16 +1,16 @@
 //! The file receiver: its doors and its memory.
 
 use super::empty::Empty;
-use super::{Ask, Core, DRAIN, Expecting};
+use super::{Core, DRAIN, Expecting};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{DigestKind, Reply, Request};
+use crate::file::{Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::session::{Ask, Ending};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
 use crate::zmodem::config::Config;
-use crate::zmodem::link::Ending;
 use crate::zmodem::states::Receiving;
 
 /// Receives files by ZMODEM. See [`Engine`](crate::Engine) for how to turn it.
@@ -53,17 +53,17 @@ impl Machine for Core {
         self.link.output.paused(cx.now);
         if self.is_fresh() {
             self.started = true;
-            self.link.moved = cx.now;
+            self.link.port.moved = cx.now;
             self.link.spoke = cx.now;
             self.say_ready(cx, mem, false);
         }
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
-            Ending::No if self.blocked() && self.ask != Ask::Nothing => Wait::Store,
+            Ending::No if self.blocked() && !self.ask.is_idle() => Wait::Store,
             Ending::No => Wait::Partner,
             _ => Wait::Nothing,
         });
         let Ending::Words(outcome) = self.link.ending else { return };
-        if self.ask != Ask::Nothing || !self.link.words_are_out(cx.now) {
+        if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
             return;
         }
         if self.run_at_the_end(outcome) {
@@ -73,7 +73,7 @@ impl Machine for Core {
             Outcome::Done => Duration::from_millis(u64::from(self.link.config.linger_ms)),
             Outcome::Failed(_) => DRAIN,
         };
-        self.link.ending = Ending::Linger { outcome, until: cx.now + stay };
+        self.link.linger(cx, outcome, stay);
     }
 
     fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
@@ -141,7 +141,7 @@ impl Machine for Core {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
         let paused = self.link.output.paused_until();
@@ -149,8 +149,8 @@ impl Machine for Core {
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx.now);
+        if !self.link.ending.is_running() {
+            return self.link.ending.tick(&self.link.timers, cx.now);
         }
         if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
             return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
@@ -185,15 +185,13 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
             Ask::Offer => Some(Request::Offer { info: self.info(mem.name) }),
             Ask::Write => {
                 let (offset, range) = self.sink.lend();
                 Some(Request::Write { offset, bytes: &mem.file[range] })
             }
-            Ask::Run(len) => Some(Request::Run { command: &mem.name[..len] }),
-            Ask::Digest(len) => Some(Request::Digest { kind: DigestKind::Crc32, len }),
-            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+            Ask::Run { len } => Some(Request::Run { command: &mem.name[..len] }),
+            ask => ask.plain(),
         }
     }
 
@@ -203,11 +201,11 @@ impl Machine for Core {
 
     fn event<'a>(&'a mut self, mem: Mem<'a>) -> Option<Event<'a>> {
         let note = self.link.notes.pop()?;
-        Some(self.link.event(note, self.info(mem.name)))
+        Some(note.event(self.info(mem.name), self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return;
         }
         let nothing_yet = self.files == 0;
@@ -232,16 +230,12 @@ impl Machine for Core {
         Wants::NONE
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || self.is_fresh())
-            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::STORE, !self.ask.is_idle())
             .with(Wants::PERSON, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
-        match self.link.ending {
-            // A receiver that waits for the sender's last word has done its work.
-            Ending::Linger { outcome, .. } => Status::Lingering(outcome),
-            _ => self.link.status(),
-        }
+        self.link.ending.status()
     }
 
     fn stats(&self) -> &Stats {

@@ -1,8 +1,9 @@
 //! A command for the receiver's system (digest §5.9), and giving up one file of a batch.
 
-use super::{AFTER_CUT, Ask, Core, Mem};
+use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::zmodem::link::{MAX_NAME, Note};
+use crate::session::{Ask, Note};
+use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::states::Sending;
 
@@ -114,6 +115,6 @@ impl Core {
         self.link.answered(cx.now);
         self.link.output.drop_unsent();
         self.enter(cx, Sending::Close);
-        self.ask = Ask::Close { complete: false };
+        self.ask = Ask::close(false);
     }
 }

@@ -1,11 +1,12 @@
 //! The sender's files: names, refusals, positions and the end, between headers and store.
 
-use super::{Ask, Core, Current, Mem};
+use super::{Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::file::{FileInfo, FileKind, Refusal, Reply};
+use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply};
+use crate::session::{Ask, Note};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
-use crate::zmodem::link::{Ending, MAX_NAME, Note};
+use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Header, kind};
 use crate::zmodem::states::Sending;
 
@@ -46,7 +47,7 @@ impl Core {
 
     /// The store has answered.
     pub(super) fn replied(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, reply: Reply<'_>) {
-        let ask = core::mem::replace(&mut self.ask, Ask::Nothing);
+        let ask = self.ask.take();
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
@@ -55,22 +56,22 @@ impl Core {
                 self.source.filled(len, mem.source.len());
                 self.seek_now();
             }
-            (Ask::Digest(_), Reply::Digest(digest)) => {
+            (Ask::Digest { .. }, Reply::Digest(digest)) => {
                 let [a, b, c, d, ..] = digest;
                 self.say_check(cx, mem, u32::from_be_bytes([a, b, c, d]));
             }
             // A store without digests: the receiver will find that nothing matches.
-            (Ask::Digest(_), Reply::Failed(_)) => self.say_check(cx, mem, 0),
-            (Ask::Close { complete }, Reply::Done) => {
+            (Ask::Digest { .. }, Reply::Failed(_)) => self.say_check(cx, mem, 0),
+            (Ask::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
-                if self.link.ending == Ending::No || complete {
+                if self.link.ending.is_running() || complete {
                     self.count_file(complete);
                 }
-                if self.link.ending == Ending::No {
+                if self.link.ending.is_running() {
                     self.ask_next(cx, mem);
                 }
             }
-            (Ask::Close { .. }, _) if self.link.ending != Ending::No => self.file.open = false,
+            (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
             (_, Reply::Failed(error)) => {
                 self.file.open &= !matches!(ask, Ask::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
@@ -101,7 +102,7 @@ impl Core {
         if let Some(why) = why {
             self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
             self.enter(cx, Sending::Close);
-            self.ask = Ask::Close { complete: false };
+            self.ask = Ask::close(false);
             return;
         }
         self.say_file(cx, mem, false);
@@ -148,12 +149,13 @@ impl Core {
     pub(super) fn tell_check(&mut self, cx: &mut Cx<'_>, len: u64) {
         // A full read of the file each time: the receiver may not have many.
         self.digests += 1;
-        if self.ask != Ask::Nothing || self.digests > u32::from(self.link.config.retries) {
+        if !self.ask.is_idle() || self.digests > u32::from(self.link.config.retries) {
             return;
         }
         self.link.answered(cx.now);
         let size = self.file.info.size.unwrap_or(0);
-        self.ask = Ask::Digest(if len == 0 { size } else { len.min(size) });
+        let len = if len == 0 { size } else { len.min(size) };
+        self.ask = Ask::Digest { kind: DigestKind::Crc32, len };
     }
 
     fn say_check(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, crc: u32) {
@@ -186,7 +188,7 @@ impl Core {
             self.link.notes.push(Note::Cancelled { by_peer: true });
         }
         self.enter(cx, Sending::Close);
-        self.ask = Ask::Close { complete: false };
+        self.ask = Ask::close(false);
     }
 
     /// ZRINIT in the middle of the data: another receiver, which has nothing of this file. Unless its
@@ -199,20 +201,20 @@ impl Core {
         self.link.question = None;
         self.link.notes.push(Note::Refused { why: None, by_peer: true });
         self.enter(cx, Sending::Close);
-        self.ask = Ask::Close { complete: false };
+        self.ask = Ask::close(false);
     }
 
     /// ZRINIT after ZEOF: the receiver has closed the file.
     pub(super) fn closed(&mut self, cx: &mut Cx<'_>) {
         self.link.answered(cx.now);
         self.enter(cx, Sending::Close);
-        self.ask = Ask::Close { complete: true };
+        self.ask = Ask::close(true);
     }
 
     fn count_file(&mut self, complete: bool) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sent_len() });
+            self.link.notes.push(Note::Done { size: self.sent_len(), verified: false });
         } else {
             self.link.stats.files_skipped += 1;
         }

@@ -1,16 +1,17 @@
 //! The file sender: its doors and its memory.
 
-use super::{Ask, Core};
+use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
-use crate::file::{DigestKind, FileInfo, Reply, Request};
+use crate::file::{FileInfo, Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
+use crate::session::{Ask, Ending};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::zmodem::config::Config;
 use crate::zmodem::frame::Found;
-use crate::zmodem::link::{Ending, MAX_NAME};
+use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::states::Sending;
 use core::fmt;
 
@@ -90,7 +91,7 @@ impl Machine for Core {
 
     fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let mut used = 0;
-        if self.link.ending == Ending::No && self.state == Sending::Start {
+        if self.link.ending.is_running() && self.state == Sending::Start {
             // A receiver that has been waiting speaks first.
             self.start(cx, mem);
         }
@@ -141,12 +142,12 @@ impl Machine for Core {
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
         self.link.sent(cx, len);
-        let taken = self.link.output.taken;
+        let taken = self.link.output.taken();
         self.flow.left(taken, cx.now);
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.link.ending != Ending::No {
+        if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
         let paused = self.link.output.paused_until();
@@ -155,8 +156,8 @@ impl Machine for Core {
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        if self.link.ending != Ending::No {
-            return self.link.tick_ending(cx.now);
+        if !self.link.ending.is_running() {
+            return self.link.ending.tick(&self.link.timers, cx.now);
         }
         if self.link.stalled_at().is_some_and(|at| at <= cx.now) {
             return self.fail(cx, mem, Blame::Line, FailureKind::Silence);
@@ -186,14 +187,11 @@ impl Machine for Core {
 
     fn request<'a>(&'a mut self, mem: Mem<'a>) -> Option<Request<'a>> {
         match self.ask {
-            Ask::Nothing => None,
-            Ask::Next => Some(Request::Next),
             Ask::Read => {
                 let offset = self.source.offset;
                 Some(Request::Read { offset, into: self.source.lend(mem.source) })
             }
-            Ask::Digest(len) => Some(Request::Digest { kind: DigestKind::Crc32, len }),
-            Ask::Close { complete } => Some(Request::Close { complete, verified: false }),
+            ask => ask.plain(),
         }
     }
 
@@ -207,7 +205,7 @@ impl Machine for Core {
         self.old_notes -= usize::from(of_last);
         let (at, file) = if of_last { (self.told_at, &self.told) } else { (0, &self.file) };
         let info = FileInfo { name: &mem.name[at..][..file.name_len], ..file.info };
-        Some(self.link.event(note, info))
+        Some(note.event(info, self.link.words()))
     }
 
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
@@ -231,11 +229,11 @@ impl Machine for Core {
     }
 
     fn wants(&self) -> Wants {
-        let fresh = self.state == Sending::Start && self.link.ending == Ending::No;
+        let fresh = self.state == Sending::Start && self.link.ending.is_running();
         Wants::NONE
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
-            .with(Wants::STORE, self.ask != Ask::Nothing)
+            .with(Wants::STORE, !self.ask.is_idle())
             .with(Wants::PERSON, !self.link.notes.is_empty())
     }
 
@@ -244,10 +242,10 @@ impl Machine for Core {
         // Every file is closed at the partner, and partners that are done hang up. Where that can
         // be (not on TCP) only the goodbye is missing.
         let reliable = link.config.line.reliable == Some(true);
-        if *state == Sending::Finish && link.ending == Ending::No && !reliable {
+        if *state == Sending::Finish && link.ending.is_running() && !reliable {
             return Status::Lingering(Outcome::Done);
         }
-        link.status()
+        link.ending.status()
     }
 
     fn stats(&self) -> &Stats {

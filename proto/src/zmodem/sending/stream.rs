@@ -1,16 +1,18 @@
 //! The sender's stream of data: subpackets, acknowledgements, and going back.
 
-use super::{AFTER_CUT, Ask, Core, Mem};
+use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::StoreError;
+use crate::line::line_time;
+use crate::session::{Ask, Note};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent};
 use crate::zmodem::escape::ZDLE;
-use crate::zmodem::link::{Note, trace_sent};
+use crate::zmodem::link::trace_sent;
 use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::rle;
 use crate::zmodem::states::Sending;
-use crate::zmodem::timing::{SLOWEST_BPS, line_time};
+use crate::zmodem::timing::SLOWEST_BPS;
 
 /// Where the stream stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -427,14 +429,14 @@ impl Core {
         let Some(allowed) = self.allowed(cx) else { return false };
         // One byte more than is sent tells whether it is the last.
         if self.source.ready() <= allowed && !self.source.ended {
-            if self.ask == Ask::Nothing {
+            if self.ask.is_idle() {
                 self.ask = Ask::Read;
             }
             return false;
         }
         if self.fell_short() {
             // What was announced cannot be kept, and the receiver must not take it for whole.
-            let kind = FailureKind::Store(StoreError::Io);
+            let kind = FailureKind::Store(StoreError::Changed);
             self.fail(cx, mem, Blame::Store, kind);
             return false;
         }

@@ -1,0 +1,95 @@
+//! How a session ends.
+
+use super::{Timer, Timers};
+use crate::engine::{Cx, Outcome, Status};
+use crate::time::{Duration, Instant};
+use crate::trace::TraceEvent;
+
+/// How far an engine is with ending.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Ending {
+    /// Not ending.
+    #[default]
+    No,
+    /// The outcome is fixed; the store must be told and the last words must leave.
+    Words(Outcome),
+    /// Everything is said. Until [`Timer::Linger`] a lost last acknowledgement is repeated, or what a peer still
+    /// sends is passed over.
+    Linger { outcome: Outcome },
+    /// Finished.
+    Over(Outcome),
+}
+
+impl Ending {
+    /// Fixes the outcome. The first reason counts: false if there was one.
+    pub(crate) fn fix(&mut self, outcome: Outcome) -> bool {
+        let first = self.is_running();
+        if first {
+            *self = Self::Words(outcome);
+        }
+        first
+    }
+
+    /// Fixes the outcome, and traces a failure.
+    pub(crate) fn begin(&mut self, cx: &mut Cx<'_>, outcome: Outcome) -> bool {
+        let first = self.fix(outcome);
+        if first && let Outcome::Failed(_) = outcome {
+            cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
+        }
+        first
+    }
+
+    /// Everything is said: stays for `quiet`.
+    pub(crate) fn linger(
+        &mut self,
+        timers: &mut Timers,
+        now: Instant,
+        outcome: Outcome,
+        quiet: Duration,
+    ) {
+        *self = Self::Linger { outcome };
+        timers.set(Timer::Linger, now + quiet);
+    }
+
+    /// Whether lingering is over at this time; the outcome then.
+    pub(crate) fn lingered(self, timers: &Timers, now: Instant) -> Option<Outcome> {
+        match self {
+            Self::Linger { outcome } if timers.is_due(Timer::Linger, now) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// Ends with the timer.
+    pub(crate) fn tick(&mut self, timers: &Timers, now: Instant) {
+        if let Some(outcome) = self.lingered(timers, now) {
+            *self = Self::Over(outcome);
+        }
+    }
+
+    /// When something happens by the mere passing of time: last words that do not leave are given up at
+    /// `stalled`.
+    pub(crate) fn deadline(self, timers: &Timers, stalled: Instant) -> Option<Instant> {
+        match self {
+            Self::No | Self::Over(_) => None,
+            Self::Words(_) => Some(stalled),
+            Self::Linger { .. } => timers.get(Timer::Linger),
+        }
+    }
+
+    pub(crate) fn is_running(self) -> bool {
+        self == Self::No
+    }
+
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, Self::Over(_))
+    }
+
+    /// What the outside sees.
+    pub(crate) fn status(self) -> Status {
+        match self {
+            Self::No | Self::Words(_) => Status::Running,
+            Self::Linger { outcome } => Status::Lingering(outcome),
+            Self::Over(outcome) => Status::Over(outcome),
+        }
+    }
+}

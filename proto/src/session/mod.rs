@@ -1,0 +1,30 @@
+//! The chassis of an engine: what every protocol that moves files needs, and no protocol defines.
+//!
+//! ```text
+//! port  <- Outbox (lend, acknowledge), Port (when it last moved)
+//! store <- Ask    (the one request that is open)
+//! clock <- Timers (one array, next_timeout), Rtt (how long an answer takes)
+//! user  <- Notes  (bounded queue of events), Text (fixed memory for words)
+//! end   <- Ending (running, last words, lingering, over)
+//! ```
+//!
+//! A protocol's `link` holds these parts beside its own state, and nothing of its own that does the same.
+//! Frames, packets, windows, and when to send what are the protocol's (docs/decisions/095).
+
+mod ask;
+mod ending;
+mod notes;
+mod outbox;
+mod rtt;
+#[cfg(test)]
+mod tests;
+mod text;
+mod timers;
+
+pub(crate) use ask::Ask;
+pub(crate) use ending::Ending;
+pub(crate) use notes::{Note, Notes, Words};
+pub(crate) use outbox::{Outbox, Port};
+pub(crate) use rtt::Rtt;
+pub(crate) use text::Text;
+pub(crate) use timers::{Timer, Timers};

@@ -1,0 +1,107 @@
+//! Events that wait for the user.
+
+use crate::engine::Event;
+use crate::file::{FileInfo, Refusal};
+
+/// Something to tell. Names and words stand elsewhere: see [`Words`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Note {
+    Negotiated,
+    Started {
+        offset: u64,
+    },
+    Done {
+        size: u64,
+        verified: bool,
+    },
+    Refused {
+        why: Option<Refusal>,
+        by_peer: bool,
+    },
+    Cancelled {
+        by_peer: bool,
+    },
+    /// The peer has run a command.
+    Completed {
+        status: u32,
+    },
+    /// UUCP: the roles have changed.
+    Turned {
+        receives: bool,
+    },
+    /// UUCP: a command was declined.
+    Declined {
+        what: u8,
+        kept: bool,
+    },
+    Message,
+    /// A server's short reply.
+    Replied,
+}
+
+/// The words that notes refer to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Words<'a> {
+    /// What was agreed.
+    pub(crate) agreement: &'a str,
+    /// What the peer said last.
+    pub(crate) message: &'a [u8],
+    /// A server's short reply.
+    pub(crate) reply: &'a [u8],
+}
+
+impl Note {
+    /// The event as the user gets it; `info` is the current file.
+    pub(crate) fn event<'a>(self, info: FileInfo<'a>, words: Words<'a>) -> Event<'a> {
+        match self {
+            Self::Negotiated => Event::Negotiated(words.agreement),
+            Self::Started { offset } => Event::FileStarted { info, offset },
+            Self::Done { size, verified } => Event::FileDone { size, verified },
+            Self::Refused { why, by_peer } => Event::FileRefused { name: info.name, why, by_peer },
+            Self::Cancelled { by_peer } => Event::FileCancelled { by_peer },
+            Self::Completed { status } => Event::Completed { status },
+            Self::Turned { receives } => Event::Turned { receives },
+            Self::Declined { what, kept } => Event::Declined { what, kept },
+            Self::Message => Event::Message(words.message),
+            Self::Replied => Event::Replied(words.reply),
+        }
+    }
+}
+
+const CAPACITY: usize = 8;
+
+/// A bounded queue. A host that never looks loses the newest.
+#[derive(Clone, Debug)]
+pub(crate) struct Notes {
+    ring: [Note; CAPACITY],
+    first: usize,
+    count: usize,
+}
+
+impl Notes {
+    pub(crate) const fn new() -> Self {
+        Self { ring: [Note::Message; CAPACITY], first: 0, count: 0 }
+    }
+
+    pub(crate) fn push(&mut self, note: Note) {
+        if self.count < CAPACITY {
+            self.ring[(self.first + self.count) % CAPACITY] = note;
+            self.count += 1;
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Note> {
+        let note = (self.count > 0).then(|| self.ring[self.first])?;
+        self.first = (self.first + 1) % CAPACITY;
+        self.count -= 1;
+        Some(note)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+}

@@ -1,0 +1,139 @@
+//! Bytes on their way to the port.
+
+use crate::engine::Cx;
+use crate::time::{Duration, Instant};
+use crate::trace::Leavings;
+
+/// A queue of bytes in memory that its owner hands in at each call: `start..end` is lent to the port, and leaves
+/// it only when the port has said that it took it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outbox {
+    start: usize,
+    end: usize,
+    /// Bytes that the port has taken since the beginning.
+    pub(crate) taken: u64,
+}
+
+impl Outbox {
+    pub(crate) fn pending(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Position in the stream behind all that is queued.
+    pub(crate) fn position(&self) -> u64 {
+        self.taken + self.pending() as u64
+    }
+
+    pub(crate) fn lend<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
+        &memory[self.start..self.end]
+    }
+
+    /// The port took `len` bytes. Returns how many that really were.
+    pub(crate) fn take(&mut self, len: usize) -> usize {
+        let len = len.min(self.pending());
+        self.start += len;
+        self.taken += len as u64;
+        len
+    }
+
+    /// The room behind what is queued.
+    pub(crate) fn room<'a>(&self, memory: &'a mut [u8]) -> &'a mut [u8] {
+        &mut memory[self.end..]
+    }
+
+    /// Bytes of that room.
+    pub(crate) fn room_len(&self, memory: &[u8]) -> usize {
+        memory.len() - self.end
+    }
+
+    /// Moves what is queued to the front of the memory, with the first `keep` bytes of the room.
+    pub(crate) fn move_to_front(&mut self, memory: &mut [u8], keep: usize) {
+        if self.start > 0 {
+            memory.copy_within(self.start..self.end + keep, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+    }
+
+    /// Begins at the front again if nothing is queued.
+    pub(crate) fn reuse(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// The first `len` bytes of the room are queued now.
+    pub(crate) fn push(&mut self, len: usize) {
+        self.end += len;
+    }
+
+    /// Copies bytes into the room; false, and nothing queued, if they do not fit.
+    pub(crate) fn put(&mut self, memory: &mut [u8], bytes: &[u8]) -> bool {
+        let room = self.room(memory).get_mut(..bytes.len());
+        let fits = room.map(|room| room.copy_from_slice(bytes)).is_some();
+        if fits {
+            self.push(bytes.len());
+        }
+        fits
+    }
+
+    /// Drops what is behind the first `keep` bytes of the queue.
+    pub(crate) fn truncate(&mut self, keep: usize) {
+        self.end = self.start + keep;
+    }
+
+    /// Drops everything; returns how much that was.
+    pub(crate) fn clear(&mut self) -> usize {
+        let dropped = self.pending();
+        (self.start, self.end) = (0, 0);
+        dropped
+    }
+
+    /// Lends all from the front of the memory again.
+    pub(crate) fn rewind(&mut self) {
+        self.start = 0;
+    }
+
+    /// Nothing of what stands in the memory has left.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.start == 0
+    }
+}
+
+/// What is known of the port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Port {
+    /// When it last took something, or was first given something to take.
+    pub(crate) moved: Instant,
+    leavings: Leavings,
+}
+
+impl Port {
+    /// Something is to be queued, `pending` bytes are already: a port that was idle is measured from now.
+    pub(crate) fn given(&mut self, now: Instant, pending: usize) {
+        if pending == 0 {
+            self.moved = self.moved.max(now);
+        }
+    }
+
+    /// When a port that has had something to take for `patience` is given up.
+    pub(crate) fn stalled_at(&self, pending: usize, patience: Duration) -> Option<Instant> {
+        (pending > 0).then(|| self.moved + patience)
+    }
+
+    /// A port that has taken nothing until then takes no last words any more.
+    pub(crate) fn words_until(&self) -> Instant {
+        self.moved + Duration::from_secs(1)
+    }
+
+    /// The last words have left, or will not.
+    pub(crate) fn words_are_out(&self, now: Instant, pending: usize) -> bool {
+        pending == 0 || now >= self.words_until()
+    }
+
+    /// The port took bytes, `total` since the beginning; `pending` more wait for it.
+    pub(crate) fn took(&mut self, cx: &mut Cx<'_>, total: u64, pending: usize) {
+        self.moved = cx.now;
+        self.leavings = self.leavings.note(cx, total, pending);
+    }
+}

@@ -1,0 +1,57 @@
+//! Words in fixed memory.
+
+use core::fmt;
+
+/// A short text; what does not fit is cut off.
+#[derive(Clone, Debug)]
+pub(crate) struct Text<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Text<N> {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; N], len: 0 }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        core::str::from_utf8(self.as_bytes()).unwrap_or("")
+    }
+
+    /// These bytes, in the place of what was there.
+    pub(crate) fn set(&mut self, bytes: &[u8]) {
+        self.len = 0;
+        self.put(bytes);
+    }
+
+    /// More bytes.
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        let take = bytes.len().min(N - self.len);
+        self.bytes[self.len..self.len + take].copy_from_slice(&bytes[..take]);
+        self.len += take;
+    }
+
+    /// What something displays, as far as it fits.
+    pub(crate) fn of(&mut self, what: &dyn fmt::Display) -> &str {
+        self.len = 0;
+        // Writing to a text cannot fail.
+        let _ = fmt::Write::write_fmt(self, format_args!("{what}"));
+        self.as_str()
+    }
+
+    /// Lets `fill` write into the whole text; it returns how many bytes it wrote.
+    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) {
+        self.len = fill(&mut self.bytes).min(N);
+    }
+}
+
+impl<const N: usize> fmt::Write for Text<N> {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        self.put(s.as_bytes());
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! The timer table: an enum of timers, one array.
+
+use crate::time::Instant;
+
+/// What runs out. A protocol uses those that it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Timer {
+    /// Nothing is lent to the port before it.
+    Pause,
+    /// The line should have been quiet by then.
+    Settle,
+    /// A half duplex peer should have handed over the line.
+    Turn,
+    /// What was not answered is sent again.
+    Repeat,
+    /// A session that has ended no longer listens.
+    Linger,
+}
+
+const COUNT: usize = Timer::Linger as usize + 1;
+
+/// When each timer runs out, if it runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timers([Option<Instant>; COUNT]);
+
+impl Timers {
+    pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
+        self.0[timer as usize] = Some(at);
+    }
+
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.0[timer as usize] = None;
+    }
+
+    pub(crate) fn get(&self, timer: Timer) -> Option<Instant> {
+        self.0[timer as usize]
+    }
+
+    pub(crate) fn is_running(&self, timer: Timer) -> bool {
+        self.get(timer).is_some()
+    }
+
+    pub(crate) fn is_due(&self, timer: Timer, now: Instant) -> bool {
+        self.get(timer).is_some_and(|at| at <= now)
+    }
+
+    /// Stops a timer that has run out; whether it had.
+    pub(crate) fn expire(&mut self, timer: Timer, now: Instant) -> bool {
+        let due = self.is_due(timer, now);
+        if due {
+            self.stop(timer);
+        }
+        due
+    }
+
+    /// When the first of those that run runs out.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.0.iter().flatten().min().copied()
+    }
+}
