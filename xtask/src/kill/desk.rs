@@ -324,8 +324,8 @@ pub(super) fn is_marked(file: &File) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::plan::End;
+    use super::*;
 
     /// A case whose desk has something under the name of its file.
     fn desk(dir: &Path) -> Desk {

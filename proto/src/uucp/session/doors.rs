@@ -4,7 +4,7 @@ use super::{Core, State};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::Machine;
-use crate::session::Ask;
+use crate::session::{Ask, Ending};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::uucp::link::Mem;
@@ -116,7 +116,7 @@ impl Machine for Core {
     fn if_closed(&self) -> Option<Outcome> {
         match self.link.ending {
             // What is fixed does not depend on whether the last words still leave.
-            Ending::Words(outcome) if self.ask == Ask::Nothing => Some(outcome),
+            Ending::Words(outcome) if self.ask.is_idle() => Some(outcome),
             _ => self.status().outcome().or_else(|| self.is_content().then_some(Outcome::Done)),
         }
     }
