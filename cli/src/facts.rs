@@ -102,7 +102,7 @@ pub(crate) struct Fit {
     pub(crate) note: Option<String>,
 }
 
-/// The longest packet to ask for so that packets fill segments and leave no runt (seed 000: "1450
+/// The longest packet to ask for so that packets fill segments and leave no runt (Kermit streaming (1998): "1450
 /// (or slightly less), or any multiple thereof").
 fn fitted(segment: usize, most: u16) -> u16 {
     let most_bytes = usize::from(most);

@@ -1,5 +1,5 @@
 //! `wst kermit`: scripts from a file, from stdin and from the command line; transfers by script between
-//! two of us, and the benchmark of seed 000 against C-Kermit's server.
+//! two of us, and the benchmark of Kermit streaming (1998) against C-Kermit's server.
 
 use crate::peers;
 
@@ -207,7 +207,7 @@ fn a_script_is_a_client_of_our_server() {
     looks_right(&scene, &end);
 }
 
-/// The log that Appendix I of seed 000 writes.
+/// The log that Appendix I of Kermit streaming (1998) writes.
 fn is_a_log(log: &str) {
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines.len(), 2 + 168 + 2, "{log}");
@@ -220,7 +220,7 @@ fn is_a_log(log: &str) {
     assert!(lines[171].starts_with("; STREAMING win ratio: "), "{log}");
 }
 
-/// Appendix I of seed 000, as printed. The script asks for a comment: nobody is there to give one.
+/// Appendix I of Kermit streaming (1998), as printed. The script asks for a comment: nobody is there to give one.
 const BENCH: &str = include_str!("../../script/tests/bench.ksc");
 
 #[test]

@@ -11,7 +11,7 @@ use peers::{End, LIMIT, Scene, material, same, wst};
 const SCENARIO: &str = "line = \"tcp:mss=1460,window=64K,sendbuf=64K over path:10M,rtt=20ms\"\n\
     port = 4096\n[both]\ndigest = \"off\"\nadapt-length = \"off\"\nbuffer = 16384\n";
 
-/// Appendix I of seed 000, as printed.
+/// Appendix I of Kermit streaming (1998), as printed.
 const BENCH: &str = include_str!("../../script/tests/bench.ksc");
 
 /// Bytes of the file that the benchmark sends.

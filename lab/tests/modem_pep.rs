@@ -106,7 +106,7 @@ fn typing_waits_for_turns() {
     assert_eq!(a.packets[1], 0, "{a:?}");
 }
 
-/// An answer of eleven characters does not fit into a micro packet, and one of nine does (seed 003).
+/// An answer of eleven characters does not fit into a micro packet, and one of nine does (SLIP on Telebit (1989)).
 #[test]
 fn two_characters_too_many_cost_a_short_packet() {
     for (len, kind) in [(9usize, 0usize), (11, 1)] {
@@ -127,7 +127,7 @@ fn two_characters_too_many_cost_a_short_packet() {
     }
 }
 
-/// The two guesses of seed 003 about S120=0: a full frame for eleven characters, or two micro packets of which
+/// The two guesses of SLIP on Telebit (1989) about S120=0: a full frame for eleven characters, or two micro packets of which
 /// the second waits for the other side's turn.
 #[test]
 fn what_is_a_little_too_long_goes_as_the_words_say() {

@@ -74,7 +74,7 @@ fn the_long_form() {
 
 #[test]
 fn rules_of_checks() {
-    // S asks for type 5 and is on CRC-16 itself (C-Kermit, digest §5.4).
+    // S asks for type 5 and is on CRC-16 itself (C-Kermit, kermit.md §5.4).
     let wire = b"; S~/ @-#Y5~^>J)0___F\"U1A I?";
     assert_eq!(parse(wire, Check::Sum6, false).unwrap().kind, b'S');
     // An error packet may be on type 1 whatever is in force.

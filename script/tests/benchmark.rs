@@ -1,4 +1,4 @@
-//! The benchmark of seed 000, Appendix I, as printed (`bench.ksc`; only its blanks are converted), in a
+//! The benchmark of Kermit streaming (1998), Appendix I, as printed (`bench.ksc`; only its blanks are converted), in a
 //! world in memory whose clock is turned by a model of the line.
 
 use std::time::Duration;

@@ -3,6 +3,7 @@
 //! A rule that is not checked rots. Each one here says why it stands, and has a test below which
 //! shows that it can fail.
 
+mod citations;
 mod programs;
 
 use std::fmt;
@@ -157,6 +158,20 @@ const BANS: &[Ban] = &[
         why: "paths and mirrors of one machine mean nothing on another",
     },
     Ban {
+        rule: "citations-resolve",
+        under: &[],
+        ends: PROSE,
+        not_tests: false,
+        except: &[],
+        words: &[
+            concat!("dig", "est §"),
+            concat!("seed ", "000"),
+            concat!("seed ", "001"),
+            concat!("seed ", "003"),
+        ],
+        why: "cite a document of docs/sources.md by its name, or a page of docs/protocols",
+    },
+    Ban {
         rule: "no-tabs",
         under: &[],
         ends: PROSE,
@@ -203,6 +218,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     walk(root, root, &mut |path, text| {
         count += 1;
         complaints.extend(check(path, text));
+        complaints.extend(citations::broken(root, text).into_iter().map(|(line, say)| Complaint {
+            rule: "citations-resolve",
+            path: path.to_owned(),
+            line,
+            say,
+        }));
     })?;
     complaints.extend(programs::forgotten(root)?.into_iter().map(|path| Complaint {
         rule: "tests-run",

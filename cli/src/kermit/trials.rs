@@ -1,4 +1,4 @@
-//! What the transfers of a script in the laboratory say together, in the form of seed 000's trials.
+//! What the transfers of a script in the laboratory say together, in the form of Kermit streaming (1998)'s trials.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;

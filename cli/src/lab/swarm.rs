@@ -257,3 +257,32 @@ fn worse(a: Exit, b: Exit) -> Exit {
     let order = [Exit::Integrity, Exit::Peer, Exit::Timeout];
     order.into_iter().find(|exit| a == *exit || b == *exit).unwrap_or(Exit::Done)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_wrong_files_than_the_check_explains_are_too_many() {
+        let fooled = |seed| Failed {
+            seed,
+            fault: Fault::Fooled("wrong".to_owned()),
+            description: String::new(),
+            replay: String::new(),
+        };
+        let mut sum = Sum::new(Kind::of("xmodem").expect("a protocol"));
+        // Where the check alone lets through none, five may still be chance.
+        for seed in 0..5 {
+            sum.add((Err(Box::new(fooled(seed))), false));
+        }
+        assert!(!sum.is_fooled_too_often());
+        sum.add((Err(Box::new(fooled(5))), false));
+        assert!(sum.is_fooled_too_often());
+        sum.add((Err(Box::new(fooled(6))), true));
+        assert_eq!((sum.alone, sum.most_fooled(), sum.is_fooled_too_often()), (1, 7, false));
+        // Where digests are compared nothing is explained by a check.
+        let mut sum = Sum::new(Kind::of("zmodem").expect("a protocol"));
+        sum.add((Err(Box::new(fooled(0))), false));
+        assert!(sum.is_fooled_too_often());
+    }
+}

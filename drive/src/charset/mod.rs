@@ -1,4 +1,4 @@
-//! Character sets: text from one into another, through Unicode (digest §12).
+//! Character sets: text from one into another, through Unicode (kermit.md §12).
 //!
 //! ```text
 //! file --decode--> characters --encode--> wire        at a sender

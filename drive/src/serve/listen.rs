@@ -26,7 +26,7 @@ use wetstring_proto::stats::Stats;
 use wetstring_proto::trace::NoTrace;
 
 /// File data that one session keeps between the line and the disk.
-const BUFFER: usize = 64 * 1024;
+const BUFFER: usize = 32 * 1024;
 /// Bytes of what a client says first that are read before it gets any memory.
 const FIRST: usize = 2048;
 /// Stack of a session; only what is touched of it takes memory.

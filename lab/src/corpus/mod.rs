@@ -8,17 +8,17 @@
 //!
 //! | corpus | bytes | what it is | stated | implied, and where |
 //! |---|---|---|---|---|
-//! | `manual`, `manual-crlf` | 135087, 137901 | a manual in English, LF or CR LF | 2814 lines (seed 001, line 67) | runs save 5 % (table 1, the two MS-DOS Kermits); V.42bis about 2 to 1 (table 3, ZMODEM) |
+//! | `manual`, `manual-crlf` | 135087, 137901 | a manual in English, LF or CR LF | 2814 lines (Kermit News 5 (1993), line 67) | runs save 5 % (table 1, the two MS-DOS Kermits); V.42bis about 2 to 1 (table 3, ZMODEM) |
 //! | `dos-exe` | 197928 | KERMIT.EXE | an MS-DOS executable (line 80) | Kermit sends 3 % less than its length (table 2); V.42bis 1.4 to 1 (table 3, ZMODEM) |
 //! | `sparc-small` | 24576 | uuencode | a SunOS SPARC executable (line 79) | Kermit sends 30 % of its length (table 4; table 2 would allow 72 %, see there) |
 //! | `zip` | 238584 | KERMIT.ZIP | precompressed (line 81) | all bytes equally likely |
 //! | `russian` | 52046 | text in an 8-bit Cyrillic set | about 80 % 8-bit characters (line 125) | words between blanks |
 //! | `japanese` | 29706 | text in pairs of 8-bit bytes | nearly 100 % (line 125) | |
-//! | `c-source` | 77916 | C source code | "78K" (seed 000, line 655); the rates allow 77910 to 77923 | V.42bis 2 to 1 (trial 6) |
+//! | `c-source` | 77916 | C source code | "78K" (Kermit streaming (1998), line 655); the rates allow 77910 to 77923 | V.42bis 2 to 1 (trial 6) |
 //! | `gzip` | 85153 | a compressed file | "85K" (line 656); the rates allow 85150 to 85157 | all bytes equally likely |
 //! | `sparc` | 1048576 | C-Kermit 6.1 for SunOS | a SPARC executable (line 509) | as `sparc-small`, with more code |
 //!
-//! Longer files of seed 000 (4194304, 8192000 and 8388608 bytes) are repetitions of `sparc`, as
+//! Longer files of Kermit streaming (1998) (4194304, 8192000 and 8388608 bytes) are repetitions of `sparc`, as
 //! the first of them was; the shorter one (100000) is its beginning.
 //!
 //! What is not modelled: meaning, and any structure that only a better compressor than those of

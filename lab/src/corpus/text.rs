@@ -3,7 +3,7 @@
 use super::frequent;
 use crate::random::Random;
 
-/// Lines of the manual (seed 001, line 67).
+/// Lines of the manual (Kermit News 5 (1993), line 67).
 const MANUAL_LINES: usize = 2814;
 /// Different words; a manual has a few thousand, and most of what is read are a few hundred.
 const WORDS: usize = 2200;

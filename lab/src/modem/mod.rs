@@ -19,7 +19,7 @@
 //!
 //! | word | meaning | unless given | source |
 //! |---|---|---|---|
-//! | `dte=57600` | bit/s between host and modem; `57600/9600` at A and B | 57600 | seed 001: "57600, RTS/CTS" |
+//! | `dte=57600` | bit/s between host and modem; `57600/9600` at A and B | 57600 | Kermit News 5 (1993): "57600, RTS/CTS" |
 //! | `line=14400` | bit/s of the line; with V.34 `33600/31200` for A to B and back | 14400 | |
 //! | `mod=v32bis` | [`modulation`] | the usual one of the rate | |
 //! | `symbols=3429` | nominal symbols per second (V.34) | the lowest that carries the rate | V.34 table 8 |
@@ -27,7 +27,7 @@
 //! | `v42bis=2048/32` | compression, [`v42bis`], with so many codewords and so long strings; implies `v42` | none; 2048/32 without a value | Supra's manual |
 //! | `delay=30ms` | from one modem to the other, beside [`modulation`] | 30 ms | with `wait`, the 50 ms per modem that S. Cheshire measured |
 //! | `wait=20ms` | how long a frame that is not full waits for more | 20 ms | assumed: the rest of those 50 ms |
-//! | `flow=rtscts` | `rtscts`, `xonxoff` or `none`, at both ends, both ways | `rtscts` | seed 001 |
+//! | `flow=rtscts` | `rtscts`, `xonxoff` or `none`, at both ends, both ways | `rtscts` | Kermit News 5 (1993) |
 //! | `reaction=1ms` | from such a signal to its effect | 1 ms | assumed: 6 characters at 57600 |
 //! | `buffer=2048` | characters that a modem holds from its host, and half as many octets for it before RNR | 2048 | assumed |
 //! | `rxbuf=4096` | characters that the host's driver holds | 4096 | assumed |

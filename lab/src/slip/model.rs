@@ -15,7 +15,7 @@ pub enum Headers {
     Plain,
     /// Van Jacobson's compression [RFC 1144].
     Vj,
-    /// The words that changed: eleven bytes for an acknowledgement, as seed 003 has it.
+    /// The words that changed: eleven bytes for an acknowledgement, as SLIP on Telebit (1989) has it.
     Eleven,
 }
 

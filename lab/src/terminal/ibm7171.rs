@@ -21,13 +21,13 @@
 //!
 //! | word | meaning | unless given | source |
 //! |---|---|---|---|
-//! | `rate=19200` | bit/s | 19200 | seed 001, table 6 |
-//! | `parity=even` | of the line | even | seed 001; 7E1 is 10 bits |
+//! | `rate=19200` | bit/s | 19200 | Kermit News 5 (1993), table 6 |
+//! | `parity=even` | of the line | even | Kermit News 5 (1993); 7E1 is 10 bits |
 //! | `turn=85ms` | from a line's CR to the host's having it | 85 ms | fit to table 6: 80 to 90 ms per packet of 1920 |
 //! | `post=1ms` | from the end of the output to the next read | 1 ms | assumed |
 //! | `ahead=256` | characters of type-ahead | 256 | assumed |
 //! | `early=hold` | or `lose`: what comes when no read is posted | hold | the 7171 has XON/XOFF |
-//! | `prompt=on` | XON when a read is posted, instead of flow control | off | seed 001 has XON/XOFF |
+//! | `prompt=on` | XON when a read is posted, instead of flow control | off | Kermit News 5 (1993) has XON/XOFF |
 //! | `reaction=1ms` | from XOFF to its effect at A | 1 ms | assumed |
 //! | `buffer=2048` | characters of output that the host may be ahead | 2048 | more than a packet of 1920 |
 //!

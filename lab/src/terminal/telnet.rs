@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The escape character of a Cisco terminal server is Ctrl-^ (0x1e) unless configured away: "the
-//! 0x1e escape of the Cisco must be prefixed" (seed 000, trial 6). It disappears, and with it the
+//! 0x1e escape of the Cisco must be prefixed" (Kermit streaming (1998), trial 6). It disappears, and with it the
 //! next character if that is one of its commands (`b c h o t u x ?`); `x` leads back to the
 //! server's own prompt, where everything that follows is lost. The escape twice is the escape
 //! once; before another character it just disappears. (comp.dcom.lans, 16 December 1986, on the
@@ -32,7 +32,7 @@
 //! | `cr=both` | who adds NUL after CR and takes it out again: the same | both |
 //! | `timer=10ms` | how long a segment waits for more | 10 ms, assumed |
 //! | `segment=536` | octets of a full segment, as on the network | 536 (RFC 879) |
-//! | `delay=2ms` | each way | 2 ms (seed 000: a local network) |
+//! | `delay=2ms` | each way | 2 ms (Kermit streaming (1998): a local network) |
 //! | `buffer=2048` | octets under way each way, at most | 2048, assumed |
 //!
 //! Not here: TCP with its acknowledgements, and options; the connection is established.

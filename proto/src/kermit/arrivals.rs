@@ -1,6 +1,6 @@
 //! The receiver's window: which packets are here, which are missing, and which were asked for.
 //!
-//! Numbers here are absolute; the wire carries them modulo 64 (\[KPM\] sliding windows, digest §13).
+//! Numbers here are absolute; the wire carries them modulo 64 (\[KPM\] sliding windows, kermit.md §13).
 
 use super::flight::MAX_SLOTS;
 

@@ -1,4 +1,4 @@
-//! The client: asks a server for one thing, and takes what comes of it (digest §16.1).
+//! The client: asks a server for one thing, and takes what comes of it (kermit.md §16.1).
 //!
 //! A short reply is told to the person ([`Event::Replied`](crate::Event::Replied)); files, and text
 //! for the screen ([`FileInfo::screen`](crate::FileInfo::screen)), go to the store like any others.

@@ -1,4 +1,4 @@
-//! File attributes: the data field of A packets, and the replies to them (digest §11).
+//! File attributes: the data field of A packets, and the replies to them (kermit.md §11).
 //!
 //! ```text
 //! tag tochar(length) value    tag tochar(length) value    ...    '@' ' '

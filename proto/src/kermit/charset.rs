@@ -1,4 +1,4 @@
-//! Character sets by their names: those that stand on the wire (attribute `*`, digest §12), and
+//! Character sets by their names: those that stand on the wire (attribute `*`, kermit.md §12), and
 //! those of files. The tables are the host's affair; an engine only says and hears the names.
 
 /// A character set of a text file.

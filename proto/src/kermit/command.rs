@@ -1,5 +1,5 @@
 //! What a client asks of a server: the data fields of R, J, H, V, W, O, G, C and K packets, decoded
-//! (digest §16).
+//! (kermit.md §16).
 //!
 //! ```text
 //! R J H V W   names                          GET, and its kinds
@@ -105,7 +105,7 @@ pub struct Get<'a> {
     pub kind: Option<FileKind>,
 }
 
-/// Numbers of settings in [`ServerCommand::Set`] (digest §16.3).
+/// Numbers of settings in [`ServerCommand::Set`] (kermit.md §16.3).
 pub mod code {
     /// All attributes that come; + 100 those that go.
     pub const ATTRIBUTES: u16 = 132;

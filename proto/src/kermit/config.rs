@@ -14,7 +14,7 @@ pub use crate::line::LineFacts;
 use crate::settings::{BadSetting, Range, Setting, Settings};
 use core::fmt;
 
-/// ON, OFF, or left to the program (seed 000: SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
+/// ON, OFF, or left to the program (Kermit streaming (1998): SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Switch {
     /// Decided by what is known of the line.
@@ -238,7 +238,7 @@ impl Config {
         [file, out, self.slots() * packet, packet, packet, MAX_NAME]
     }
 
-    /// Whether this end offers to stream (seed 000, COMMANDS).
+    /// Whether this end offers to stream (Kermit streaming (1998), COMMANDS).
     pub fn offers_streaming(&self) -> bool {
         match (self.streaming, self.reliable, self.line.reliable) {
             (Switch::On, _, _) => true,
@@ -343,7 +343,7 @@ pub const TABLE: &[Setting] = &[
         default: "auto",
         unit: "",
         doc: "Whether the line delivers everything unchanged; auto goes by the kind of line",
-        source: "seed 000, SET RELIABLE",
+        source: "Kermit streaming (1998), SET RELIABLE",
     },
     Setting {
         name: "kermit.streaming",
@@ -351,7 +351,7 @@ pub const TABLE: &[Setting] = &[
         default: "auto",
         unit: "",
         doc: "Send data packets without waiting for acknowledgements; auto offers it unless the line is known to lose data",
-        source: "seed 000, SET STREAMING",
+        source: "Kermit streaming (1998), SET STREAMING",
     },
     Setting {
         name: "kermit.clear-channel",
@@ -359,7 +359,7 @@ pub const TABLE: &[Setting] = &[
         default: "auto",
         unit: "",
         doc: "Leave control characters bare in both directions; auto goes by the kind of line",
-        source: "seed 000, SET CLEARCHANNEL",
+        source: "Kermit streaming (1998), SET CLEARCHANNEL",
     },
     Setting {
         name: "kermit.window",
@@ -551,7 +551,7 @@ pub const TABLE: &[Setting] = &[
         default: "0",
         unit: "",
         doc: "Code of the line turn-around character of a half-duplex line (17 is XON); 0 is none",
-        source: "C-Kermit SET HANDSHAKE; seed 000, half-duplex connections",
+        source: "C-Kermit SET HANDSHAKE; Kermit streaming (1998), half-duplex connections",
     },
     Setting {
         name: "kermit.padding",

@@ -2,7 +2,7 @@
 //!
 //! Numbers here are absolute (they do not wrap); the wire carries them modulo 64. The window is
 //! slots in memory, a packet with number n in slot n mod the number of slots (\[KPM\] sliding
-//! windows, digest §13).
+//! windows, kermit.md §13).
 
 use crate::time::{Duration, Instant};
 use crate::trace::Again;

@@ -274,7 +274,7 @@ impl Link {
         self.bare == Bare::Untried && a.own.is_some() && eight_bit && open
     }
 
-    /// The codes that get a prefix in file data to this partner (digest §7.4).
+    /// The codes that get a prefix in file data to this partner (kermit.md §7.4).
     fn prefix_table(&self) -> PrefixTable {
         let by_length = self.framed_by_length() && self.config.prefixing == Prefixing::Auto;
         let mut table = match self.config.prefixing {
@@ -296,7 +296,7 @@ impl Link {
             if self.config.unprefixed.contains(code) {
                 table = table.without(code);
             }
-            // VMS terminal drivers take these for themselves whatever was agreed (digest §7.4).
+            // VMS terminal drivers take these for themselves whatever was agreed (kermit.md §7.4).
             let vms = &self.theirs.system == b"D7"
                 && matches!(code, 3 | 14 | 15 | 17 | 19 | 24 | 25 | 141 | 145 | 147);
             if vms || self.config.prefixed.contains(code) {

@@ -1,4 +1,4 @@
-//! File names in common form: what every system can store (digest §20, C-Kermit's SET FILE NAMES
+//! File names in common form: what every system can store (kermit.md §20, C-Kermit's SET FILE NAMES
 //! CONVERTED).
 
 /// Writes the common form of the last component of `name` into `out`; returns its length.

@@ -1,7 +1,7 @@
 //! Frames <-> typed packets and their block checks.
 //!
 //! A frame is what the stream carries between MARK and the end of CHECK; a packet has a type, a
-//! number and a data field that has passed its check (\[KPM\] §4, digest §2–4).
+//! number and a data field that has passed its check (\[KPM\] §4, kermit.md §2–4).
 
 use super::check::{Check, tochar, unchar};
 
@@ -39,7 +39,7 @@ pub const SHORT_HEADER: usize = 4;
 pub const MAX_LONG: usize = 9024;
 /// The longest LEN of a short packet: SEQ, TYPE, data and check.
 pub const MAX_SHORT: usize = 94;
-/// Bytes a packet may be longer than agreed and still be taken (digest §5.2, C-Kermit 10 beta).
+/// Bytes a packet may be longer than agreed and still be taken (kermit.md §5.2, C-Kermit 10 beta).
 pub const SLACK: usize = 16;
 
 /// A packet whose check was right.
@@ -59,7 +59,7 @@ pub struct Packet<'a> {
 ///
 /// `check` is the agreed type. Packets that carry their own rule are read by it: a NAK says its
 /// check's length by its LEN, S and I are on type 1 unless `forced` (type 5 makes every packet
-/// CRC-16), an E may be on type 1 at any time (digest §3).
+/// CRC-16), an E may be on type 1 at any time (kermit.md §3).
 pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'static str> {
     if body.len() < 4 {
         return Err("packet shorter than its header");
@@ -147,7 +147,7 @@ pub fn finish(
 /// How many bytes of data fit in one packet to a partner.
 ///
 /// `max_short` is the partner's MAXL, `max_long` its MAXLX if long packets were agreed on. MAXLX
-/// is taken as a bound on the whole packet, which is safe under both readings (digest §5.2).
+/// is taken as a bound on the whole packet, which is safe under both readings (kermit.md §5.2).
 pub fn data_room(max_short: usize, max_long: Option<usize>, check: Check) -> usize {
     let short = max_short.min(MAX_SHORT).saturating_sub(2 + check.len());
     let long =

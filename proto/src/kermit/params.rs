@@ -5,7 +5,7 @@
 //! WHATAMI SYSIDLEN SYSID... WHATAMI2 [own: 'W' flags check(3)]
 //! ```
 //!
-//! Every field may be missing; a missing field means its default (digest §5). The five bytes after
+//! Every field may be missing; a missing field means its default (kermit.md §5). The five bytes after
 //! WHATAMI2 are ours: partners ignore what they do not know, and another Wetstring learns from
 //! them that its framer counts bytes on a clear channel and that digests of whole files may ride
 //! in Z packets (docs/decisions/002).
@@ -331,7 +331,7 @@ pub struct Agreed {
 /// Puts `ours` (as sent) and `theirs` (as received) together.
 ///
 /// `initiator` is the side that sent S; the rules for QBIN, REPT and CHKT differ by side only in
-/// whose word is last, and the answer's is (digest §3, §5.2, §7.3).
+/// whose word is last, and the answer's is (kermit.md §3, §5.2, §7.3).
 pub fn agree(ours: &Params, theirs: &Params, initiator: bool, forced_shift: bool) -> Agreed {
     let (proposal, answer) = if initiator { (ours, theirs) } else { (theirs, ours) };
     let capas = ours.capas & theirs.capas;

@@ -1,4 +1,4 @@
-//! The state machine of the receiver (\[KPM\] §10, digest §10–19).
+//! The state machine of the receiver (\[KPM\] §10, kermit.md §10–19).
 
 use super::arrivals::{Arrivals, Place};
 use super::attributes::Attributes;

@@ -1,4 +1,4 @@
-//! The state machine of the sender (\[KPM\] §10, digest §10–19). The window is in `flight`, the file
+//! The state machine of the sender (\[KPM\] §10, kermit.md §10–19). The window is in `flight`, the file
 //! in `source`, what both engines share in `link`.
 
 use self::crowd::{Crowd, QUIET};

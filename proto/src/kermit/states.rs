@@ -1,4 +1,4 @@
-//! The protocol as data: which packet in which state does what (\[KPM\] state tables, digest §10).
+//! The protocol as data: which packet in which state does what (\[KPM\] state tables, kermit.md §10).
 //!
 //! The engines look their next step up here; the documentation draws it from here; a snapshot test
 //! keeps it under review.

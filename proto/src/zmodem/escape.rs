@@ -1,4 +1,4 @@
-//! The escapes of ZMODEM's data link (ZDLE encoding, digest §4.3), both ways.
+//! The escapes of ZMODEM's data link (ZDLE encoding, xyzmodem.md §4.3), both ways.
 //!
 //! ```text
 //! ZDLE x        x in 40..5f, c0..df: the byte x XOR 40

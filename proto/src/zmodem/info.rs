@@ -1,5 +1,5 @@
-//! File information: what the data subpacket of ZFILE says (digest §3.1, §5.8), and the options in
-//! the header of ZFILE (digest §4.2).
+//! File information: what the data subpacket of ZFILE says (xyzmodem.md §3.1, §5.8), and the options in
+//! the header of ZFILE (xyzmodem.md §4.2).
 //!
 //! ```text
 //! name NUL [size [SP mtime-octal [SP mode-octal [SP serial-octal [SP files-left [SP bytes-left]]]]]] NUL

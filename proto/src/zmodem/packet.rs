@@ -1,4 +1,4 @@
-//! Headers: their types, their forms on the wire, and the flags they carry (digest §4.1, §4.2).
+//! Headers: their types, their forms on the wire, and the flags they carry (xyzmodem.md §4.1, §4.2).
 //!
 //! ```text
 //! hex       ZPAD ZPAD ZDLE B  type d0 d1 d2 d3 crc16        in hex digits, then CR LF|80 [XON]

@@ -1,4 +1,4 @@
-//! The state machine of the receiver (digest §5, §6). Files and the store are in `files`.
+//! The state machine of the receiver (xyzmodem.md §5, §6). Files and the store are in `files`.
 
 use super::config::{Attention, Config};
 use super::escape::Dropping;

@@ -1,4 +1,4 @@
-//! Run-length coded data (header form D, Omen; digest §4.4).
+//! Run-length coded data (header form D, Omen; xyzmodem.md §4.4).
 //!
 //! ```text
 //! 7e 40     a literal 7e

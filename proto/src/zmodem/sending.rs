@@ -1,4 +1,4 @@
-//! The state machine of the sender (digest §5, §6). Files and their positions are in `files`, the
+//! The state machine of the sender (xyzmodem.md §5, §6). Files and their positions are in `files`, the
 //! stream of data in `stream`.
 
 use super::config::{Config, LONGEST, STANDARD};

@@ -1,4 +1,4 @@
-//! The protocol as data: which header in which state does what (digest §5, §6).
+//! The protocol as data: which header in which state does what (xyzmodem.md §5, §6).
 //!
 //! The engines look their next step up here; the documentation draws it from here.
 

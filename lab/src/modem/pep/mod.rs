@@ -10,19 +10,19 @@
 //! characters fit into one and `s120=0`, else a short one, else a long one. The first long packet after a turn
 //! without one costs `calibrate` more. Noise hits packets; the other side tells with its turn which, and they
 //! are sent again before anything new. So an answer that is two characters too long for a micro packet costs a
-//! short one, which is what seed 003 is about.
+//! short one, which is what SLIP on Telebit (1989) is about.
 //!
 //! The description as text, [`PepModel`], such as `pep:dte=19200,s120=12`:
 //!
 //! | word | meaning | unless given | source |
 //! |---|---|---|---|
-//! | `dte=19200` | bit/s between host and modem; `19200/9600` at A and B | 19200 | seed 003 |
-//! | `s120=0` | 0: packets of all lengths; 12: no micro packets | 0 | seed 003: "seems to disable microshort PEP packets" |
-//! | `micro=9` | characters of a micro packet, which takes 11.33 ms | 9 | seed 003: "the first 9 bytes in a microshort"; Telebit Q&A: 88.26 a second |
-//! | `short=25` | characters of a short packet, which takes 22 ms | 25 | seed 003: "25 or so"; May 1988 |
-//! | `long=250` | characters of a long packet, which takes 136 ms | 250 | seed 003: "~250 bytes"; PEP paper: 128 and 8 ms |
+//! | `dte=19200` | bit/s between host and modem; `19200/9600` at A and B | 19200 | SLIP on Telebit (1989) |
+//! | `s120=0` | 0: packets of all lengths; 12: no micro packets | 0 | SLIP on Telebit (1989): "seems to disable microshort PEP packets" |
+//! | `micro=9` | characters of a micro packet, which takes 11.33 ms | 9 | SLIP on Telebit (1989): "the first 9 bytes in a microshort"; Telebit Q&A: 88.26 a second |
+//! | `short=25` | characters of a short packet, which takes 22 ms | 25 | SLIP on Telebit (1989): "25 or so"; May 1988 |
+//! | `long=250` | characters of a long packet, which takes 136 ms | 250 | SLIP on Telebit (1989): "~250 bytes"; PEP paper: 128 and 8 ms |
 //! | `most=12` | packets of one turn | 12 | May 1988: 12 packets, about 1630 ms |
-//! | `micros=1` | with `s120=0`: no packet is short, what would be goes in micro packets, so many of a turn | there are short packets | seed 003, the second of two guesses |
+//! | `micros=1` | with `s120=0`: no packet is short, what would be goes in micro packets, so many of a turn | there are short packets | SLIP on Telebit (1989), the second of two guesses |
 //! | `spoof=uucp` | the modem answers its host's UUCP `g` itself (S111): `uucp` or `none` | none | Telebit's manuals, second hand; `spoof.rs` |
 //! | `calibrate=136ms` | before the first long packet after a turn without one | 136 ms | May 1988 |
 //! | `gap=11330us` | from one side's last packet to the other's first | 11.33 ms | derived: May 1988 has 15 exchanges of 22 ms packets a second |

@@ -1,4 +1,4 @@
-//! Commands for our operating system (digest §5.9). Nothing is run here: where the configuration
+//! Commands for our operating system (xyzmodem.md §5.9). Nothing is run here: where the configuration
 //! allows commands at all, the store is asked.
 
 use super::{Core, Current, Expecting, Mem};

@@ -1,4 +1,4 @@
-//! A command for the receiver's system (digest §5.9), and giving up one file of a batch.
+//! A command for the receiver's system (xyzmodem.md §5.9), and giving up one file of a batch.
 
 use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
