@@ -137,7 +137,7 @@ fn a_command_goes_through_so_many_names_and_brings_so_many() {
     let mut session = Session::new(tree, Rules::default(), "client", None);
     for (command, wanted) in [
         (get(b"*", false), "More than 100000 files"),
-        (get(b"* *", false), "More than 20000 files by several names: ask for fewer at once"),
+        (get(b"* *", false), "More than 5000 files by several names: ask for fewer at once"),
         (C::Directory(b"*"), "More than 100000 files"),
         (get(b"none*", false), "Too many names to look through"),
         (C::Directory(b"none*"), "Too many names to look through"),

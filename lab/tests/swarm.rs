@@ -55,7 +55,7 @@ fn a_protocol_without_a_check_is_caught() {
 
 #[test]
 fn a_sender_that_does_not_listen_is_caught() {
-    assert!(matches!(caught(Defect::Deaf), Fault::Fooled(_)));
+    assert!(matches!(caught(Defect::Deaf), Fault::FalseSuccess(_)));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_panic_is_caught() {
 
 #[test]
 fn data_stored_twice_is_caught() {
-    assert!(matches!(caught(Defect::StoresTwice), Fault::Fooled(_)));
+    assert!(matches!(caught(Defect::StoresTwice), Fault::FalseSuccess(_)));
 }
 
 #[test]

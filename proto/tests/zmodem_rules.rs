@@ -432,7 +432,7 @@ fn a_file_that_is_cut_while_it_is_sent_is_no_success() {
         let ends = Pair::new(&mut sender, &mut receiver, &mut source, &mut sink).run();
         assert!(!sink.files.iter().any(|file| file.complete), "{len}");
         assert!(matches!(ends.receiver, Outcome::Failed(_)), "{len}");
-        assert_eq!(failure(&sender).1, FailureKind::Store(StoreError::Io), "{len}");
+        assert_eq!(failure(&sender).1, FailureKind::Store(StoreError::Changed), "{len}");
     }
 }
 

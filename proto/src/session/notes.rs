@@ -68,31 +68,30 @@ impl Note {
     }
 }
 
-const CAPACITY: usize = 8;
-
-/// A bounded queue. A host that never looks loses the newest.
+/// A bounded queue of `N`. A host that never looks loses the newest.
 #[derive(Clone, Debug)]
-pub(crate) struct Notes {
-    ring: [Note; CAPACITY],
-    first: usize,
-    count: usize,
+pub(crate) struct Notes<const N: usize = 8> {
+    ring: [Note; N],
+    first: u8,
+    count: u8,
 }
 
-impl Notes {
+impl<const N: usize> Notes<N> {
     pub(crate) const fn new() -> Self {
-        Self { ring: [Note::Message; CAPACITY], first: 0, count: 0 }
+        Self { ring: [Note::Message; N], first: 0, count: 0 }
     }
 
     pub(crate) fn push(&mut self, note: Note) {
-        if self.count < CAPACITY {
-            self.ring[(self.first + self.count) % CAPACITY] = note;
+        if self.len() < N {
+            self.ring[(usize::from(self.first) + self.len()) % N] = note;
             self.count += 1;
         }
     }
 
     pub(crate) fn pop(&mut self) -> Option<Note> {
-        let note = (self.count > 0).then(|| self.ring[self.first])?;
-        self.first = (self.first + 1) % CAPACITY;
+        let first = usize::from(self.first);
+        let note = (self.count > 0).then(|| self.ring[first])?;
+        self.first = ((first + 1) % N) as u8;
         self.count -= 1;
         Some(note)
     }
@@ -102,6 +101,6 @@ impl Notes {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.count
+        usize::from(self.count)
     }
 }

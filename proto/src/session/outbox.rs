@@ -3,20 +3,26 @@
 use crate::engine::Cx;
 use crate::time::{Duration, Instant};
 use crate::trace::Leavings;
+use core::ops::Range;
 
 /// A queue of bytes in memory that its owner hands in at each call: `start..end` is lent to the port, and leaves
 /// it only when the port has said that it took it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outbox {
-    start: usize,
-    end: usize,
+    /// No memory of an engine is longer than 4 GiB, and an XMODEM sender has to be small.
+    start: u32,
+    end: u32,
     /// Bytes that the port has taken since the beginning.
     pub(crate) taken: u64,
 }
 
 impl Outbox {
     pub(crate) fn pending(&self) -> usize {
-        self.end - self.start
+        (self.end - self.start) as usize
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
     }
 
     /// Position in the stream behind all that is queued.
@@ -25,31 +31,32 @@ impl Outbox {
     }
 
     pub(crate) fn lend<'a>(&self, memory: &'a [u8]) -> &'a [u8] {
-        &memory[self.start..self.end]
+        &memory[self.range()]
     }
 
     /// The port took `len` bytes. Returns how many that really were.
     pub(crate) fn take(&mut self, len: usize) -> usize {
         let len = len.min(self.pending());
-        self.start += len;
+        self.start += len as u32;
         self.taken += len as u64;
         len
     }
 
     /// The room behind what is queued.
     pub(crate) fn room<'a>(&self, memory: &'a mut [u8]) -> &'a mut [u8] {
-        &mut memory[self.end..]
+        &mut memory[self.end as usize..]
     }
 
     /// Bytes of that room.
     pub(crate) fn room_len(&self, memory: &[u8]) -> usize {
-        memory.len() - self.end
+        memory.len() - self.end as usize
     }
 
     /// Moves what is queued to the front of the memory, with the first `keep` bytes of the room.
     pub(crate) fn move_to_front(&mut self, memory: &mut [u8], keep: usize) {
         if self.start > 0 {
-            memory.copy_within(self.start..self.end + keep, 0);
+            let Range { start, end } = self.range();
+            memory.copy_within(start..end + keep, 0);
             self.end -= self.start;
             self.start = 0;
         }
@@ -64,7 +71,7 @@ impl Outbox {
 
     /// The first `len` bytes of the room are queued now.
     pub(crate) fn push(&mut self, len: usize) {
-        self.end += len;
+        self.end += len as u32;
     }
 
     /// Copies bytes into the room; false, and nothing queued, if they do not fit.
@@ -79,7 +86,7 @@ impl Outbox {
 
     /// Drops what is behind the first `keep` bytes of the queue.
     pub(crate) fn truncate(&mut self, keep: usize) {
-        self.end = self.start + keep;
+        self.end = self.start + keep as u32;
     }
 
     /// Drops everything; returns how much that was.

@@ -45,7 +45,7 @@ fn a_packet_that_is_being_built_moves_along() {
 
 #[test]
 fn a_full_queue_keeps_the_oldest() {
-    let mut notes = Notes::new();
+    let mut notes = Notes::<8>::new();
     for size in 0..20 {
         notes.push(Note::Done { size, verified: false });
     }

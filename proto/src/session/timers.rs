@@ -17,23 +17,32 @@ pub(crate) enum Timer {
     Linger,
 }
 
+/// Of a timer that does not run.
+const NEVER: Instant = Instant(u64::MAX);
+
 const COUNT: usize = Timer::Linger as usize + 1;
 
-/// When each timer runs out, if it runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Timers([Option<Instant>; COUNT]);
+/// When each timer runs out; [`NEVER`] if it does not run, which is half the size of an option.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers([Instant; COUNT]);
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self([NEVER; COUNT])
+    }
+}
 
 impl Timers {
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        self.0[timer as usize] = Some(at);
+        self.0[timer as usize] = at;
     }
 
     pub(crate) fn stop(&mut self, timer: Timer) {
-        self.0[timer as usize] = None;
+        self.0[timer as usize] = NEVER;
     }
 
     pub(crate) fn get(&self, timer: Timer) -> Option<Instant> {
-        self.0[timer as usize]
+        Some(self.0[timer as usize]).filter(|at| *at != NEVER)
     }
 
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
@@ -55,6 +64,6 @@ impl Timers {
 
     /// When the first of those that run runs out.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.0.iter().flatten().min().copied()
+        self.0.into_iter().min().filter(|at| *at != NEVER)
     }
 }

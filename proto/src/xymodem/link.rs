@@ -26,7 +26,7 @@ pub(crate) struct Link {
     pub(crate) answers: Outbox,
     characters: [u8; 40],
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes,
+    pub(crate) notes: Notes<6>,
     pub(crate) ending: Ending,
     pub(crate) pace: Pace,
     pub(crate) timers: Timers,

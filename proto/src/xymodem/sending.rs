@@ -540,7 +540,7 @@ impl Core {
     /// A start character while something is out.
     fn remind(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8, age: Duration) {
         match self.state {
-            Sending::Eof if self.is_batch() && self.wants_next() => {
+            Sending::Eof if self.is_batch() && self.wants_next(byte, age) => {
                 // The receiver wants the next file, so it has this one.
                 self.enter(cx, Sending::Confirm);
                 self.advance(cx, byte, age);
@@ -564,12 +564,17 @@ impl Core {
         }
     }
 
-    /// A start character while EOT is out means the next file, so the receiver has this one, but not of an empty
-    /// file: no block came that would have told the receiver of a header that was lost, for which it may still ask.
-    /// In a stream it proves nothing, however late: a receiver that waits for data asks again, and on a long line
-    /// that comes when all of it is out. EOT is repeated, and whoever has the file acknowledges it once more.
-    fn wants_next(&self) -> bool {
-        !self.streaming && self.file.taken
+    /// A start character while EOT is out means the next file, so the receiver has this one. In a stream one may be
+    /// late that asked for the header or the data, on a long line even when all is out: there EOT is repeated first,
+    /// which whoever has the file acknowledges, and only one who then asks for a stream again has taken it. Of an
+    /// empty file it may ask for the header still, since no block came that would have told it of its loss.
+    fn wants_next(&self, byte: u8, age: Duration) -> bool {
+        let is_repeated = self.flight.is_some_and(|flight| flight.copies > 1);
+        if self.streaming {
+            byte == WANT_STREAM && self.file.sent > 0 && is_repeated && age >= STALE
+        } else {
+            self.file.taken
+        }
     }
 
     /// Takes over what the receiver asks for.
