@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `tidy` | checks the rules of the house ([`tidy`]); also an ordinary test |
 //! | `fuzz [BODY...] [--seconds N]` | runs the fuzz bodies under libFuzzer ([`fuzz`]) |
-//! | `kill [--kills N] [--seed S] [--only PROTOCOL]` | kills transfers and starts them again: nothing may be lost ([`kill`]) |
+//! | `kill [--kills N] [--seed S] [--only PROTOCOL]` | kills transfers and starts them again: nothing may be lost ([`mod@kill`]) |
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
 //! | `table [--write]` | checks, or writes, `docs/settings.md` from the table of settings ([`table`]) |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
