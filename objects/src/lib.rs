@@ -1,6 +1,6 @@
 //! A server's files in object storage: S3 and what speaks like it, Google, Azure, memory.
 //!
-//! [`ObjectTree`] is a [`Tree`] below a prefix of a bucket. It keeps nothing of its own, so that any
+//! [`ObjectTree`] is a [`Tree`](wetstring_drive::serve::Tree) below a prefix of a bucket. It keeps nothing of its own, so that any
 //! number of servers may share one bucket. An object appears when it is whole, so there are no
 //! `.part` files, and what was cut short is gone: nothing is resumed into a bucket.
 //!
