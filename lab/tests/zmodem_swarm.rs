@@ -96,3 +96,12 @@ fn refusals_resumes_and_wishes_lose_no_other_file() {
 fn noisy_lines() {
     swarm_run::noisy(Protocol::Zmodem, 0, 0);
 }
+
+/// An answer was overdue while the next words still waited for the port: the deadline came over and over.
+#[test]
+fn a_deadline_waits_for_the_port() {
+    for seed in [457_817, 662_201, 691_501, 717_703, 795_059, 825_788, 911_138] {
+        let ran = Swarm::of(Protocol::Zmodem).run(seed..seed + 1);
+        ran.unwrap_or_else(|failed| panic!("{failed}"));
+    }
+}

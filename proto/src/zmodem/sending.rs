@@ -408,6 +408,10 @@ impl Core {
     /// Says again what was said last.
     fn repeat(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.link.output.pending() > 0 {
+            // Nothing is asked again while something waits for the port; the same deadline would only come over and over.
+            if let Some(question) = &mut self.link.question {
+                question.left = Some(cx.now);
+            }
             return;
         }
         // Whoever asks for it: two programs could keep that up for ever.
