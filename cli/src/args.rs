@@ -140,7 +140,7 @@ pub(crate) enum Verb {
     Serve(Serve),
     /// Emulate a line in real time between two programs, until interrupted
     Line(Line),
-    /// IP over a serial line: SLIP with VJ compression, and what is typed goes first
+    /// IP over a serial line: SLIP with VJ compression; interactive traffic is prioritized
     Slip(Slip),
     /// A host of the ARPANET at an emulated IMP: up, echo, serve
     Ncp(crate::ncp::Ncp),
@@ -348,22 +348,22 @@ pub(crate) struct Serve {
     /// Clients at once from one address, or one /64 of IPv6 [default: a quarter]
     #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     pub(crate) per_address: Option<usize>,
-    /// Those besides who have not yet logged in, or without --users given no command
+    /// Clients besides these that have not logged in, or without --users given no command
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     pub(crate) unproved: usize,
-    /// Of these from one address [default: a quarter]
+    /// Of those that have not logged in, from one address [default: a quarter]
     #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     pub(crate) unproved_per_address: Option<usize>,
-    /// Hang up on those after so many seconds
+    /// Login timeout: seconds after which a client that has not logged in is disconnected
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) grace: u64,
     /// From a wrong password to the next try; doubled by each, to 30 times as long
     #[arg(long, value_name = "MS", hide = true, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     pub(crate) guess_delay: u64,
-    /// End a session in which nothing has moved for so many seconds
+    /// Idle timeout of a session, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=604_800))]
     pub(crate) silence: u64,
-    /// End a session after so many seconds, whatever it does
+    /// Time limit of a session, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     pub(crate) longest: Option<u64>,
     /// How much.
@@ -491,7 +491,7 @@ pub(crate) struct Receive {
     /// Take the directories of a name too, below the directory for the files
     #[arg(short = 'r', long, visible_alias = "recursive")]
     pub(crate) paths: bool,
-    /// A listener ends after so many sessions; 0 goes on until interrupted
+    /// A listener ends after this many sessions; 0 runs until interrupted
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = DATAGRAMS, hide_short_help = true)]
     pub(crate) sessions: u64,
     /// With --code: take what the sender offers without a question

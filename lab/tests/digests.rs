@@ -3,8 +3,8 @@
 //!
 //! A digest covers the bytes that both ends put on the wire, the virtual time of each, and the outcomes, and no
 //! message texts (see [`wetstring_lab::digest`]). A difference names the seeds, and the command that runs
-//! one. `WETSTRING_UPDATE_DIGESTS=1 cargo test -p wetstring-lab --test digests` writes the files from what the
-//! code does now. A commit that does so says why behaviour had to change, and of which protocols.
+//! one. `WETSTRING_UPDATE_DIGESTS=1 cargo test -p wetstring-lab digests::` regenerates the files from what
+//! the code does now. A commit that does so says why behaviour had to change, and of which protocols.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -5,7 +5,7 @@
 //! init file -> FILE -> settings and the line (-l -j) -> -C -> -c, one of -s -r -k -g -G -x -f, -n
 //! ```
 //!
-//! Without an action, or with `-S`, it goes on with commands from stdin. Without a line, its own
+//! Without an action, or with `-S`, it reads commands from stdin. Without a line, its own
 //! stdin and stdout are the line. [`options`] reads the command line.
 
 mod options;
