@@ -22,7 +22,6 @@ mod interop_ckermit_tcp;
 mod interop_gkermit;
 mod interop_gkermit_server;
 mod interop_lrzsz_commands;
-mod interop_lrzsz_flags;
 mod interop_lrzsz_personality;
 mod interop_lrzsz_xy;
 mod interop_lrzsz_zmodem;

@@ -8,6 +8,7 @@ mod endings;
 mod explain;
 mod interop_ckermit_ends;
 mod interop_line;
+mod interop_lrzsz_flags;
 mod interop_lrzsz_line;
 mod ncp_subnet;
 mod netblt_network;

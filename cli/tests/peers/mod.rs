@@ -243,30 +243,27 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Does the jobs, `threads` at a time, and fails with the names of those that failed. One that failed is done
-/// again when the others are over: a machine that is busy disturbs a live transfer, a fault of ours fails twice.
+/// Does the jobs, `threads` at a time, and fails with the names of those that failed.
 pub fn all<J: Sync + std::fmt::Debug>(
     jobs: &[J],
     threads: usize,
     job: impl Fn(&J) -> Result<(), String> + Sync,
 ) {
     let next = AtomicUsize::new(0);
-    let failed = Mutex::new(Vec::new());
+    let failures = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..threads.min(jobs.len()) {
             scope.spawn(|| {
                 while let Some(one) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if let Err(why) = job(one) {
-                        eprintln!("done again: {one:?}: {why}");
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+                        let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                        failures.push(format!("{one:?}: {why}"));
                     }
                 }
             });
         }
     });
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let again = failed.iter().filter_map(|one| Some(format!("{one:?}: {}", job(one).err()?)));
-    let failures: Vec<String> = again.collect();
+    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     let some: Vec<_> = failures.iter().take(8).map(String::as_str).collect();
     assert!(some.is_empty(), "{} of {} failed:\n{}", failures.len(), jobs.len(), some.join("\n"));
 }
