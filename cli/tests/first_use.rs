@@ -3,67 +3,45 @@
 
 use crate::common;
 
-use std::process::Command;
-
 use common::desktop::Desktop;
-use common::{Desk, Ran, Running, run, wst};
+use common::friends::Friends;
+use common::{Desk, Ran, Running, run};
 
-/// Two people; the one who sends is let in by the other.
+/// Two people, and what moves between them.
 struct Pair {
-    ours: tempfile::TempDir,
-    theirs: tempfile::TempDir,
+    friends: Friends,
     desk: Desk,
 }
 
 impl Pair {
     fn new() -> Self {
-        let [ours, theirs] = [(), ()].map(|()| tempfile::tempdir().expect("a directory"));
-        let pair = Self { ours, theirs, desk: Desk::new(100_000) };
-        let key = run(pair.ours(&["key", "show"]));
-        run(pair.theirs(&["key", "trust", key.expect(0).stdout.trim()])).expect(0);
-        pair
-    }
-
-    fn ours(&self, args: &[&str]) -> Command {
-        let mut command = wst(args);
-        command.env("XDG_CONFIG_HOME", self.ours.path());
-        command
-    }
-
-    fn theirs(&self, args: &[&str]) -> Command {
-        let mut command = wst(args);
-        command.env("XDG_CONFIG_HOME", self.theirs.path());
-        command
+        Self { friends: Friends::new(), desk: Desk::new(100_000) }
     }
 
     fn listen(&self) -> (Running, String) {
-        let into = self.desk.path("in");
-        let args = ["receive", "udp-listen://127.0.0.1:0", "-o", &into];
-        let running = Running::start(self.theirs(&args));
-        let line = format!("udp://{}", running.says("listening on "));
-        (running, line)
+        self.friends.listen(&self.desk.path("in"), &[])
     }
 
     fn send(&self, line: &str, flags: &[&str]) -> Ran {
         let file = self.desk.path("data.bin");
-        run(self.ours(&[&["send", &file, line][..], flags].concat()))
+        run(self.friends.ours(&[&["send", &file, line][..], flags].concat()))
     }
 
     fn person(&self, line: &str) -> Desktop {
-        let (file, config) = (self.desk.path("data.bin"), self.ours.path().to_owned());
+        let (file, config) = (self.desk.path("data.bin"), self.friends.ours.path().to_owned());
         Desktop::start_with(&["send", &file, line], |command| {
             command.env("XDG_CONFIG_HOME", config);
         })
     }
 
     fn fingerprint(&self) -> String {
-        let shown = run(self.theirs(&["key", "show"]));
+        let shown = run(self.friends.theirs(&["key", "show"]));
         let said = shown.stderr.lines().find_map(|line| line.strip_prefix("fingerprint "));
         said.expect("a fingerprint").to_owned()
     }
 
     fn known(&self) -> String {
-        run(self.ours(&["key", "list"])).stdout
+        run(self.friends.ours(&["key", "list"])).stdout
     }
 }
 
@@ -90,7 +68,7 @@ fn a_script_is_refused_and_told_the_way() {
     assert!(pair.known().contains(&fingerprint), "{}", pair.known());
     // Known, it needs no flag; a fingerprint that is said counts all the same.
     let (place, into) = (line.replace("udp://", "udp-listen://"), pair.desk.path("in"));
-    let receiver = Running::start(pair.theirs(&["receive", &place, "-o", &into]));
+    let receiver = Running::start(pair.friends.theirs(&["receive", &place, "-o", &into]));
     receiver.says("listening on ");
     pair.send(&line, &["--fingerprint", wrong]).expect(4);
     pair.send(&line, &[]).expect(0);
@@ -118,7 +96,7 @@ fn a_key_that_is_known_by_another_line_is_recognised() {
     let other = Pair::new();
     let into = other.desk.path("in");
     let place = line.replace("udp://", "udp-listen://");
-    let receiver = Running::start(other.theirs(&["receive", &place, "-o", &into]));
+    let receiver = Running::start(other.friends.theirs(&["receive", &place, "-o", &into]));
     receiver.says("listening on ");
     let refused = pair.send(&line, &["--accept-new"]);
     refused.expect(4);

@@ -8,62 +8,30 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use common::friends::Friends;
 use common::{Desk, Ran, Running, WST, noise, run, tame, wst};
 use rustix::process::Signal;
 use wetstring_proto::netblt::packet::{Body, Packet, Ports, Terms};
 
-/// A listener's folder of keys, and a sender's that it lets in.
-struct Friends {
-    ours: tempfile::TempDir,
-    theirs: tempfile::TempDir,
+/// A sender that trusts the listener at first sight.
+fn sending(friends: &Friends, args: &[&str]) -> Command {
+    let mut command = friends.ours(args);
+    command.arg("--accept-new");
+    command
 }
 
-impl Friends {
-    fn new() -> Self {
-        let [ours, theirs] = [(), ()].map(|()| tempfile::tempdir().expect("a directory"));
-        let friends = Self { ours, theirs };
-        let shown = run(friends.ours(&["key", "show"]));
-        run(friends.theirs(&["key", "trust", shown.expect(0).stdout.trim()])).expect(0);
-        friends
-    }
-
-    fn ours(&self, args: &[&str]) -> Command {
-        let mut command = wst(args);
-        if args.first() == Some(&"send") {
-            // Who listens there is not known yet.
-            command.arg("--accept-new");
-        }
-        command.env("XDG_CONFIG_HOME", self.ours.path());
-        command
-    }
-
-    fn theirs(&self, args: &[&str]) -> Command {
-        let mut command = wst(args);
-        command.env("XDG_CONFIG_HOME", self.theirs.path());
-        command
-    }
-
-    fn listen(&self, into: &str, flags: &[&str]) -> (Running, String) {
-        let mut args = vec!["receive", "udp-listen://127.0.0.1:0", "-o", into];
-        args.extend(flags);
-        let running = Running::start(self.theirs(&args));
-        let line = format!("udp://{}", running.says("listening on "));
-        (running, line)
-    }
-
-    /// A listener that may write so many blocks of 512 bytes into a file: the program is told, not killed.
-    fn limited(&self, into: &str, blocks: u32) -> (Running, String) {
-        let mut command = Command::new("sh");
-        let receive = format!(
-            "trap '' XFSZ; ulimit -f {blocks}; \
-             exec {WST} receive udp-listen://127.0.0.1:0 -o {into}"
-        );
-        tame(command.args(["-c", &receive]));
-        command.env("XDG_CONFIG_HOME", self.theirs.path());
-        let running = Running::start(command);
-        let line = format!("udp://{}", running.says("listening on "));
-        (running, line)
-    }
+/// A listener that may write at most this many blocks of 512 bytes into a file: the program is told, not killed.
+fn limited(friends: &Friends, into: &str, blocks: u32) -> (Running, String) {
+    let mut command = Command::new("sh");
+    let receive = format!(
+        "trap '' XFSZ; ulimit -f {blocks}; \
+         exec {WST} receive udp-listen://127.0.0.1:0 -o {into}"
+    );
+    tame(command.args(["-c", &receive]));
+    command.env("XDG_CONFIG_HOME", friends.theirs.path());
+    let running = Running::start(command);
+    let line = format!("udp://{}", running.says("listening on "));
+    (running, line)
 }
 
 /// The last event of a program that was started with `--json`.
@@ -83,7 +51,7 @@ fn a_file_that_does_not_fit_is_refused_before_it_moves() {
         return;
     }
     let (receiver, line) = friends.listen(&desk.path("in"), &[]);
-    let sent = run(friends.ours(&["send", &file, &line]));
+    let sent = run(sending(&friends, &["send", &file, &line]));
     let ended = receiver.end();
     println!("{}\n{}", sent.stderr, ended.stderr);
     sent.expect(1);
@@ -99,10 +67,10 @@ fn a_disk_that_fills_up_ends_both_ends_and_says_so() {
     // Below a mebibyte nothing is reserved, and of what comes from a pipe nobody knows the length.
     for (len, piped) in [(900_000, false), (3_000_000, true)] {
         let (desk, friends) = (Desk::new(len), Friends::new());
-        let (receiver, line) = friends.limited(&desk.path("in"), 400);
+        let (receiver, line) = limited(&friends, &desk.path("in"), 400);
         let file = desk.path("data.bin");
         let (of_pipe, of_file) = (["send", "-", &line, "--as", "data.bin"], ["send", &file, &line]);
-        let mut command = friends.ours(if piped { &of_pipe } else { &of_file });
+        let mut command = sending(&friends, if piped { &of_pipe } else { &of_file });
         if piped {
             command.stdin(std::fs::File::open(&file).expect("the file"));
         }
@@ -139,13 +107,13 @@ fn a_sender_that_was_killed_goes_on_at_once() {
     let slow = ["--max-rate", "16M", "--datagram", "1400", "-v"];
     let mut args = vec!["send", &file, &line];
     args.extend(slow);
-    let sender = Running::start(friends.ours(&args));
+    let sender = Running::start(sending(&friends, &args));
     sender.says("data.bin: begins");
     std::thread::sleep(Duration::from_millis(1500));
     sender.signal(Signal::KILL);
     assert_eq!(sender.end().code(), -1);
     // The listener does not know that, and would wait for a minute.
-    let again = run(friends.ours(&["send", &file, &line, "--resume", "--json"]));
+    let again = run(sending(&friends, &["send", &file, &line, "--resume", "--json"]));
     again.expect(0);
     assert!(again.elapsed < Duration::from_secs(15), "{:?}", again.elapsed);
     let moved = last(&again)["stats"]["wire_out_bytes"].as_u64().expect("a count");
@@ -170,7 +138,7 @@ fn two_live_senders_of_one_name_do_not_disturb_each_other() {
     let start = |file: &str| {
         let mut args = vec!["send", file, &line];
         args.extend(slow);
-        Running::start(friends.ours(&args))
+        Running::start(sending(&friends, &args))
     };
     let first = start(&desk.path("data.bin"));
     first.says("data.bin: begins");

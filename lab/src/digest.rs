@@ -5,7 +5,7 @@
 //! moment, trace lines, or the wording of any message. A change that claims to leave a protocol's
 //! behaviour alone must leave this digest alone; `lab/tests/digests.rs` has those of the swarm.
 
-use crate::element::{Element, End, Unit, Usage};
+use crate::element::{Element, End, Unit};
 use std::ops::DerefMut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wetstring_proto::engine::{Blame, Failure, FailureKind, Outcome};
@@ -153,29 +153,7 @@ impl<E: DerefMut<Target: Element>> Element for Tap<E> {
         taken
     }
 
-    fn next(&self, end: End) -> Option<Instant> {
-        self.inner.next(end)
-    }
-
-    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
-        self.inner.emit(cx, end, into)
-    }
-
-    fn room(&self, end: End) -> Option<Instant> {
-        self.inner.room(end)
-    }
-
-    fn unit(&self) -> Unit {
-        self.inner.unit()
-    }
-
-    fn usage(&self, end: End) -> Usage {
-        self.inner.usage(end)
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.inner.counters()
-    }
+    crate::forward_element!(inner);
 
     fn calm(&mut self) {
         self.inner.calm();

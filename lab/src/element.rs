@@ -142,3 +142,39 @@ pub(crate) trait Inside {
         self.settle(cx);
     }
 }
+
+/// The methods of an [`Element`] that wraps another in this field and changes only what is offered to it. Who
+/// wraps writes `offer`, and `calm` if it has faults of its own.
+#[macro_export]
+macro_rules! forward_element {
+    ($field:ident) => {
+        fn next(&self, end: $crate::element::End) -> Option<::wetstring_proto::Instant> {
+            self.$field.next(end)
+        }
+
+        fn emit(
+            &mut self,
+            cx: &mut ::wetstring_proto::Cx<'_>,
+            end: $crate::element::End,
+            into: &mut [u8],
+        ) -> usize {
+            self.$field.emit(cx, end, into)
+        }
+
+        fn room(&self, end: $crate::element::End) -> Option<::wetstring_proto::Instant> {
+            self.$field.room(end)
+        }
+
+        fn unit(&self) -> $crate::element::Unit {
+            self.$field.unit()
+        }
+
+        fn usage(&self, end: $crate::element::End) -> $crate::element::Usage {
+            self.$field.usage(end)
+        }
+
+        fn counters(&self) -> Vec<(&'static str, u64)> {
+            self.$field.counters()
+        }
+    };
+}

@@ -16,7 +16,7 @@ use wetstring_lab::scenario::Protocol;
 use wetstring_lab::swarm::Kind;
 use wetstring_lab::swarm::protocols::ends;
 use wetstring_lab::{
-    Element, End, LineModel, MemoryFile, MemorySink, MemorySource, Random, Recorder, Serial, Usage,
+    Element, End, LineModel, MemoryFile, MemorySink, MemorySource, Random, Recorder, Serial,
 };
 use wetstring_proto::{Cx, Instant, Outcome};
 
@@ -122,21 +122,7 @@ impl<E: Element> Element for Flip<E> {
         taken
     }
 
-    fn next(&self, end: End) -> Option<Instant> {
-        self.inner.next(end)
-    }
-
-    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
-        self.inner.emit(cx, end, into)
-    }
-
-    fn room(&self, end: End) -> Option<Instant> {
-        self.inner.room(end)
-    }
-
-    fn usage(&self, end: End) -> Usage {
-        self.inner.usage(end)
-    }
+    wetstring_lab::forward_element!(inner);
 }
 
 /// A transfer by XMODEM with this byte changed; the digest, and how many bytes A sent.

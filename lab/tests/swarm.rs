@@ -58,6 +58,14 @@ fn a_sender_that_does_not_listen_is_caught() {
     assert!(matches!(caught(Defect::Deaf), Fault::FalseSuccess(_)));
 }
 
+/// Bare answers excuse only a sender that heard one; this one believes without any.
+#[test]
+fn a_sender_that_does_not_listen_is_not_excused() {
+    let build = ends(Defect::Deaf);
+    let failed = Swarm::new(&build, REPLAY).bare_answers().run(0..300).unwrap_err();
+    assert!(matches!(failed.fault, Fault::FalseSuccess(_)), "{failed}");
+}
+
 #[test]
 fn a_protocol_without_timers_is_caught() {
     assert!(matches!(caught(Defect::NoTimer), Fault::NoEnd(_)));

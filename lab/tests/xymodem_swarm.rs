@@ -80,3 +80,11 @@ fn noisy_lines() {
         swarm_run::noisy(Protocol::of(variant).expect("a protocol"), done, fooled_one_in);
     }
 }
+
+/// The receiver refuses the first EOT, and damage makes an acknowledgement of the refusal: no fault of the sender.
+#[test]
+fn an_answer_that_the_line_made_is_told_from_a_belief_of_ours() {
+    let swarm = Swarm::of(Protocol::of("xmodem-crc").expect("a protocol"));
+    let failed = swarm.one(231_771, &mut Recorder::off()).unwrap_err();
+    assert!(matches!(failed.fault, Fault::Fooled(_)), "{failed}");
+}

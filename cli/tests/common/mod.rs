@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 pub(crate) mod desktop;
+pub(crate) mod friends;
 #[path = "../../../drive/tests/heed/mod.rs"]
 mod heed;
 pub(crate) mod partner;

@@ -1,6 +1,6 @@
 //! Faults of a network of datagrams that the network itself does not have: damage, silence and death.
 
-use crate::element::{Element, End, Unit, Usage};
+use crate::element::{Element, End};
 use crate::random::Random;
 use wetstring_proto::{Cx, Duration, Instant};
 
@@ -52,29 +52,7 @@ impl Element for Faulty<'_> {
         self.inner.offer(cx, end, &bytes)
     }
 
-    fn next(&self, end: End) -> Option<Instant> {
-        self.inner.next(end)
-    }
-
-    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
-        self.inner.emit(cx, end, into)
-    }
-
-    fn room(&self, end: End) -> Option<Instant> {
-        self.inner.room(end)
-    }
-
-    fn unit(&self) -> Unit {
-        self.inner.unit()
-    }
-
-    fn usage(&self, end: End) -> Usage {
-        self.inner.usage(end)
-    }
-
-    fn counters(&self) -> Vec<(&'static str, u64)> {
-        self.inner.counters()
-    }
+    crate::forward_element!(inner);
 
     fn calm(&mut self) {
         // Who is dead stays dead.

@@ -262,7 +262,7 @@ impl Session<'_> {
         if flow.got[from] > flow.put[from] {
             let (got, put) = (flow.got[from], flow.put[from]);
             let what = format!("connection {index} from {end:?} gave {got} bytes of {put}");
-            return Err(Fault::Fooled(what));
+            return Err(Fault::FalseSuccess(what));
         }
         Ok(put + len > 0)
     }
@@ -306,7 +306,7 @@ impl Session<'_> {
                 if !known && !self.plan.is_noisy() {
                     let what =
                         format!("a packet came out at {end:?} that was not sent: {packet:02x?}");
-                    return Err(Fault::Fooled(what));
+                    return Err(Fault::FalseSuccess(what));
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use wetstring_lab::net::Network;
 use wetstring_lab::tcp::{Bulk, BulkReport, Tcp};
-use wetstring_lab::{Element, End, Unit, Usage};
+use wetstring_lab::{Element, End};
 use wetstring_proto::{Cx, Instant, NoTrace};
 
 pub(crate) fn network(text: &str) -> Network {
@@ -64,25 +64,7 @@ impl Element for Tap {
         if lost { packet.len() } else { self.network.offer(cx, end, packet) }
     }
 
-    fn next(&self, end: End) -> Option<Instant> {
-        self.network.next(end)
-    }
-
-    fn emit(&mut self, cx: &mut Cx<'_>, end: End, into: &mut [u8]) -> usize {
-        self.network.emit(cx, end, into)
-    }
-
-    fn room(&self, end: End) -> Option<Instant> {
-        self.network.room(end)
-    }
-
-    fn unit(&self) -> Unit {
-        Unit::Datagrams
-    }
-
-    fn usage(&self, end: End) -> Usage {
-        self.network.usage(end)
-    }
+    wetstring_lab::forward_element!(network);
 }
 
 /// TCP over a tapped network.
