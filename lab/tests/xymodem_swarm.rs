@@ -88,3 +88,17 @@ fn an_answer_that_the_line_made_is_told_from_a_belief_of_ours() {
     let failed = swarm.one(231_771, &mut Recorder::off()).unwrap_err();
     assert!(matches!(failed.fault, Fault::Fooled(_)), "{failed}");
 }
+
+/// A block was repeated, each copy was acknowledged, and the answers were one ahead from then on: that to the last
+/// block but one was taken for that to the last, and that to the last for that to EOT.
+#[test]
+fn answers_that_are_one_ahead_do_not_end_a_file() {
+    for (variant, seed) in
+        [("xmodem-crc", 184_484), ("xmodem-crc", 978_211), ("xmodem-1k", 978_211)]
+    {
+        let swarm = Swarm::of(Protocol::of(variant).expect("a protocol"));
+        let report =
+            swarm.one(seed, &mut Recorder::off()).unwrap_or_else(|failed| panic!("{failed}"));
+        assert!(report.is_done(), "{variant} {seed}");
+    }
+}

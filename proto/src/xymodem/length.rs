@@ -43,7 +43,8 @@ impl LengthPolicy {
         if self.hopeless {
             return false;
         }
-        let dear = matches!((self.long, self.short), (Some(long), Some(short))
+        let dear = self.adapt
+            && matches!((self.long, self.short), (Some(long), Some(short))
             if long > short * u32::from(TRIAL));
         self.shorts = if dear { self.shorts + 1 } else { 0 };
         if self.shorts > AGAIN {
@@ -60,12 +61,14 @@ impl LengthPolicy {
         }
     }
 
+    /// What one block usually takes, of the kind that takes longer.
+    pub(crate) fn usual(&self) -> Duration {
+        self.long.max(self.short).unwrap_or_default()
+    }
+
     /// A block was acknowledged so long after it was first sent, and after so many copies.
     pub(crate) fn taken(&mut self, long: bool, copies: u8, cost: Duration) {
-        if !self.adapt {
-            return;
-        }
-        self.hopeless |= long && copies > MOST_COPIES && self.short.is_some();
+        self.hopeless |= self.adapt && long && copies > MOST_COPIES && self.short.is_some();
         let smoothed = if long { &mut self.long } else { &mut self.short };
         *smoothed = Some(smoothed.map_or(cost, |usual| (usual * 7 + cost) / 8));
     }

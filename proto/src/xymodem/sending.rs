@@ -27,6 +27,8 @@ const STALE: Duration = Duration::from_millis(500);
 const AT_ONCE: Duration = Duration::from_millis(20);
 /// Quiet after which no answer to a repeated block is expected any more, at least.
 const UNSURE: Duration = Duration::from_millis(500);
+/// The longest quiet for which EOT waits, as long as a receiver waits for a block.
+const LONGEST_QUIET: Duration = Duration::from_secs(10);
 /// Quiet after which no second copy of a character is expected any more, at least.
 const ALONE: Duration = Duration::from_millis(30);
 /// A receiver of a stream may never acknowledge the end of the batch. One that does is waited for,
@@ -91,7 +93,9 @@ struct Core {
     /// While [`Timer::Settle`] runs input is passed over; it starts again until the line has been quiet for so long.
     quiet: Duration,
     settle_latest: Instant,
-    /// The last file's end was settled.
+    /// A block of this file was sent more than once.
+    repeated: bool,
+    /// Answers have been waited for since the last block.
     settled: bool,
     lengths: LengthPolicy,
     /// The longest time an answer took.
@@ -123,6 +127,7 @@ impl Core {
             unsure: false,
             quiet: Duration::ZERO,
             settle_latest: Instant::ZERO,
+            repeated: false,
             settled: false,
             lengths: LengthPolicy::new(config.adapt_block),
             slowest: Duration::ZERO,
@@ -273,6 +278,7 @@ impl Core {
             self.number = self.number.wrapping_add(1);
             return true;
         }
+        self.settled = false;
         let flight = Flight::new(cx, data, len == LONG);
         self.launch(cx, flight);
         false
@@ -294,14 +300,14 @@ impl Core {
         if self.streaming && self.queue.pending() > 0 {
             return false;
         }
-        if self.unsure {
-            self.settle(cx, UNSURE);
-            return false;
-        }
-        if !self.settled && !self.is_batch() && self.link.config.line.reliable != Some(true) {
-            // An acknowledgement too many would be taken for that of EOT, and XMODEM's receiver
-            // has nothing to confirm it with.
-            self.settle(cx, ALONE);
+        // An acknowledgement too many would be taken for that of EOT, and XMODEM's receiver has nothing to confirm
+        // it with. Where a block was repeated there may be one for each copy: the last that came was then for the
+        // block before the last, which may still be on its way.
+        let bare = !self.is_batch() && self.link.config.line.reliable != Some(true);
+        if self.unsure || bare && !self.settled {
+            let least = if self.unsure { UNSURE } else { ALONE };
+            let block = if bare && self.repeated { self.lengths.usual() * 5 / 4 } else { least };
+            self.settle(cx, block.clamp(least, LONGEST_QUIET));
             return false;
         }
         self.enter(cx, Sending::Eof);
@@ -317,7 +323,7 @@ impl Core {
     /// to the next block.
     fn settle(&mut self, cx: &Cx<'_>, least: Duration) {
         (self.unsure, self.settled) = (false, true);
-        let longest = Duration::from_secs(5);
+        let longest = Duration::from_secs(5).max(least);
         self.quiet = (self.slowest + self.slowest / 4).clamp(least, longest);
         self.link.timers.set(Timer::Settle, cx.now + self.quiet);
         self.settle_latest = cx.now + self.quiet * 4;
@@ -402,6 +408,7 @@ impl Core {
         }
         // A first EOT is refused as a rule; that is no sign of trouble.
         self.unsure |= self.state == Sending::Data;
+        self.repeated |= self.state == Sending::Data;
         if flight.long {
             self.lengths.damaged();
         }
