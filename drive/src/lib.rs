@@ -35,6 +35,7 @@ pub mod imp;
 pub mod line;
 pub mod live;
 pub mod lookout;
+mod page;
 pub mod port;
 pub mod run;
 pub mod serve;

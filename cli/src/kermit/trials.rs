@@ -1,4 +1,4 @@
-//! What the transfers of a script in the laboratory say together, in the form of Kermit streaming (1998)'s trials.
+//! What the transfers of a script in the laboratory say together, in the form of the trials of Kermit streaming (1998).
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;

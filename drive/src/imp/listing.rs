@@ -1,17 +1,12 @@
-//! The names of a directory as text, in their order, made while they are read.
-//!
-//! Each pass over the directory keeps the first names behind the last one of the pass before, as many as fit into a
-//! page: a directory of any size takes no more memory than that, and no more time at once than a pass.
+//! The names of a directory as text, in their order, made while they are read ([`crate::page`]).
 
+use crate::page::Page;
 use rustix::fs::{AtFlags, Dir, FileType, statat};
-use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::OwnedFd;
 
 /// Bytes of the names of a page.
 const PAGE: usize = 32 * 1024;
-/// What a name takes beside its bytes.
-const PER_NAME: usize = 48;
 
 /// A directory whose names are read.
 pub(super) struct Listing {
@@ -55,26 +50,19 @@ impl Listing {
     fn turn(&mut self) -> io::Result<()> {
         self.from += self.text.len() as u64;
         self.text.clear();
-        let mut kept = BinaryHeap::<Vec<u8>>::new();
-        let (mut bytes, mut whole) = (0, true);
+        let last = self.last.take();
+        let mut page = Page::new(last.as_deref(), PAGE);
         for entry in Dir::read_from(&self.directory)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            let before = self.last.as_deref().is_some_and(|last| name <= last);
-            let behind = !whole && kept.peek().is_some_and(|last| name >= &last[..]);
             let said = name.iter().all(|octet| matches!(octet, 32..=126));
-            if before || behind || name.starts_with(b".") || !said {
-                continue;
-            }
-            bytes += name.len() + PER_NAME;
-            kept.push(name.to_vec());
-            while bytes > PAGE && kept.len() > 1 {
-                bytes -= kept.pop().map_or(0, |gone| gone.len() + PER_NAME);
-                whole = false;
+            if said && !name.starts_with(b".") && page.has_place_for(name) {
+                page.put(name, ());
             }
         }
+        let (names, whole) = page.made();
         self.whole = whole;
-        for name in kept.into_sorted_vec() {
+        for (name, ()) in names {
             self.line(&name);
             self.last = Some(name);
         }

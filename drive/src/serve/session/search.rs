@@ -7,8 +7,9 @@
 use super::super::tree::{Place, Tree, is_pattern, matches, patterns, readings, resolve};
 use super::super::tree::{unescaped, word};
 use super::commands::said;
+use crate::page::{PER_NAME, Page};
 use crate::signals::Signals;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::Arc;
@@ -23,8 +24,6 @@ const MOST_LOOKED: u64 = 8_000_000;
 const DEEPEST: usize = 64;
 /// Bytes that the pages of a walk have together, however deep it is: the innermost has at least half of them.
 const PAGES: usize = 48 * 1024;
-/// What a name takes beside its bytes.
-const PER_NAME: usize = 64;
 
 /// What a long command looks at between its steps.
 #[derive(Clone, Debug, Default)]
@@ -236,28 +235,19 @@ impl Walk {
     fn turn(&mut self, tree: &dyn Tree, heed: &mut Heed) -> io::Result<()> {
         let Some(level) = self.levels.last() else { return Ok(()) };
         let room = PAGES - self.levels.iter().map(Level::bytes).sum::<usize>().min(PAGES / 2);
-        let mut kept = BinaryHeap::<(Vec<u8>, bool)>::new();
-        let (mut bytes, mut whole) = (0, true);
+        let mut page = Page::new(level.last.as_deref(), room);
         tree.names(&self.at, &mut |name, is_directory| {
             heed.look(&self.pattern)?;
-            let before = level.last.as_deref().is_some_and(|last| name <= last);
-            let behind = !whole && kept.peek().is_some_and(|(last, _)| name >= &last[..]);
             let wanted = self.is_hit(name, is_directory) || self.descends(name, is_directory);
-            if before || behind || !wanted {
-                return Ok(());
-            }
-            bytes += name.len() + PER_NAME;
-            kept.push((name.to_vec(), is_directory));
-            while bytes > room && kept.len() > 1 {
-                bytes -= kept.pop().map_or(0, |(gone, _)| gone.len() + PER_NAME);
-                whole = false;
+            if wanted && page.has_place_for(name) {
+                page.put(name, is_directory);
             }
             Ok(())
         })?;
-        let last = kept.peek().map(|(name, _)| name.clone());
+        let (names, whole) = page.made();
         if let Some(level) = self.levels.last_mut() {
-            level.page = kept.into_sorted_vec().into_iter();
-            level.last = last;
+            level.last = names.last().map(|(name, _)| name.clone());
+            level.page = names.into_iter();
             level.whole = whole;
         }
         Ok(())
