@@ -15,6 +15,7 @@ use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, Header, MAX_HEADER, put_subpacket, subpacket_room};
 use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Status};
 use wetstring_proto::{kermit, uucp, xymodem, zmodem};
+use wetstring_protocols::{Config, Protocol};
 
 /// Bytes that are under way in a direction; more wait in the engine.
 const WIRE: usize = 4096;
@@ -23,14 +24,22 @@ const AT_ONCE: usize = 20_000;
 /// Moments until both ends must be over once nobody meddles.
 const TO_END: usize = 200_000;
 
+/// Appends a packet of the script's choice, checks and all.
+type Forge = fn(&mut Script<'_>, &mut Vec<u8>);
+
 /// One pair of engines, and what a stranger may say to them.
 struct Ends {
     engines: [Box<dyn Engine>; 2],
-    /// Appends a packet of the script's choice, checks and all.
-    forge: fn(&mut Script<'_>, &mut Vec<u8>),
+    forge: Forge,
     /// A receiver that cancels at the end of an empty file has all there is of it: XMODEM says nothing else
     /// (docs/decisions/020).
     empty_is_said: bool,
+}
+
+impl Ends {
+    fn new(ours: &dyn Config, theirs: &dyn Config, forge: Forge, empty_is_said: bool) -> Self {
+        Self { engines: [ours.sender(), theirs.receiver()], forge, empty_is_said }
+    }
 }
 
 /// What a script came to.
@@ -40,6 +49,18 @@ pub struct Came {
     pub whole: usize,
     /// Packets that were forged.
     pub forged: usize,
+}
+
+/// A protocol of the list, by its defaults; what is put between the packets is any bytes.
+///
+/// # Panics
+///
+/// As [`fn@kermit`].
+pub fn any(protocol: Protocol, bytes: &[u8]) -> Came {
+    let config = protocol.config();
+    let forge: Forge = |script, out| out.extend_from_slice(script.bytes());
+    let ends = Ends::new(&*config, &*config, forge, !protocol.tells_names);
+    play(Script::new(bytes), ends)
 }
 
 /// Kermit.
@@ -58,11 +79,7 @@ pub fn kermit(bytes: &[u8]) -> Came {
         config.digest = script.one_in(2);
     }
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    let sender = kermit::Sender::new(ours, a).expect("it has its memory");
-    let receiver = kermit::Receiver::new(theirs, b).expect("it has its memory");
-    let engines: [Box<dyn Engine>; 2] = [Box::new(sender), Box::new(receiver)];
-    play(script, Ends { engines, forge: forge_kermit, empty_is_said: false })
+    play(script, Ends::new(&ours, &theirs, forge_kermit, false))
 }
 
 /// XMODEM and YMODEM.
@@ -83,11 +100,7 @@ pub fn xymodem(bytes: &[u8]) -> Came {
     });
     let [ours, theirs] = configs;
     let empty_is_said = !ours.variant.is_batch();
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    let sender = xymodem::Sender::new(ours, a).expect("it has its memory");
-    let receiver = xymodem::Receiver::new(theirs, b).expect("it has its memory");
-    let engines: [Box<dyn Engine>; 2] = [Box::new(sender), Box::new(receiver)];
-    play(script, Ends { engines, forge: forge_xymodem, empty_is_said })
+    play(script, Ends::new(&ours, &theirs, forge_xymodem, empty_is_said))
 }
 
 /// ZMODEM.
@@ -107,11 +120,7 @@ pub fn zmodem(bytes: &[u8]) -> Came {
         ..zmodem::Config::default()
     });
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    let sender = zmodem::Sender::new(ours, a).expect("it has its memory");
-    let receiver = zmodem::Receiver::new(theirs, b).expect("it has its memory");
-    let engines: [Box<dyn Engine>; 2] = [Box::new(sender), Box::new(receiver)];
-    play(script, Ends { engines, forge: forge_zmodem, empty_is_said: false })
+    play(script, Ends::new(&ours, &theirs, forge_zmodem, false))
 }
 
 /// UUCP's `g`.
@@ -131,11 +140,7 @@ pub fn uucp(bytes: &[u8]) -> Came {
         ..uucp::Config::default()
     });
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    let sender = uucp::Sender::new(ours, a).expect("it has its memory");
-    let receiver = uucp::Receiver::new(theirs, b).expect("it has its memory");
-    let engines: [Box<dyn Engine>; 2] = [Box::new(sender), Box::new(receiver)];
-    play(script, Ends { engines, forge: forge_uucp, empty_is_said: false })
+    play(script, Ends::new(&ours, &theirs, forge_uucp, false))
 }
 
 fn forge_kermit(script: &mut Script<'_>, out: &mut Vec<u8>) {

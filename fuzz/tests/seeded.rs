@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use wetstring_fuzz::{arpanet, kermit, names, netblt, pair, script, session, slip, talk, telnet};
 use wetstring_proto::stats::Stats;
+use wetstring_protocols::Protocol;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -35,7 +36,7 @@ fn bytes(seed: u64) -> Vec<u8> {
         .collect()
 }
 
-fn body<T>(name: &str, count: u64, run: fn(&[u8]) -> T) -> Vec<T> {
+fn body<T>(name: &str, count: u64, run: impl Fn(&[u8]) -> T) -> Vec<T> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
@@ -201,6 +202,15 @@ fn pairs(name: &str, run: fn(&[u8]) -> pair::Came) {
     let both = came.iter().filter(|came| came.whole > 0 && came.forged > 0).count();
     println!("{} scripts: {whole} had a whole file, {both} with forged packets", came.len());
     assert!(!is_whole() || whole > 200 && both > 20, "the scripts get far enough: {whole} {both}");
+}
+
+#[test]
+fn every_protocol_of_the_list_by_its_defaults() {
+    for protocol in Protocol::of_bytes() {
+        let came = body(protocol.name, 300, |bytes| pair::any(protocol, bytes));
+        let whole = came.iter().filter(|came| came.whole > 0).count();
+        assert!(!is_whole() || whole > 20, "{protocol:?}: {whole}");
+    }
 }
 
 #[test]

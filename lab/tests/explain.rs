@@ -40,7 +40,8 @@ fn near(account: &Account, part: Part, permille: u64, give: u64) {
 fn by_chance(seed: u64) -> String {
     let mut random = Random::stream(seed, "explain", "scenario");
     let mut pick = |words: &[&str]| words[random.below(words.len() as u64) as usize].to_owned();
-    let protocol = pick(&Protocol::NAMES);
+    let names: Vec<_> = Protocol::of_bytes().map(|protocol| protocol.name).collect();
+    let protocol = pick(&names);
     let rate = pick(&["0", "300", "2400", "9600", "9600/1200", "115200"]);
     let delay = pick(&["", ",delay=20ms", ",delay=300ms"]);
     let half = pick(&["", "", ",half=80ms"]);

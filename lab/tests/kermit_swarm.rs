@@ -18,7 +18,7 @@ use wetstring_proto::{Command, Duration, Refusal};
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    swarm_run::nobody_lies(|| Swarm::of(Protocol::Kermit));
+    swarm_run::nobody_lies(|| Swarm::of(Protocol::named("kermit")));
 }
 
 /// What one seed does besides the line: refusals, partial files, wishes to stop.
@@ -26,7 +26,7 @@ fn decide(seed: u64) -> Result<(bool, u64), String> {
     let random = &mut Random::stream(seed, "decisions", "run");
     let line = any_line(&mut Random::stream(seed, "decisions", "line"));
     let mut settings = Random::stream(seed, "decisions", "protocol");
-    let mut ends = ends(Protocol::Kermit, &mut settings, &line);
+    let mut ends = ends(Protocol::named("kermit"), &mut settings, &line);
     let whole = Content::Random(random.bits()).bytes(random.between(0, 4000) as usize);
     let have = random.between(0, whole.len() as u64) as usize;
     let resume = random.one_in(3);
@@ -88,5 +88,5 @@ fn refusals_resumes_and_cancels_on_bad_lines() {
 
 #[test]
 fn noisy_lines_in_every_window() {
-    swarm_run::noisy(Protocol::Kermit, 98, 0);
+    swarm_run::noisy(Protocol::named("kermit"), 98, 0);
 }

@@ -22,7 +22,7 @@ fn run(
     port: usize,
     act: Option<(End, Command)>,
 ) -> [(Outcome, Duration); 2] {
-    let protocol = Protocol::of(name).expect("a protocol");
+    let protocol = Protocol::named(name);
     let line: LineModel = LINE.parse().expect("a line");
     let mut made = ends(protocol, &mut Random::stream(seed, "last words", name), &line);
     let mut element = Serial::new(&line);
@@ -46,7 +46,7 @@ fn run(
 
 #[test]
 fn the_end_that_gives_up_says_so_and_the_other_hears_it() {
-    for name in Protocol::NAMES {
+    for name in Protocol::of_bytes().map(|protocol| protocol.name) {
         for (end, index) in [(End::A, 0), (End::B, 1)] {
             for seed in 0..6 {
                 for port in [1, 4096] {
@@ -69,7 +69,7 @@ fn the_end_that_gives_up_says_so_and_the_other_hears_it() {
 
 #[test]
 fn the_end_of_a_transfer_is_said_to_the_end() {
-    for name in Protocol::NAMES {
+    for name in Protocol::of_bytes().map(|protocol| protocol.name) {
         for seed in 0..6 {
             for port in [1, 4096] {
                 let of = run(name, seed, port, None);

@@ -163,7 +163,7 @@ fn a_scenario_file_is_the_lowest_layer_and_counts() {
     let sweep = Sweep::parse("s", "s.toml", text, &load(low)).unwrap();
     let scenario = sweep.scenario(2, &load(low)).unwrap();
     assert_eq!((scenario.seed(), scenario.file().bytes.len()), (3, 100));
-    assert_eq!(scenario.protocol().name(), "xmodem");
+    assert_eq!(scenario.protocol().name, "xmodem");
     let other = "line = '9600'\nprotocol = 'ymodem'\n[file]\nbytes = 50\n";
     let other = Sweep::parse("s", "s.toml", text, &load(other)).unwrap();
     assert_ne!(sweep.digest(), other.digest());

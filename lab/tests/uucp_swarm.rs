@@ -14,7 +14,7 @@ use wetstring_lab::trace::Recorder;
 
 #[test]
 fn nothing_is_lost_and_only_the_check_is_fooled() {
-    let swarm = Swarm::of(Protocol::Uucp);
+    let swarm = Swarm::of(Protocol::named("uucp-g"));
     let one = |seed, recorder: &mut Recorder| {
         swarm.one(seed, recorder).unwrap_or_else(|failed| panic!("{failed}"))
     };
@@ -30,7 +30,7 @@ fn nothing_is_lost_and_only_the_check_is_fooled() {
             Err(failed) => panic!("{failed}"),
         }
     }
-    let kind = Kind::Serial(Protocol::Uucp);
+    let kind = Kind::Serial(Protocol::named("uucp-g"));
     let alone = (0..runs).filter(|seed| kind.is_alone_fooled(*seed)).count() as u64;
     println!("{runs} runs: {tally:?}, fooled {fooled:?}; the check alone {alone}");
     // A swarm that hits nothing, or in which nothing arrives, proves nothing.
@@ -42,5 +42,5 @@ fn nothing_is_lost_and_only_the_check_is_fooled() {
 /// The first byte of a packet is hardly looked at by the check, so at one bit in 1,000 it is often fooled.
 #[test]
 fn noisy_lines() {
-    swarm_run::noisy(Protocol::Uucp, 40, 2);
+    swarm_run::noisy(Protocol::named("uucp-g"), 40, 2);
 }

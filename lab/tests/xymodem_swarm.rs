@@ -13,7 +13,7 @@ use wetstring_lab::trace::Recorder;
 
 /// Runs the seeds of one protocol; where its check may be fooled, a false success is counted.
 fn run(variant: &str, done_of_ten: u64) {
-    let protocol = Protocol::of(variant).expect("a protocol");
+    let protocol = Protocol::named(variant);
     let kind = Kind::Serial(protocol);
     let swarm = Swarm::of(protocol);
     let one = |seed, recorder: &mut Recorder| {
@@ -77,14 +77,14 @@ fn noisy_lines() {
         ("ymodem", 0, 100),
         ("ymodem-g", 0, 100),
     ] {
-        swarm_run::noisy(Protocol::of(variant).expect("a protocol"), done, fooled_one_in);
+        swarm_run::noisy(Protocol::named(variant), done, fooled_one_in);
     }
 }
 
 /// The receiver refuses the first EOT, and damage makes an acknowledgement of the refusal: no fault of the sender.
 #[test]
 fn an_answer_that_the_line_made_is_told_from_a_belief_of_ours() {
-    let swarm = Swarm::of(Protocol::of("xmodem-crc").expect("a protocol"));
+    let swarm = Swarm::of(Protocol::named("xmodem-crc"));
     let failed = swarm.one(231_771, &mut Recorder::off()).unwrap_err();
     assert!(matches!(failed.fault, Fault::Fooled(_)), "{failed}");
 }
@@ -96,7 +96,7 @@ fn answers_that_are_one_ahead_do_not_end_a_file() {
     for (variant, seed) in
         [("xmodem-crc", 184_484), ("xmodem-crc", 978_211), ("xmodem-1k", 978_211)]
     {
-        let swarm = Swarm::of(Protocol::of(variant).expect("a protocol"));
+        let swarm = Swarm::of(Protocol::named(variant));
         let report =
             swarm.one(seed, &mut Recorder::off()).unwrap_or_else(|failed| panic!("{failed}"));
         assert!(report.is_done(), "{variant} {seed}");

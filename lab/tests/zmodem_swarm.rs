@@ -17,7 +17,7 @@ use wetstring_proto::{Command, Duration, Refusal};
 
 #[test]
 fn no_false_success_and_always_an_end() {
-    swarm_run::nobody_lies(|| Swarm::of(Protocol::Zmodem).names_stay());
+    swarm_run::nobody_lies(|| Swarm::of(Protocol::named("zmodem")).names_stay());
 }
 
 /// Half of the lines damage nothing and are slow, most of them.
@@ -77,7 +77,7 @@ fn refusals_resumes_and_wishes_lose_no_other_file() {
     let replay = "WETSTRING_SEED={seed} cargo test -p wetstring-lab zmodem_swarm::refusals \
                   -- --nocapture";
     let swarm = || {
-        Swarm::new(&|random, line| ends(Protocol::Zmodem, random, line), replay)
+        Swarm::new(&|random, line| ends(Protocol::named("zmodem"), random, line), replay)
             .lines(&slow_or_any)
             .files(&several_files)
             .sinks(&choosy)
@@ -94,14 +94,14 @@ fn refusals_resumes_and_wishes_lose_no_other_file() {
 
 #[test]
 fn noisy_lines() {
-    swarm_run::noisy(Protocol::Zmodem, 0, 0);
+    swarm_run::noisy(Protocol::named("zmodem"), 0, 0);
 }
 
 /// An answer was overdue while the next words still waited for the port: the deadline came over and over.
 #[test]
 fn a_deadline_waits_for_the_port() {
     for seed in [457_817, 662_201, 691_501, 717_703, 795_059, 825_788, 911_138] {
-        let ran = Swarm::of(Protocol::Zmodem).run(seed..seed + 1);
+        let ran = Swarm::of(Protocol::named("zmodem")).run(seed..seed + 1);
         ran.unwrap_or_else(|failed| panic!("{failed}"));
     }
 }

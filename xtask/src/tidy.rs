@@ -188,7 +188,8 @@ const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "misc", "ma
 /// Which crates of the house each crate may name in its manifest.
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("proto", &[]),
-    ("lab", &["wetstring-proto"]),
+    ("protocols", &["wetstring-proto"]),
+    ("lab", &["wetstring-proto", "wetstring-protocols"]),
     ("drive", &["wetstring-proto", "wetstring-lab"]),
     ("script", &["wetstring-proto"]),
 ];

@@ -34,7 +34,7 @@ pub(crate) struct SwarmVerb {
     pub(crate) seed: Option<u64>,
     /// This protocol only
     #[arg(short = 'P', long, value_name = "NAME",
-          value_parser = PossibleValuesParser::new(Kind::NAMES))]
+          value_parser = PossibleValuesParser::new(Kind::all().map(Kind::name)))]
     pub(crate) protocol: Option<String>,
 }
 
@@ -53,10 +53,8 @@ fn run_one(protocol: Kind, seed: u64, recorder: &mut Recorder) -> Run {
 
 pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<Ending, Ending> {
     let chosen = verb.protocol.as_deref().and_then(Kind::of);
-    let protocols = chosen.map_or_else(
-        || Kind::NAMES.iter().filter_map(|name| Kind::of(name)).collect(),
-        |protocol| vec![protocol],
-    );
+    let protocols: Vec<_> =
+        Kind::all().filter(|kind| chosen.is_none_or(|only| only == *kind)).collect();
     let first = verb.seed.unwrap_or(0);
     let seeds = verb.seeds.unwrap_or(if verb.seed.is_some() { 1 } else { 1000 });
     let mut sums: Vec<Sum> = protocols.iter().map(|protocol| Sum::new(*protocol)).collect();
@@ -163,9 +161,10 @@ impl Sum {
             0 => String::new(),
             n => format!(", {n} fooled by the check"),
         };
-        let bound = match self.protocol.guard() {
-            None => String::new(),
-            Some(_) => format!("; the check alone: {}, at most {}", self.alone, self.most_fooled()),
+        let bound = if self.protocol.may_miss_damage() {
+            format!("; the check alone: {}, at most {}", self.alone, self.most_fooled())
+        } else {
+            String::new()
         };
         format!(
             "{:<10}  {} runs: {done} done, {failed} failed clearly{fooled}, {} broken; {hits} bytes \

@@ -16,7 +16,7 @@ use crate::trace::Recorder;
 use std::fmt::Write as _;
 use toml::{Table, Value};
 use wetstring_proto::settings::Setting;
-use wetstring_proto::{arpanet, kermit, uucp, xymodem, zmodem};
+use wetstring_proto::{arpanet, kermit};
 
 /// A setting and what it would be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -193,13 +193,14 @@ const PROTOCOLS: &[(&str, bool)] = &[
     ("ymodem-g", true),
 ];
 
+/// What is worth trying with the settings of a family.
+const ROWS: &[(&str, &[Row])] =
+    &[("kermit", KERMIT), ("xymodem", XYMODEM), ("zmodem", ZMODEM), ("uucp", UUCP)];
+
 fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
-    match protocol {
-        Protocol::Kermit => (KERMIT, kermit::config::TABLE),
-        Protocol::Xymodem(_) => (XYMODEM, xymodem::config::TABLE),
-        Protocol::Zmodem => (ZMODEM, zmodem::config::TABLE),
-        Protocol::Uucp => (UUCP, uucp::config::TABLE),
-    }
+    let family = protocol.family();
+    let known = ROWS.iter().find(|(prefix, _)| *prefix == family.prefix());
+    (known.map_or(&[], |(_, rows)| *rows), family.table())
 }
 
 /// Everything that is tried with a scenario, and the scenario of each.
@@ -207,12 +208,12 @@ fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Tab
     let (rows, settings) = rows(protocol);
     let mut changes = changes_of(base, rows, settings, reliable);
     for (name, needs_reliable) in PROTOCOLS {
-        if *name == protocol.name() || (*needs_reliable && !reliable) {
+        if *name == protocol.name || (*needs_reliable && !reliable) {
             continue;
         }
         let mut other = base.clone();
         table::set_protocol(&mut other, name);
-        let (from, to) = (protocol.name().to_owned(), (*name).to_owned());
+        let (from, to) = (protocol.name.to_owned(), (*name).to_owned());
         changes.push((Change { setting: "protocol", also: None, from, to }, other));
     }
     changes
@@ -453,14 +454,16 @@ impl Account {
         }
         let name = self.protocol.as_deref();
         let name = name.ok_or_else(|| none("the trace does not say which protocol it was"))?;
-        let protocol = Protocol::of(name).ok_or_else(|| {
-            none(&format!("expected one of {}, got {name}", Protocol::NAMES.join(", ")))
+        let known = Protocol::of_bytes().find(|protocol| protocol.name == name);
+        let protocol = known.ok_or_else(|| {
+            let names: Vec<_> = Protocol::of_bytes().map(|protocol| protocol.name).collect();
+            none(&format!("expected one of {}, got {name}", names.join(", ")))
         })?;
         let mut base = Table::new();
         table::put(&mut base, "protocol", Value::String(name.to_owned()));
         table::put(&mut base, "line", Value::String(self.line()));
         self.content(&mut base, load);
-        let prefix = protocol.prefix();
+        let prefix = protocol.family().prefix();
         for (_, text) in self.log.texts.iter().filter(|(name, _)| name == "set") {
             let text = String::from_utf8_lossy(text);
             let Some((name, value)) = text.split_once('=') else { continue };
@@ -470,13 +473,13 @@ impl Account {
             }
         }
         let agreed = [("window", "window"), ("packet", "receive-length")];
-        for (told, key) in agreed.into_iter().filter(|_| protocol == Protocol::Kermit) {
+        for (told, key) in agreed.into_iter().filter(|_| protocol.is::<kermit::Config>()) {
             let value = self.log.sender.as_ref().and_then(|side| side.value(told));
             if let Some(value) = value.filter(|value| *value > 0) {
                 table::put(&mut base, &format!("receiver.{key}"), Value::String(value.to_string()));
             }
         }
-        if protocol == Protocol::Kermit {
+        if protocol.is::<kermit::Config>() {
             let streaming = self.log.sender.as_ref().and_then(|side| side.value("streaming"));
             let word = if streaming == Some(1) { "on" } else { "off" };
             table::put(&mut base, "both.streaming", Value::String(word.to_owned()));
@@ -544,7 +547,7 @@ mod tests {
 
     #[test]
     fn every_candidate_is_a_value_of_a_row_of_the_table() {
-        for protocol in Protocol::NAMES.map(|name| Protocol::of(name).unwrap()) {
+        for protocol in Protocol::of_bytes() {
             let (rows, settings) = rows(protocol);
             for row in rows {
                 let (prefix, _) = row.setting.split_once('.').unwrap();
@@ -585,7 +588,7 @@ mod tests {
     #[test]
     fn what_is_so_already_is_not_tried() {
         let base: Table = "line = '9600'\n[both]\nwindow = 1".parse().unwrap();
-        let changes = changes(&base, Protocol::Kermit, false);
+        let changes = changes(&base, Protocol::default(), false);
         let windows: Vec<&str> = changes
             .iter()
             .filter(|(change, _)| change.setting == "kermit.window")

@@ -2,64 +2,9 @@
 
 use crate::element::End;
 use crate::imp::{Messages, Processes};
-use wetstring_proto::settings::{BadSetting, Settings};
-use wetstring_proto::xymodem::Variant;
-use wetstring_proto::{Engine, LineFacts, kermit, netblt, uucp, xymodem, zmodem};
-
-/// A protocol that moves files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Protocol {
-    /// Kermit.
-    Kermit,
-    /// XMODEM or YMODEM, and which.
-    Xymodem(Variant),
-    /// ZMODEM.
-    Zmodem,
-    /// UUCP with the protocol `g`.
-    Uucp,
-}
-
-impl Protocol {
-    /// The names that [`Protocol::of`] knows; `wst -P` takes the same.
-    pub const NAMES: [&str; 8] =
-        ["kermit", "xmodem", "xmodem-crc", "xmodem-1k", "ymodem", "ymodem-g", "zmodem", "uucp-g"];
-
-    /// The protocol of this name.
-    pub fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "kermit" => Self::Kermit,
-            "xmodem" => Self::Xymodem(Variant::Xmodem),
-            "xmodem-crc" => Self::Xymodem(Variant::XmodemCrc),
-            "xmodem-1k" => Self::Xymodem(Variant::Xmodem1k),
-            "ymodem" => Self::Xymodem(Variant::Ymodem),
-            "ymodem-g" => Self::Xymodem(Variant::YmodemG),
-            "zmodem" => Self::Zmodem,
-            "uucp-g" => Self::Uucp,
-            _ => return None,
-        })
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        let same = |name: &&&str| Self::of(name) == Some(self);
-        Self::NAMES.iter().find(same).copied().unwrap_or_default()
-    }
-
-    /// Whether it tells nothing of a file's length, so that padding stays at its end.
-    pub fn pads(self) -> bool {
-        matches!(self, Self::Xymodem(variant) if !variant.is_batch())
-    }
-
-    /// What stands in front of its settings' names.
-    pub(crate) const fn prefix(self) -> &'static str {
-        match self {
-            Self::Kermit => "kermit",
-            Self::Xymodem(_) => "xymodem",
-            Self::Zmodem => "zmodem",
-            Self::Uucp => "uucp",
-        }
-    }
-}
+use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
+use wetstring_proto::{Engine, LineFacts, kermit, netblt};
+use wetstring_protocols::{self as protocols, Protocol};
 
 /// The configurations of the two ends.
 #[derive(Clone, Debug)]
@@ -73,11 +18,8 @@ pub(crate) struct Ends {
 
 #[derive(Clone, Debug)]
 enum Config {
-    Kermit(Box<kermit::Config>),
-    Xymodem(xymodem::Config),
-    Zmodem(Box<zmodem::Config>),
-    Uucp(Box<uucp::Config>),
-    Netblt(Box<netblt::Config>),
+    /// Of a protocol of the list.
+    Engine(Box<dyn protocols::Config>),
     Ncp(Box<Processes>),
     Messages(Messages),
 }
@@ -104,26 +46,17 @@ fn netblt_config(end: End) -> netblt::Config {
 impl Ends {
     /// The defaults at ports of which this is known.
     pub(crate) fn new(protocol: Protocol, ports: [LineFacts; 2]) -> Self {
-        let configs = ports.map(|line| match protocol {
-            Protocol::Kermit => {
-                Config::Kermit(Box::new(kermit::Config { line, ..kermit::Config::default() }))
-            }
-            Protocol::Xymodem(variant) => {
-                Config::Xymodem(xymodem::Config { line, variant, ..xymodem::Config::default() })
-            }
-            Protocol::Zmodem => {
-                Config::Zmodem(Box::new(zmodem::Config { line, ..zmodem::Config::default() }))
-            }
-            Protocol::Uucp => {
-                Config::Uucp(Box::new(uucp::Config { line, ..uucp::Config::default() }))
-            }
+        let configs = ports.map(|line| {
+            let mut config = protocol.config();
+            config.on_line(line);
+            Config::Engine(config)
         });
-        Self { prefix: protocol.prefix(), configs, idle: None }
+        Self { prefix: protocol.family().prefix(), configs, idle: None }
     }
 
     /// The defaults of NETBLT, which knows nothing of a line.
     pub(crate) fn netblt() -> Self {
-        let config = |end| Config::Netblt(Box::new(netblt_config(end)));
+        let config = |end| Config::Engine(Box::new(netblt_config(end)));
         Self { prefix: NETBLT, configs: End::BOTH.map(config), idle: None }
     }
 
@@ -157,15 +90,16 @@ impl Ends {
 
     /// Kermit's configurations, if that is what both ends speak.
     pub(super) fn kermit(&self) -> Option<[kermit::Config; 2]> {
-        match &self.configs {
-            [Config::Kermit(a), Config::Kermit(b)] => Some([(**a).clone(), (**b).clone()]),
-            _ => None,
-        }
+        let of = |config: &Config| match config {
+            Config::Engine(config) => config.as_any().downcast_ref::<kermit::Config>().cloned(),
+            Config::Ncp(_) | Config::Messages(_) => None,
+        };
+        Some([of(&self.configs[0])?, of(&self.configs[1])?])
     }
 
     /// Ends that nothing can be set of, for a comparator of this name.
     pub(crate) fn idle(name: &'static str, ports: [LineFacts; 2]) -> Self {
-        Self { idle: Some(name), ..Self::new(Protocol::Kermit, ports) }
+        Self { idle: Some(name), ..Self::new(Protocol::default(), ports) }
     }
 
     /// Sets one of the settings of an end, by its name without the protocol in front.
@@ -174,19 +108,14 @@ impl Ends {
             return Err(format!("unknown setting, expected host: {name} has no others"));
         }
         let name = format!("{}.{key}", self.prefix);
-        let config: &mut dyn SetByName = match &mut self.configs[end.index()] {
-            Config::Kermit(config) => &mut **config,
-            Config::Xymodem(config) => config,
-            Config::Zmodem(config) => &mut **config,
-            Config::Uucp(config) => &mut **config,
-            Config::Netblt(config) => &mut **config,
-            Config::Ncp(config) => &mut **config,
-            Config::Messages(config) => config,
+        let (done, rows) = match &mut self.configs[end.index()] {
+            Config::Engine(config) => (config.set(&name, value), config.table()),
+            Config::Ncp(config) => (config.set(&name, value), Processes::table()),
+            Config::Messages(config) => (config.set(&name, value), Messages::table()),
         };
-        config.set_by_name(&name, value).map_err(|bad| match bad {
+        done.map_err(|bad| match bad {
             BadSetting::Unknown => {
-                let rows = config.rows();
-                let key = |row: &&'static str| row.split_once('.').map_or(*row, |(_, key)| key);
+                let key = |row: &Setting| row.name.split_once('.').map_or(row.name, |(_, key)| key);
                 let names: Vec<&str> = rows.iter().map(key).collect();
                 format!("unknown setting, expected host or one of {}", names.join(", "))
             }
@@ -196,76 +125,20 @@ impl Ends {
 
     /// The engine that sends, at end A.
     pub(crate) fn sender(&self) -> Box<dyn Engine> {
-        // The memory is what the configuration asks for, so it is never too small.
-        match self.configs[End::A.index()].clone() {
-            Config::Kermit(config) => {
-                let memory = vec![0; config.sender_memory()];
-                Box::new(kermit::Sender::new(*config, memory).expect("memory as asked for"))
-            }
-            Config::Xymodem(config) => {
-                let memory = vec![0; config.sender_memory()];
-                Box::new(xymodem::Sender::new(config, memory).expect("memory as asked for"))
-            }
-            Config::Zmodem(config) => {
-                let memory = vec![0; config.sender_memory()];
-                Box::new(zmodem::Sender::new(*config, memory).expect("memory as asked for"))
-            }
-            Config::Uucp(config) => {
-                let memory = vec![0; config.sender_memory()];
-                Box::new(uucp::Sender::new(*config, memory).expect("memory as asked for"))
-            }
-            Config::Netblt(config) => {
-                let memory = vec![0; config.sender_memory()];
-                Box::new(netblt::Sender::new(*config, memory).expect("memory as asked for"))
-            }
-            Config::Ncp(_) | Config::Messages(_) => {
-                unreachable!("hosts of the ARPANET are run by their NCPs")
-            }
-        }
+        self.engine(End::A).sender()
     }
 
     /// The engine that receives, at end B.
     pub(crate) fn receiver(&self) -> Box<dyn Engine> {
-        match self.configs[End::B.index()].clone() {
-            Config::Kermit(config) => {
-                let memory = vec![0; config.receiver_memory()];
-                Box::new(kermit::Receiver::new(*config, memory).expect("memory as asked for"))
-            }
-            Config::Xymodem(config) => {
-                let memory = vec![0; config.receiver_memory()];
-                Box::new(xymodem::Receiver::new(config, memory).expect("memory as asked for"))
-            }
-            Config::Zmodem(config) => {
-                let memory = vec![0; config.receiver_memory()];
-                Box::new(zmodem::Receiver::new(*config, memory).expect("memory as asked for"))
-            }
-            Config::Uucp(config) => {
-                let memory = vec![0; config.receiver_memory()];
-                Box::new(uucp::Receiver::new(*config, memory).expect("memory as asked for"))
-            }
-            Config::Netblt(config) => {
-                let memory = vec![0; config.receiver_memory()];
-                Box::new(netblt::Receiver::new(*config, memory).expect("memory as asked for"))
-            }
+        self.engine(End::B).receiver()
+    }
+
+    fn engine(&self, end: End) -> &dyn protocols::Config {
+        match &self.configs[end.index()] {
+            Config::Engine(config) => &**config,
             Config::Ncp(_) | Config::Messages(_) => {
                 unreachable!("hosts of the ARPANET are run by their NCPs")
             }
         }
-    }
-}
-
-/// [`Settings`] as an object.
-trait SetByName {
-    fn set_by_name(&mut self, name: &str, value: &str) -> Result<(), BadSetting>;
-    fn rows(&self) -> Vec<&'static str>;
-}
-
-impl<T: Settings> SetByName for T {
-    fn set_by_name(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
-        self.set(name, value)
-    }
-
-    fn rows(&self) -> Vec<&'static str> {
-        T::table().iter().map(|row| row.name).collect()
     }
 }

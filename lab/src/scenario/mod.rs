@@ -53,11 +53,11 @@ mod session;
 pub use built_in::{named, names};
 pub use comparator::Comparator;
 pub use elements::{BadElement, Carrier, Stretch};
-pub use ends::Protocol;
 pub use error::BadScenario;
 use layer::Measure;
 pub use layer::{Layer, Partial};
 pub use run::{Ending, Outcome};
+pub use wetstring_protocols::Protocol;
 
 use crate::corpus::Corpus;
 use crate::element::{Element, End, Unit};
@@ -301,7 +301,7 @@ impl Scenario {
 
     /// The name of what moves the file: a protocol's, or a comparator's.
     pub fn protocol_name(&self) -> &'static str {
-        self.other.map_or(self.protocol.name(), Other::name)
+        self.other.map_or(self.protocol.name, Other::name)
     }
 
     /// The protocol of bytes; of no meaning for NETBLT and comparators.
@@ -372,14 +372,16 @@ impl<'a> Finder<'a> {
     /// The protocol and, if it is none of bytes, what moves the file instead.
     fn protocol(&self) -> Result<(Protocol, Option<Other>), BadScenario> {
         let Some((layer, value)) = self.last(|part| part.protocol.as_ref()) else {
-            return Ok((Protocol::Kermit, None));
+            return Ok((Protocol::default(), None));
         };
         // No protocol of bytes moves it, but the scenario has to name one.
         if let Some(other) = Other::of(value.get_ref()) {
-            return Ok((Protocol::Kermit, Some(other)));
+            return Ok((Protocol::default(), Some(other)));
         }
-        let protocol = Protocol::of(value.get_ref()).ok_or_else(|| {
-            let (names, others) = (Protocol::NAMES.join(", "), Comparator::NAMES.join(", "));
+        let known = Protocol::of_bytes().find(|protocol| protocol.name == value.get_ref());
+        let protocol = known.ok_or_else(|| {
+            let names: Vec<_> = Protocol::of_bytes().map(|protocol| protocol.name).collect();
+            let (names, others) = (names.join(", "), Comparator::NAMES.join(", "));
             layer.bad(
                 value,
                 "protocol",

@@ -10,89 +10,45 @@ use crate::element::{Element as _, End};
 use crate::random::Random;
 use crate::serial::{LineModel, Serial};
 use crate::store::MemoryFile;
-use wetstring_proto::crc::crc16;
-use wetstring_proto::{Cx, Duration, Instant, NoTrace, kermit, uucp, xymodem};
+use wetstring_proto::registry::WeakCheck;
+use wetstring_proto::{Cx, Duration, Instant, NoTrace, xymodem};
 
 /// How often a block is sent before it is given up.
 const TRIES: usize = 10;
 
-/// A check of blocks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Guard {
-    /// XMODEM's sum of 8 bits.
-    Sum,
-    /// The CRC of 16 bits of XMODEM-CRC, YMODEM and ZMODEM.
-    Crc,
-    /// Kermit's CRC of 16 bits.
-    Kermit,
-    /// Chesson's sum of UUCP's `g`.
-    Uucp,
+/// Whether a file of this seed would be taken whole and wrong, if there were only this check.
+pub fn is_fooled(check: &WeakCheck, seed: u64, line: &LineModel, files: &[MemoryFile]) -> bool {
+    let line =
+        LineModel { delay: Duration::ZERO, half_duplex: None, buffer_bytes: 4096, ..line.clone() };
+    let mut wire = Wire { serial: Serial::new(&line), now: Instant::ZERO };
+    let len = Random::stream(seed, "swarm", "alone").pick(check.blocks);
+    // XMODEM's receiver refuses the first EOT, by one byte that nothing guards.
+    let is_refusal_taken = |wire: &mut Wire| {
+        check.bare_answers
+            && wire.carry(End::B, &[xymodem::frame::NAK]).first() == Some(&xymodem::frame::ACK)
+    };
+    files.iter().any(|file| {
+        file.bytes.chunks(len).any(|data| is_block_fooled(check, data, len, &mut wire))
+            || is_refusal_taken(&mut wire)
+    })
 }
 
-impl Guard {
-    fn of(self, field: &[u8]) -> u16 {
-        match self {
-            Self::Sum => u16::from(xymodem::frame::sum(field)),
-            Self::Crc => crc16(field),
-            Self::Kermit => kermit::check::crc16(field),
-            Self::Uucp => uucp::frame::sum(field),
+fn is_block_fooled(check: &WeakCheck, data: &[u8], len: usize, wire: &mut Wire) -> bool {
+    let of = |field: &[u8]| (check.of)(field).to_be_bytes();
+    let mut block = vec![0x1a; len];
+    block[..data.len()].copy_from_slice(data);
+    let sum = of(&block);
+    block.extend_from_slice(&sum[2 - check.len..]);
+    for _ in 0..TRIES {
+        let came = wire.carry(End::A, &block);
+        // A receiver takes as many bytes as a block has; what is missing ends in a timeout.
+        let Some(came) = came.get(..block.len()) else { continue };
+        let (field, guard) = came.split_at(len);
+        if of(field)[2 - check.len..] == *guard {
+            return field[..data.len()] != *data;
         }
     }
-
-    /// Bytes that it takes on the line.
-    const fn len(self) -> usize {
-        if matches!(self, Self::Sum) { 1 } else { 2 }
-    }
-
-    /// Lengths of the blocks that it guards in the swarm.
-    const fn blocks(self) -> &'static [usize] {
-        match self {
-            Self::Sum => &[128],
-            Self::Crc => &[128, 128, 1024],
-            Self::Kermit => &[40, 94, 300, 1000],
-            Self::Uucp => &[32, 64, 64, 256, 1024],
-        }
-    }
-
-    /// Whether a file of this seed would be taken whole and wrong, if there were only this check.
-    pub fn is_fooled(self, seed: u64, line: &LineModel, files: &[MemoryFile]) -> bool {
-        let line = LineModel {
-            delay: Duration::ZERO,
-            half_duplex: None,
-            buffer_bytes: 4096,
-            ..line.clone()
-        };
-        let mut wire = Wire { serial: Serial::new(&line), now: Instant::ZERO };
-        let len = Random::stream(seed, "swarm", "alone").pick(self.blocks());
-        // XMODEM's receiver refuses the first EOT, by one byte that nothing guards.
-        let answers_are_bare = matches!(self, Self::Sum | Self::Crc);
-        let is_refusal_taken = |wire: &mut Wire| {
-            answers_are_bare
-                && wire.carry(End::B, &[xymodem::frame::NAK]).first() == Some(&xymodem::frame::ACK)
-        };
-        files.iter().any(|file| {
-            file.bytes.chunks(len).any(|data| self.is_block_fooled(data, len, &mut wire))
-                || is_refusal_taken(&mut wire)
-        })
-    }
-
-    fn is_block_fooled(self, data: &[u8], len: usize, wire: &mut Wire) -> bool {
-        let mut block = vec![0x1a; len];
-        block[..data.len()].copy_from_slice(data);
-        let check = self.of(&block).to_be_bytes();
-        block.extend_from_slice(&check[2 - self.len()..]);
-        for _ in 0..TRIES {
-            let came = wire.carry(End::A, &block);
-            // A receiver takes as many bytes as a block has; what is missing ends in a timeout.
-            let Some(came) = came.get(..block.len()) else { continue };
-            let (field, guard) = came.split_at(len);
-            let passes = self.of(field).to_be_bytes()[2 - self.len()..] == *guard;
-            if passes {
-                return field[..data.len()] != *data;
-            }
-        }
-        false
-    }
+    false
 }
 
 /// The line of a seed, one block at a time.
@@ -146,6 +102,7 @@ fn at_least(n: u64, all: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Protocol;
     use crate::serial::Probability;
     use crate::store::Content;
 
@@ -161,17 +118,19 @@ mod tests {
     #[test]
     fn a_weak_check_is_fooled_and_a_strong_one_is_not() {
         let file = [MemoryFile::made("f", Content::Random(7), 3000)];
-        let fooled = |guard: Guard| {
+        let fooled = |name: &str| {
+            let check = Protocol::named(name).weak_check.expect("a weak one");
             let line = |seed| LineModel {
                 bit_errors: Probability::new(1, 3).unwrap(),
                 seed,
                 ..LineModel::clean(9600)
             };
-            (0..400).filter(|seed| guard.is_fooled(*seed, &line(*seed), &file)).count()
+            (0..400).filter(|seed| is_fooled(&check, *seed, &line(*seed), &file)).count()
         };
-        let [sum, uucp, crc] = [Guard::Sum, Guard::Uucp, Guard::Crc].map(fooled);
+        let [sum, uucp, crc] = ["xmodem", "uucp-g", "xmodem-crc"].map(fooled);
         assert!(sum > 100 && uucp > 5 && crc == 0, "{sum} {uucp} {crc}");
         let clean = LineModel::clean(9600);
-        assert!(!Guard::Sum.is_fooled(1, &clean, &file));
+        let sum = Protocol::named("xmodem").weak_check.expect("a weak one");
+        assert!(!is_fooled(&sum, 1, &clean, &file));
     }
 }

@@ -1,11 +1,11 @@
 //! Everything that the swarm tries: the protocols of serial lines, and those of datagrams and of the
 //! ARPANET's hosts, each with a run of its own.
 
-use super::alone::{Guard, most};
+use super::alone::{is_fooled, most};
 use super::{Failed, Fault, Run, Swarm, ncp, netblt, slip};
 use crate::scenario::Protocol;
 use crate::trace::Recorder;
-use wetstring_proto::xymodem::Variant;
+use wetstring_proto::registry::WeakCheck;
 
 /// What a seed is tried on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,32 +21,21 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What `wst lab swarm --protocol` takes.
-    pub const NAMES: [&str; Protocol::NAMES.len() + 3] = {
-        let mut names = [""; Protocol::NAMES.len() + 3];
-        let mut index = 0;
-        while index < Protocol::NAMES.len() {
-            names[index] = Protocol::NAMES[index];
-            index += 1;
-        }
-        [names[index], names[index + 1], names[index + 2]] = ["netblt", "ncp", "slip"];
-        names
-    };
+    /// All there are.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let others = [Self::Netblt, Self::Ncp, Self::Slip];
+        Protocol::of_bytes().map(Self::Serial).chain(others)
+    }
 
     /// The kind of this name.
     pub fn of(name: &str) -> Option<Self> {
-        match name {
-            "netblt" => Some(Self::Netblt),
-            "ncp" => Some(Self::Ncp),
-            "slip" => Some(Self::Slip),
-            _ => Protocol::of(name).map(Self::Serial),
-        }
+        Self::all().find(|kind| kind.name() == name)
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Serial(protocol) => protocol.name(),
+            Self::Serial(protocol) => protocol.name,
             Self::Netblt => "netblt",
             Self::Ncp => "ncp",
             Self::Slip => "slip",
@@ -87,27 +76,29 @@ impl Kind {
     }
 
     /// The check by which files are called whole where no digest is compared, if damage may pass it.
-    pub const fn guard(self) -> Option<Guard> {
+    fn weak_check(self) -> Option<WeakCheck> {
         match self {
-            Self::Serial(Protocol::Kermit) => Some(Guard::Kermit),
-            Self::Serial(Protocol::Xymodem(Variant::Xmodem)) => Some(Guard::Sum),
-            Self::Serial(Protocol::Xymodem(_)) => Some(Guard::Crc),
-            Self::Serial(Protocol::Uucp) => Some(Guard::Uucp),
-            // ZMODEM has 32 bits between our ends, NETBLT a digest, and the ARPANET's lines are checked below NCP.
-            Self::Serial(Protocol::Zmodem) | Self::Netblt | Self::Ncp | Self::Slip => None,
+            Self::Serial(protocol) => protocol.weak_check,
+            // NETBLT has a digest, and the ARPANET's lines are checked below NCP.
+            Self::Netblt | Self::Ncp | Self::Slip => None,
         }
+    }
+
+    /// Whether damage may pass its check.
+    pub fn may_miss_damage(self) -> bool {
+        self.weak_check().is_some()
     }
 
     /// Whether the check of the protocol, alone on the line of this seed, would let a wrong file through.
     pub fn is_alone_fooled(self, seed: u64) -> bool {
-        let (Self::Serial(protocol), Some(guard)) = (self, self.guard()) else { return false };
+        let (Self::Serial(protocol), Some(check)) = (self, self.weak_check()) else { return false };
         let (line, files) = Swarm::of(protocol).picked(seed);
-        guard.is_fooled(seed, &line, &files)
+        is_fooled(&check, seed, &line, &files)
     }
 
     /// How many of so many seeds may be fooled, if `alone` of them are where there is nothing but the check.
     pub fn may_be_fooled(self, seeds: u64, alone: u64) -> u64 {
-        match (self, self.guard()) {
+        match (self, self.weak_check()) {
             (_, Some(_)) => most(alone),
             // TCP's checksum misses two flipped bits of one column, and a noisy line flips two in many packets.
             (Self::Slip, None) => seeds.div_ceil(100),

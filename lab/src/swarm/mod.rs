@@ -19,7 +19,6 @@ pub mod netblt;
 pub mod protocols;
 pub mod slip;
 
-pub use alone::Guard;
 pub use kind::Kind;
 
 use crate::digest::Tap;
@@ -28,9 +27,11 @@ use crate::random::Random;
 use crate::serial::{Burst, Direction, LineModel, Period, Probability, Serial};
 use crate::store::{Content, MemoryFile, MemorySink, MemorySource, Received};
 use crate::trace::Recorder;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use wetstring_proto::Duration;
 use wetstring_proto::engine::{Command, Engine, Outcome};
 
@@ -50,9 +51,13 @@ impl fmt::Debug for Ends {
     }
 }
 
+/// Makes both ends from a seed's random stream and the line that was picked.
+type Build<'a> = Rc<dyn Fn(&mut Random, &LineModel) -> Ends + 'a>;
+
 /// A swarm of runs of one protocol.
+#[derive(Clone)]
 pub struct Swarm<'a> {
-    build: &'a dyn Fn(&mut Random, &LineModel) -> Ends,
+    build: Build<'a>,
     lines: &'a dyn Fn(&mut Random) -> LineModel,
     files: &'a dyn Fn(&mut Random) -> Vec<MemoryFile>,
     sinks: &'a dyn Fn(&mut Random, &[MemoryFile]) -> MemorySink,
@@ -61,7 +66,7 @@ pub struct Swarm<'a> {
     same: fn(&[u8], &[u8]) -> bool,
     names_stay: bool,
     bare_answers: bool,
-    replay: &'a str,
+    replay: Cow<'a, str>,
     faults_last: Duration,
     time_limit: Duration,
     event_limit: u64,
@@ -194,6 +199,10 @@ impl<'a> Swarm<'a> {
     ///
     /// `replay` is the command that runs one seed again, with `{seed}` in the place of the seed.
     pub fn new(build: &'a dyn Fn(&mut Random, &LineModel) -> Ends, replay: &'a str) -> Self {
+        Self::of_made(Rc::new(build), replay.into())
+    }
+
+    fn of_made(build: Build<'a>, replay: Cow<'a, str>) -> Self {
         Self {
             build,
             lines: &any_line,
@@ -214,7 +223,7 @@ impl<'a> Swarm<'a> {
     /// This command runs one seed again, with `{seed}` in the place of the seed.
     #[must_use]
     pub fn replayed_by(mut self, replay: &'a str) -> Self {
-        self.replay = replay;
+        self.replay = replay.into();
         self
     }
 
@@ -377,7 +386,7 @@ impl<'a> Swarm<'a> {
     fn is_acknowledgement_made_by_the_line(&self, seed: u64) -> bool {
         let mut recorder = Recorder::keep();
         // Without excuses, so that it is run once and no more; how it fails is known.
-        let _ = Self { bare_answers: false, ..*self }.one(seed, &mut recorder);
+        let _ = Self { bare_answers: false, ..self.clone() }.one(seed, &mut recorder);
         let count = |what: &str| recorder.lines().iter().filter(|line| line.contains(what)).count();
         count(" A got Y ") > count(" B sent Y ")
     }

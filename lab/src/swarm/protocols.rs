@@ -9,49 +9,31 @@ use crate::scenario::Protocol;
 use crate::serial::LineModel;
 use crate::store::MemoryFile;
 use std::fmt::Write as _;
-use wetstring_proto::settings::Settings;
-use wetstring_proto::xymodem::Variant;
-use wetstring_proto::{Duration, Engine, LineFacts, kermit, uucp, xymodem, zmodem};
+use std::rc::Rc;
+use wetstring_proto::settings::{Range, Settings};
+use wetstring_proto::{Duration, LineFacts, kermit, uucp, xymodem, zmodem};
+use wetstring_protocols::Config;
 
 impl Swarm<'static> {
     /// The swarm of a protocol. `wst lab swarm` runs the same seeds.
     pub fn of(protocol: Protocol) -> Self {
-        // A closure that captures nothing lives as long as the program.
-        macro_rules! swarm {
-            ($protocol:expr, $name:literal) => {
-                Self::new(
-                    &|random, line| ends($protocol, random, line),
-                    concat!("wst lab swarm --protocol ", $name, " --seed {seed} --trace FILE"),
-                )
-            };
-        }
-        let swarm = match protocol {
-            Protocol::Kermit => swarm!(Protocol::Kermit, "kermit"),
-            Protocol::Zmodem => swarm!(Protocol::Zmodem, "zmodem"),
-            Protocol::Uucp => swarm!(Protocol::Uucp, "uucp-g"),
-            Protocol::Xymodem(variant) => match variant {
-                Variant::Xmodem => swarm!(Protocol::Xymodem(Variant::Xmodem), "xmodem"),
-                Variant::XmodemCrc => swarm!(Protocol::Xymodem(Variant::XmodemCrc), "xmodem-crc"),
-                Variant::Xmodem1k => swarm!(Protocol::Xymodem(Variant::Xmodem1k), "xmodem-1k"),
-                Variant::Ymodem => swarm!(Protocol::Xymodem(Variant::Ymodem), "ymodem"),
-                Variant::YmodemG => swarm!(Protocol::Xymodem(Variant::YmodemG), "ymodem-g"),
-            },
-        };
-        let swarm = match protocol {
-            Protocol::Xymodem(_) => swarm.bare_answers(),
-            _ => swarm,
-        };
-        if protocol.pads() { swarm.files(&one_file).same(same_but_for_padding) } else { swarm }
+        let replay =
+            format!("wst lab swarm --protocol {} --seed {{seed}} --trace FILE", protocol.name);
+        let build = move |random: &mut Random, line: &LineModel| ends(protocol, random, line);
+        let swarm = Self::of_made(Rc::new(build), replay.into());
+        let bare = protocol.is::<xymodem::Config>();
+        let swarm = if bare { swarm.bare_answers() } else { swarm };
+        if protocol.tells_names { swarm } else { swarm.files(&one_file).same(same_but_for_padding) }
     }
 
     /// The swarm of a protocol on lines of bit errors up to one in 1,000, which do not end while there is
     /// anything to send. `WETSTRING_SEED=N cargo test noisy` runs one seed.
     pub fn noisy(protocol: Protocol) -> Self {
         let mut swarm = Self::of(protocol).lines(&noisy_line);
-        if protocol == Protocol::Kermit {
+        if protocol.is::<kermit::Config>() {
             swarm = Self::new(&noisy_kermit_ends, "").lines(&noisy_line);
         }
-        if !protocol.pads() {
+        if protocol.tells_names {
             swarm = swarm.files(&longer_files);
         }
         swarm
@@ -77,11 +59,39 @@ fn same_but_for_padding(source: &[u8], received: &[u8]) -> bool {
 
 /// Two engines with settings that the random stream picks, which differ where ends may differ.
 pub fn ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
-    match protocol {
-        Protocol::Kermit => kermit_ends(random, line),
-        Protocol::Xymodem(_) => xymodem_ends(protocol.name(), random, line),
-        Protocol::Zmodem => zmodem_ends(random, line),
-        Protocol::Uucp => uucp_ends(random, line),
+    match protocol.family().prefix() {
+        "kermit" => kermit_ends(random, line),
+        "xymodem" => xymodem_ends(protocol.name, random, line),
+        "zmodem" => zmodem_ends(random, line),
+        "uucp" => uucp_ends(random, line),
+        _ => any_ends(protocol, random, line),
+    }
+}
+
+/// The defaults, but for some settings that take a word.
+fn any_ends(protocol: Protocol, random: &mut Random, line: &LineModel) -> Ends {
+    let mut picked = String::new();
+    let configs = [(), ()].map(|()| {
+        let mut config = protocol.config();
+        config.on_line(facts(random, line));
+        for row in config.table() {
+            let Range::Word(words) = row.range else { continue };
+            // What makes the protocol the one of its name stays.
+            if protocol.preset.iter().any(|(name, _)| *name == row.name) || !random.one_in(4) {
+                continue;
+            }
+            let value = random.pick(words);
+            config.set(row.name, value).expect("a word of the row");
+            // Writing to a string does not fail.
+            let _ = write!(picked, "{}={value} ", row.name);
+        }
+        config
+    });
+    let [ours, theirs] = configs;
+    Ends {
+        sender: ours.sender(),
+        receiver: theirs.receiver(),
+        description: picked.trim_end().to_owned(),
     }
 }
 
@@ -136,12 +146,7 @@ fn kermit_ends(random: &mut Random, line: &LineModel) -> Ends {
         picked.set(&mut configs, "kermit.window", "1");
     }
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    made(
-        Box::new(kermit::Sender::new(ours, a).expect("memory as asked for")),
-        Box::new(kermit::Receiver::new(theirs, b).expect("memory as asked for")),
-        &picked,
-    )
+    made(&ours, &theirs, &picked)
 }
 
 /// Every window and long packets, each end with its own; with digests of whole files, without which
@@ -159,12 +164,7 @@ fn noisy_kermit_ends(random: &mut Random, line: &LineModel) -> Ends {
         picked.set(of, "kermit.prefixing", random.pick(&["auto", "all", "minimal"]));
     }
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    made(
-        Box::new(kermit::Sender::new(ours, a).expect("memory as asked for")),
-        Box::new(kermit::Receiver::new(theirs, b).expect("memory as asked for")),
-        &picked,
-    )
+    made(&ours, &theirs, &picked)
 }
 
 fn xymodem_ends(variant: &str, random: &mut Random, line: &LineModel) -> Ends {
@@ -192,12 +192,7 @@ fn xymodem_ends(variant: &str, random: &mut Random, line: &LineModel) -> Ends {
         picked.set(of, "xymodem.retries", random.pick(&["10", "30"]));
     }
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    made(
-        Box::new(xymodem::Sender::new(ours, a).expect("memory as asked for")),
-        Box::new(xymodem::Receiver::new(theirs, b).expect("memory as asked for")),
-        &picked,
-    )
+    made(&ours, &theirs, &picked)
 }
 
 fn zmodem_ends(random: &mut Random, line: &LineModel) -> Ends {
@@ -218,12 +213,7 @@ fn zmodem_ends(random: &mut Random, line: &LineModel) -> Ends {
         picked.set(of, "zmodem.adapt-length", random.pick(&["on", "on", "off"]));
     }
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    made(
-        Box::new(zmodem::Sender::new(ours, a).expect("memory as asked for")),
-        Box::new(zmodem::Receiver::new(theirs, b).expect("memory as asked for")),
-        &picked,
-    )
+    made(&ours, &theirs, &picked)
 }
 
 fn uucp_ends(random: &mut Random, line: &LineModel) -> Ends {
@@ -244,14 +234,13 @@ fn uucp_ends(random: &mut Random, line: &LineModel) -> Ends {
         config
     });
     let [ours, theirs] = configs;
-    let [a, b] = [vec![0; ours.sender_memory()], vec![0; theirs.receiver_memory()]];
-    made(
-        Box::new(uucp::Sender::new(ours, a).expect("memory as asked for")),
-        Box::new(uucp::Receiver::new(theirs, b).expect("memory as asked for")),
-        &picked,
-    )
+    made(&ours, &theirs, &picked)
 }
 
-fn made(sender: Box<dyn Engine>, receiver: Box<dyn Engine>, picked: &Picked) -> Ends {
-    Ends { sender, receiver, description: picked.0.trim_end().to_owned() }
+fn made(ours: &dyn Config, theirs: &dyn Config, picked: &Picked) -> Ends {
+    Ends {
+        sender: ours.sender(),
+        receiver: theirs.receiver(),
+        description: picked.0.trim_end().to_owned(),
+    }
 }

@@ -63,7 +63,7 @@ pub(crate) fn nobody_lies(swarm: impl Fn() -> Swarm<'static> + Sync) {
 /// at all.
 pub(crate) fn noisy(protocol: Protocol, done_percent: u64, fooled_one_in: u64) {
     let swarm = || Swarm::noisy(protocol);
-    let name = protocol.name();
+    let name = protocol.name;
     let one = |seed, recorder: &mut Recorder| {
         swarm().one(seed, recorder).unwrap_or_else(|failed| panic!("{name} {failed}"))
     };

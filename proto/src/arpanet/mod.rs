@@ -26,6 +26,7 @@ pub mod icp;
 pub mod imp;
 pub mod leader;
 pub mod ncp;
+mod registry;
 mod transfer;
 pub mod words;
 

@@ -34,6 +34,7 @@ pub mod params;
 pub mod prefix;
 mod probe;
 mod receiving;
+mod registry;
 mod scan;
 mod sending;
 mod serving;

@@ -33,6 +33,7 @@ pub mod packet;
 mod ranges;
 mod rate;
 mod receiving;
+mod registry;
 mod sending;
 mod sequence;
 mod sink;

@@ -31,6 +31,7 @@ pub mod frame;
 mod link;
 pub mod packet;
 mod receiving;
+mod registry;
 mod sending;
 mod session;
 mod sink;

@@ -30,6 +30,7 @@ mod link;
 mod pace;
 pub mod packet;
 mod receiving;
+mod registry;
 mod sending;
 mod sink;
 mod source;

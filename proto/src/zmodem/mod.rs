@@ -31,6 +31,7 @@ mod link;
 mod pace;
 pub mod packet;
 mod receiving;
+mod registry;
 pub mod rle;
 mod scan;
 mod sending;

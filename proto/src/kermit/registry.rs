@@ -1,0 +1,31 @@
+//! Kermit in the registry of protocols.
+
+use super::check::crc16;
+use super::{Config, Receiver, Sender};
+use crate::line::LineFacts;
+use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+
+impl Registered for Config {
+    const FAMILY: &'static str = "kermit";
+    const ENTRIES: &'static [Entry] = &[Entry {
+        name: "kermit",
+        title: "Kermit",
+        preset: &[],
+        carrier: Carrier::Bytes,
+        passes_7_bits: true,
+        passes_xon_xoff: true,
+        tells_names: true,
+        weak_check: Some(WeakCheck {
+            of: crc16,
+            len: 2,
+            blocks: &[40, 94, 300, 1000],
+            bare_answers: false,
+        }),
+    }];
+
+    engines!();
+
+    fn on_line(&mut self, line: LineFacts) {
+        self.line = line;
+    }
+}

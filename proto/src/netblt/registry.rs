@@ -1,0 +1,21 @@
+//! NETBLT in the registry of protocols.
+
+use super::{Config, Receiver, Sender};
+use crate::registry::{Carrier, Entry, Registered, engines};
+
+impl Registered for Config {
+    const FAMILY: &'static str = "netblt";
+    const ENTRIES: &'static [Entry] = &[Entry {
+        name: "netblt",
+        title: "NETBLT",
+        preset: &[],
+        carrier: Carrier::Datagrams,
+        passes_7_bits: false,
+        passes_xon_xoff: false,
+        tells_names: true,
+        // A digest of the whole file.
+        weak_check: None,
+    }];
+
+    engines!();
+}

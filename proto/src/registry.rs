@@ -1,0 +1,118 @@
+//! What a protocol says of itself, so that everything above the engines can list it.
+//!
+//! The configuration of a protocol implements [`Registered`], in the protocol's own folder. With that, and one
+//! line in the list of the crate `wetstring-protocols`, it can be chosen by its name, set, shown and documented,
+//! run on a real port and in the laboratory, and tried by the swarm.
+
+use crate::engine::Engine;
+use crate::line::LineFacts;
+use crate::memory::{Memory, MemoryTooSmall};
+use crate::settings::Settings;
+use core::fmt;
+
+/// What carries the packets of a protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carrier {
+    /// A stream of bytes: a serial line, a pipe, a connection.
+    Bytes,
+    /// Datagrams, each of which is one packet.
+    Datagrams,
+    /// The subnet of the ARPANET, from host to host. The line says it, so that nobody chooses the protocol.
+    Hosts,
+}
+
+/// The check of a packet or block that damage may pass, where no digest of the whole file is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct WeakCheck {
+    /// The check of these bytes.
+    pub of: fn(&[u8]) -> u16,
+    /// Bytes that it takes on the line, 1 or 2.
+    pub len: usize,
+    /// Usual lengths of what it guards.
+    pub blocks: &'static [usize],
+    /// Answers are single bytes that nothing guards.
+    pub bare_answers: bool,
+}
+
+/// One name by which a protocol is chosen, and what it can do by that name.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What `-P` and a scenario take.
+    pub name: &'static str,
+    /// What a person calls it.
+    pub title: &'static str,
+    /// The settings that make a configuration the one of this name.
+    pub preset: &'static [(&'static str, &'static str)],
+    /// What carries it.
+    pub carrier: Carrier,
+    /// It passes a line that takes the eighth bit.
+    pub passes_7_bits: bool,
+    /// It passes a line that takes XON and XOFF out.
+    pub passes_xon_xoff: bool,
+    /// It says the file's name and length. One that does not leaves the padding of its last block at the end.
+    pub tells_names: bool,
+    /// The check that damage may pass; `None` where it practically cannot.
+    pub weak_check: Option<WeakCheck>,
+}
+
+/// A configuration from which both engines of a protocol are made.
+pub trait Registered: Settings + Clone + Default + fmt::Debug + Send + Sync + 'static {
+    /// What stands in front of the names of its settings: `kermit` of `kermit.window`.
+    const FAMILY: &'static str;
+    /// The names by which it is chosen, in the order in which a person is shown them.
+    const ENTRIES: &'static [Entry];
+    /// The engine that sends.
+    type Sender<M: Memory>: Engine;
+    /// The engine that receives.
+    type Receiver<M: Memory>: Engine;
+
+    /// Takes what is known of the line. A protocol of datagrams has no use for it.
+    fn on_line(&mut self, line: LineFacts) {
+        let _ = line;
+    }
+    /// Bytes of memory that a sender needs.
+    fn sender_memory(&self) -> usize;
+    /// Bytes of memory that a receiver needs.
+    fn receiver_memory(&self) -> usize;
+    /// A sender in this memory.
+    ///
+    /// # Errors
+    ///
+    /// If the memory is less than [`Registered::sender_memory`].
+    fn sender<M: Memory>(self, memory: M) -> Result<Self::Sender<M>, MemoryTooSmall>;
+    /// A receiver in this memory.
+    ///
+    /// # Errors
+    ///
+    /// If the memory is less than [`Registered::receiver_memory`].
+    fn receiver<M: Memory>(self, memory: M) -> Result<Self::Receiver<M>, MemoryTooSmall>;
+}
+
+/// The engines of a protocol whose folder has `Sender`, `Receiver` and a `Config` with `sender_memory` and
+/// `receiver_memory`.
+macro_rules! engines {
+    () => {
+        type Sender<M: $crate::Memory> = Sender<M>;
+        type Receiver<M: $crate::Memory> = Receiver<M>;
+
+        fn sender_memory(&self) -> usize {
+            self.sender_memory()
+        }
+
+        fn receiver_memory(&self) -> usize {
+            self.receiver_memory()
+        }
+
+        fn sender<M: $crate::Memory>(self, memory: M) -> Result<Sender<M>, $crate::MemoryTooSmall> {
+            Sender::new(self, memory)
+        }
+
+        fn receiver<M: $crate::Memory>(
+            self,
+            memory: M,
+        ) -> Result<Receiver<M>, $crate::MemoryTooSmall> {
+            Receiver::new(self, memory)
+        }
+    };
+}
+pub(crate) use engines;

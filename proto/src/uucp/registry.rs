@@ -1,0 +1,31 @@
+//! UUCP with the protocol `g` in the registry of protocols.
+
+use super::frame::sum;
+use super::{Config, Receiver, Sender};
+use crate::line::LineFacts;
+use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+
+impl Registered for Config {
+    const FAMILY: &'static str = "uucp";
+    const ENTRIES: &'static [Entry] = &[Entry {
+        name: "uucp-g",
+        title: "UUCP",
+        preset: &[],
+        carrier: Carrier::Bytes,
+        passes_7_bits: false,
+        passes_xon_xoff: false,
+        tells_names: true,
+        weak_check: Some(WeakCheck {
+            of: sum,
+            len: 2,
+            blocks: &[32, 64, 64, 256, 1024],
+            bare_answers: false,
+        }),
+    }];
+
+    engines!();
+
+    fn on_line(&mut self, line: LineFacts) {
+        self.line = line;
+    }
+}

@@ -1,0 +1,26 @@
+//! ZMODEM in the registry of protocols.
+
+use super::{Config, Receiver, Sender};
+use crate::line::LineFacts;
+use crate::registry::{Carrier, Entry, Registered, engines};
+
+impl Registered for Config {
+    const FAMILY: &'static str = "zmodem";
+    const ENTRIES: &'static [Entry] = &[Entry {
+        name: "zmodem",
+        title: "ZMODEM",
+        preset: &[],
+        carrier: Carrier::Bytes,
+        passes_7_bits: false,
+        passes_xon_xoff: true,
+        tells_names: true,
+        // Our ends have 32 bits.
+        weak_check: None,
+    }];
+
+    engines!();
+
+    fn on_line(&mut self, line: LineFacts) {
+        self.line = line;
+    }
+}

@@ -1,0 +1,157 @@
+//! Configurations as objects, one by one and all together.
+
+use std::any::Any;
+use std::fmt;
+use wetstring_proto::registry::Registered;
+use wetstring_proto::settings::{BadSetting, Setting};
+use wetstring_proto::{Engine, LineFacts};
+
+use crate::{FAMILIES, Family, Protocol};
+
+/// A configuration of whatever protocol: [`Registered`] as an object.
+pub trait Config: fmt::Debug + Send + Sync {
+    /// The rows of its settings.
+    fn table(&self) -> &'static [Setting];
+    /// Sets one by its name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such setting, or it does not take the value.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting>;
+    /// Writes the present value of one.
+    ///
+    /// # Errors
+    ///
+    /// If `out` does not take it.
+    fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result;
+    /// Takes what is known of the line.
+    fn on_line(&mut self, line: LineFacts);
+    /// A sender of its own.
+    fn sender(&self) -> Box<dyn Engine>;
+    /// A receiver of its own.
+    fn receiver(&self) -> Box<dyn Engine>;
+    /// Another one that is equal.
+    fn boxed(&self) -> Box<dyn Config>;
+    /// For [`Configs::get`] and the like.
+    fn as_any(&self) -> &dyn Any;
+    /// For [`Configs::get_mut`] and the like.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl<C: Registered> Config for C {
+    fn table(&self) -> &'static [Setting] {
+        C::table()
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
+        wetstring_proto::settings::Settings::set(self, name, value)
+    }
+
+    fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+        wetstring_proto::settings::Settings::show(self, name, out)
+    }
+
+    fn on_line(&mut self, line: LineFacts) {
+        Registered::on_line(self, line);
+    }
+
+    fn sender(&self) -> Box<dyn Engine> {
+        let memory = vec![0; self.sender_memory()];
+        Box::new(Registered::sender(self.clone(), memory).expect("as much as it needs"))
+    }
+
+    fn receiver(&self) -> Box<dyn Engine> {
+        let memory = vec![0; self.receiver_memory()];
+        Box::new(Registered::receiver(self.clone(), memory).expect("as much as it needs"))
+    }
+
+    fn boxed(&self) -> Box<dyn Config> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Clone for Box<dyn Config> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+/// The configurations of all families, by the names of their settings.
+#[derive(Clone, Debug)]
+pub struct Configs(Vec<(&'static Family, Box<dyn Config>)>);
+
+impl Default for Configs {
+    fn default() -> Self {
+        Self::of(FAMILIES)
+    }
+}
+
+impl Configs {
+    /// The defaults of these families.
+    pub fn of(families: &'static [Family]) -> Self {
+        Self(families.iter().map(|family| (family, (family.default)())).collect())
+    }
+
+    /// The configuration of the family that the name of a setting belongs to.
+    fn of_setting(&self, name: &str) -> Option<usize> {
+        let (prefix, _) = name.split_once('.')?;
+        self.0.iter().position(|(family, _)| family.prefix == prefix)
+    }
+
+    /// Sets one by its full name.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such setting, or it does not take the value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
+        let index = self.of_setting(name).ok_or(BadSetting::Unknown)?;
+        self.0[index].1.set(name, value)
+    }
+
+    /// Writes the present value of one.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such setting, or `out` does not take it.
+    pub fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+        let index = self.of_setting(name).ok_or(fmt::Error)?;
+        self.0[index].1.show(name, out)
+    }
+
+    /// Puts what is known of the line into all of them.
+    pub fn on_line(&mut self, line: LineFacts) {
+        for (_, config) in &mut self.0 {
+            config.on_line(line);
+        }
+    }
+
+    /// The one of this type.
+    pub fn get<C: Registered>(&self) -> &C {
+        let mut found = self.0.iter().filter_map(|(_, config)| config.as_any().downcast_ref());
+        found.next().expect("a family of the list")
+    }
+
+    /// The one of this type, to be changed.
+    pub fn get_mut<C: Registered>(&mut self) -> &mut C {
+        let mut found =
+            self.0.iter_mut().filter_map(|(_, config)| config.as_any_mut().downcast_mut());
+        found.next().expect("a family of the list")
+    }
+
+    /// The one of a protocol, made to be what its name says.
+    pub fn for_protocol(&self, protocol: Protocol) -> Box<dyn Config> {
+        let mut found = self.0.iter().filter(|(family, _)| family.prefix == protocol.family.prefix);
+        let (_, config) = found.next().expect("a family of the list");
+        let mut config = config.clone();
+        protocol.preset(&mut *config);
+        config
+    }
+}
