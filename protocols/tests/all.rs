@@ -1,1 +1,4 @@
 //! Everything that is tested from outside.
+
+mod echo;
+mod one_line;
