@@ -1,59 +1,18 @@
 //! `wst`: moves files over any line, and knows why it is slow.
 //!
-//! Verbs first, then files, then the line. [`args`] reads the command line, [`config`] the file
-//! and the profiles, [`voice`] says everything that is said, [`exit`] has the codes; each verb has
-//! a file of its own. Called `sz`, `rz` and so on, it is a [`personality`] instead.
+//! Verbs first, then files, then the line. The code stands in floors, of which each knows only those
+//! below it (the tidy test keeps that): [`ui`] shows and asks, [`config`] has the settings, the file and
+//! its profiles, [`args`] reads the command line, [`transfer`] runs any engine on any line with any store,
+//! and [`commands`] has a file or folder for each verb. Called `sz`, `rz`, `kermit` and so on, the program
+//! is a [`commands::personality`] or [`commands::kermit::ckermit`] instead.
 
 #![forbid(unsafe_code)]
 
 mod args;
-mod audit;
-mod choice;
-mod clear;
-mod client;
-mod code;
 mod commands;
 mod config;
-mod consent;
-mod demo;
-mod exit;
-mod explain;
-mod facts;
-mod filter;
-mod hint;
-mod inbox;
-mod kermit;
-mod keychain;
-mod keys;
-mod lab;
-mod limits;
-mod line;
-mod links;
-mod ncp;
-mod netblt;
-mod opening;
-mod outgoing;
-mod paper;
-mod personality;
-mod ports;
-mod progress;
-mod protocol;
-mod question;
-mod record;
-mod remote;
-mod screen;
-mod serve;
-mod show;
-mod slip;
 mod transfer;
-mod trust;
-mod users;
-mod verdict;
-mod voice;
-mod waiting;
-mod wanted;
-mod watch;
-mod words;
+mod ui;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -61,18 +20,23 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 use args::{Parsed, Verb};
-use exit::Exit;
-use personality::Personality;
-use transfer::Ending;
-use voice::{Level, Voice};
+use commands::kermit::ckermit;
+use commands::personality::Personality;
+use commands::{
+    client, completions, demo, explain, install_links, kermit, key, lab, line, man, ncp, ports,
+    receive, send, serve, show, slip, users,
+};
+use ui::ending::Ending;
+use ui::exit::Exit;
+use ui::output::{Level, Voice};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     if let Some(personality) = args.first().and_then(|name| Personality::of(name)) {
         return personality.run(&args);
     }
-    if args.first().is_some_and(|name| kermit::called::is_called(name)) {
-        return kermit::called::run(&args);
+    if args.first().is_some_and(|name| ckermit::is_called(name)) {
+        return ckermit::run(&args);
     }
     match args::parse(&args) {
         Ok(parsed) => go(&parsed),
@@ -97,7 +61,7 @@ fn main() -> ExitCode {
 /// Does what was asked, and says how it ended.
 fn go(parsed: &Parsed) -> ExitCode {
     let common = &parsed.cli.common;
-    let voice = match Voice::new(common) {
+    let voice = match Voice::new(common.json, common.quiet, common.verbose, common.log.as_deref()) {
         Ok(voice) => voice,
         Err(message) => {
             eprintln!("wst: {message}");
@@ -112,8 +76,8 @@ fn go(parsed: &Parsed) -> ExitCode {
     let settings = &parsed.settings;
     let ending = match &parsed.cli.verb {
         Verb::Demo(verb) => demo::run(&voice, common, verb),
-        Verb::Send(verb) => either(transfer::send(&voice, common, verb, settings)),
-        Verb::Receive(verb) => either(transfer::receive(&voice, common, verb, settings)),
+        Verb::Send(verb) => either(send::run(&voice, common, verb, settings)),
+        Verb::Receive(verb) => either(receive::run(&voice, common, verb, settings)),
         Verb::Get(verb) => either(client::get(&voice, common, verb, settings)),
         Verb::Put(verb) => either(client::put(&voice, common, verb, settings)),
         Verb::Remote(verb) => either(client::remote(&voice, common, verb, settings)),
@@ -126,18 +90,18 @@ fn go(parsed: &Parsed) -> ExitCode {
             Err(ending) => ending,
         },
         Verb::Lab(verb) => lab::run(&voice, common, verb),
-        Verb::Key(verb) => either(keychain::run(&voice, verb)),
+        Verb::Key(verb) => either(key::run(&voice, verb)),
         Verb::Users(verb) => either(users::run(&voice, verb)),
         Verb::Explain(verb) => either(explain::run(&voice, verb)),
-        Verb::InstallLinks(verb) => links::install(&voice, verb),
+        Verb::InstallLinks(verb) => install_links::run(&voice, verb),
         Verb::Ports => match ports::run(&voice) {
             Ok(exit) => Ending::early(exit, ""),
             Err((exit, message)) => Ending::early(exit, message),
         },
         Verb::Show { names } => plain(show::run(&voice, names, common.profile.as_deref())),
-        Verb::Completions { shell } => plain(Ok(paper::completions(*shell))),
-        Verb::Man { all: Some(directory), .. } => plain(paper::manual(directory)),
-        Verb::Man { verb, .. } => plain(paper::man(verb.as_deref())),
+        Verb::Completions { shell } => plain(Ok(completions::run(*shell))),
+        Verb::Man { all: Some(directory), .. } => plain(man::write_all(directory)),
+        Verb::Man { verb, .. } => plain(man::run(verb.as_deref())),
     };
     if !ending.message.is_empty() {
         // Only what went wrong is said in the name of the program.

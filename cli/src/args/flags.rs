@@ -10,9 +10,9 @@ use wetstring_proto::settings::{Range, Setting};
 use wetstring_proto::xymodem::Variant;
 
 use super::Cli;
+use crate::config::protocol::Protocol;
 use crate::config::{Everything, STORE_TABLE};
-use crate::keys;
-use crate::protocol::Protocol;
+use crate::ui::keyboard;
 
 /// A short flag for more than one row, or under another name: flag, rows, sentence.
 const SHORT: &[(&str, &[&str], &str)] = &[
@@ -120,7 +120,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
             }
             .after_long_help(format!(
                 "{}\n\n{}",
-                keys::IN_HELP,
+                keyboard::IN_HELP,
                 of_the_others(protocol)
             ))
         });

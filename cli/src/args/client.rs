@@ -1,0 +1,144 @@
+//! The command lines of `wst get`, `wst put` and `wst remote`.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::Args;
+use wetstring_proto::FileKind;
+
+use super::line_arg::is_line;
+
+/// The commands, with their arguments, for the help.
+pub(crate) const REMOTE_COMMANDS: &str = "\
+Commands:
+  cd [DIR]              change the server's directory (for this connection)
+  pwd                   its directory
+  directory [FILES]     list files, as a table
+  type FILES            show files
+  delete FILES          delete files
+  rename FROM TO        give a file another name
+  copy FROM TO          copy a file
+  mkdir DIR, rmdir DIR  make, remove a directory
+  space                 room that is left
+  who [USER]            who is there
+  status, help          how it goes; what the server does
+  set NAME VALUE        a setting: collision, incomplete, file-type, file-names, block-check,
+                        packet-length, window, timeout, retries, server-timeout, attributes,
+                        match-dot-files, transfer-mode, or a number
+  query [KIND] NAME     a variable; KIND is kermit (default), system or global
+  assign NAME VALUE     give a variable a value
+  message TEXT          say something to the person at the server
+  host COMMAND          run a command of the host
+  kermit COMMAND        give a command in the server's own language
+  finish, bye, exit     end the server; the connection; the program";
+
+/// How to come in at a server.
+#[derive(Args, Debug)]
+pub(crate) struct Access {
+    /// Log in as this user; the password is taken from WETSTRING_PASSWORD, or asked for
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<OsString>,
+    /// Change to this directory of the server first
+    #[arg(long = "cd", value_name = "DIR")]
+    pub(crate) directory: Option<OsString>,
+    /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) sets: Vec<String>,
+}
+
+/// How files move between a server and here.
+#[derive(Args, Debug)]
+pub(crate) struct How {
+    /// Go on where an earlier transfer of the same file stopped
+    #[arg(long, alias = "recover")]
+    pub(crate) resume: bool,
+    /// Delete each file where it came from when it is whole at the other end
+    #[arg(long)]
+    pub(crate) delete: bool,
+    /// Directories with all that is below them
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Lines of text: line ends become those of the end that receives
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) text: bool,
+    /// Bytes as they are
+    #[arg(long)]
+    pub(crate) binary: bool,
+}
+
+impl How {
+    /// Text or bytes, if that was said.
+    pub(crate) fn kind(&self) -> Option<FileKind> {
+        if self.text { Some(FileKind::Text) } else { self.binary.then_some(FileKind::Binary) }
+    }
+}
+
+/// `wst get`.
+#[derive(Args, Debug)]
+#[command(override_usage = "wst get [OPTIONS] NAME... LINE")]
+pub(crate) struct Get {
+    /// Files there (wildcards are the server's), and last the line to the server
+    #[arg(required = true, value_name = "NAME... LINE")]
+    pub(super) things: Vec<OsString>,
+    /// Directory to put them into
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// How the files move.
+    #[command(flatten)]
+    pub(crate) how: How,
+    /// How to come in.
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+/// `wst put`.
+#[derive(Args, Debug)]
+#[command(override_usage = "wst put [OPTIONS] FILE... LINE")]
+pub(crate) struct Put {
+    /// Files here, and last the line to the server
+    #[arg(required = true, value_name = "FILE... LINE")]
+    pub(super) things: Vec<OsString>,
+    /// How the files move.
+    #[command(flatten)]
+    pub(crate) how: How,
+    /// How to come in.
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+/// `wst remote`.
+#[derive(Args, Debug)]
+#[command(after_help = REMOTE_COMMANDS)]
+pub(crate) struct Remote {
+    /// The line to the server
+    pub(crate) line: OsString,
+    /// What it shall do
+    #[arg(required = true, value_name = "COMMAND")]
+    pub(crate) words: Vec<OsString>,
+    /// How to come in.
+    #[command(flatten)]
+    pub(crate) access: Access,
+}
+
+impl Get {
+    /// The names, and the line.
+    pub(crate) fn names_and_line(&self) -> (&[OsString], &OsStr) {
+        of_a_server(&self.things)
+    }
+}
+
+impl Put {
+    /// The files, and the line.
+    pub(crate) fn files_and_line(&self) -> (&[OsString], &OsStr) {
+        of_a_server(&self.things)
+    }
+}
+
+/// The line comes last, as for `wst send`; first, as it once was, if only the first is one.
+fn of_a_server(things: &[OsString]) -> (&[OsString], &OsStr) {
+    match things {
+        [line, .., last] if is_line(line) && !is_line(last) => (&things[1..], line),
+        [names @ .., line] => (names, line),
+        [] => (&[], OsStr::new("")),
+    }
+}

@@ -1,0 +1,27 @@
+//! The command line of `wst line`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+/// `wst line`.
+#[derive(Args, Debug)]
+pub(crate) struct Line {
+    /// The line: its rate in bit/s, then any of delay=250ms, bits=10, 7bit, parity=even, ber=1e-5,
+    /// burst=8@2s, drop=1e-6, dup=1e-6, dir=fwd|rev|both, half=80ms, echo, buffer=64, seed=7. Or a
+    /// network, between ends of datagrams: path:rate=200M,delay=50ms,loss=1%,queue=256K and others;
+    /// or imp:1, the ARPANET's subnet
+    #[arg(value_name = "SPEC")]
+    pub(crate) spec: String,
+    /// First end: any LINE, such as pty:NAME or tcp-listen://127.0.0.1:7001; of a network tun:NAME,
+    /// udp-listen://HOST:PORT or udp://HOST:PORT; of imp: ncp://HOST?host=HOST:PORT&port=N
+    #[arg(short, value_name = "LINE", default_value = "pty:")]
+    pub(crate) a: OsString,
+    /// Second end
+    #[arg(short, value_name = "LINE", default_value = "pty:")]
+    pub(crate) b: OsString,
+    /// How much faster than real time
+    #[arg(long, value_name = "FACTOR", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) faster: u32,
+}

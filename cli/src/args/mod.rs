@@ -1,0 +1,341 @@
+//! The command line: verbs, flags, and the flags that come from the table of settings.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
+use wetstring_drive::in_words;
+
+pub(crate) mod client;
+mod code_phrase;
+pub(crate) mod demo;
+pub(crate) mod explain;
+mod flags;
+pub(crate) mod install_links;
+pub(crate) mod kermit;
+pub(crate) mod key;
+pub(crate) mod lab;
+pub(crate) mod line;
+pub(crate) mod line_arg;
+pub(crate) mod ncp;
+pub(crate) mod serve;
+pub(crate) mod slip;
+pub(crate) mod transfer;
+pub(crate) mod users;
+
+pub(crate) use flags::{command, complete};
+
+use client::{Get, Put, Remote};
+use demo::Demo;
+use explain::Explain;
+use flags::{protocol_in, settings_of};
+use install_links::InstallLinks;
+use kermit::Kermit;
+use key::Key;
+use lab::Lab;
+use line::Line;
+use ncp::Ncp;
+use serve::Serve;
+use slip::Slip;
+use transfer::{Receive, Send};
+use users::Users;
+
+use crate::ui::exit;
+
+/// The verbs that will come, so that a person who types one learns so.
+const LATER: &[&str] = &["connect"];
+
+const EXAMPLES: &str = "\
+Examples:
+  wst demo                                        see it work, no hardware needed
+  wst send firmware.bin /dev/ttyUSB0              to a Kermit receiver, such as U-Boot's loadb
+  wst receive tcp-listen://0.0.0.0:1649 -o inbox  from a Kermit sender over TCP
+  wst send notes.txt 'exec-pty:ssh box wst receive -'
+  wst send -P xmodem-1k image.bin /dev/ttyUSB0    to a router's or boot loader's XMODEM
+  wst send big.iso udp://box:998                  by NETBLT, encrypted, as fast as the path carries
+  wst line 9600,delay=250ms,burst=8@2s            a bad line between any two programs
+
+LINE is one of:
+  /dev/ttyUSB0, serial:/dev/ttyUSB0?baud=9600&parity=even&flow=rtscts    (wst ports lists them)
+  tcp://HOST:PORT, HOST:PORT, tcp-listen://HOST:PORT
+  telnet://HOST[:PORT], telnet-listen://HOST:PORT, rfc2217://HOST:PORT?baud=9600    a serial port behind Telnet
+  tls://HOST:PORT?fingerprint=SHA256, tls-listen://HOST:PORT?cert=FILE&key=FILE
+  udp://HOST:PORT, udp-listen://HOST:PORT, ip://HOST, ip-listen://ADDRESS    NETBLT
+  ssh://[USER@]HOST[/PATH]           wst at another host; PATH: the directory or file there
+  exec:COMMAND, exec-pty:COMMAND     a program's stdin and stdout
+  pty:[NAME]                         make a PTY and print, or link, its name
+  -, fd:N                            this program's stdin and stdout; an open socket or terminal
+  @PROFILE                           the line of a profile in the configuration file";
+
+/// Moves files over any line, and knows why it is slow.
+#[derive(Parser, Debug)]
+#[command(name = "wst", version, max_term_width = 100, after_help = EXAMPLES, after_long_help = after())]
+pub(crate) struct Cli {
+    /// What every verb takes.
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+fn after() -> String {
+    format!("{EXAMPLES}\n\n{}", exit::TABLE)
+}
+
+/// Flags of every verb.
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct Common {
+    /// Say more; twice: every packet
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Common options")]
+    pub(crate) verbose: u8,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, help_heading = "Common options", conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Write one JSON object per event to stdout; the last one is the end
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub(crate) json: bool,
+    /// Append messages to a file
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        help_heading = "Common options",
+        hide_short_help = true
+    )]
+    pub(crate) log: Option<PathBuf>,
+    /// Write every packet and timer to a file
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        help_heading = "Common options",
+        hide_short_help = true
+    )]
+    pub(crate) trace: Option<PathBuf>,
+    /// Take settings from this profile of the configuration file
+    #[arg(long, value_name = "NAME", global = true, help_heading = "Common options")]
+    pub(crate) profile: Option<String>,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Move a real file over a noisy emulated line, and watch
+    Demo(Demo),
+    /// Send files
+    Send(Send),
+    /// Receive files
+    Receive(Receive),
+    /// Get files from a Kermit server
+    Get(Get),
+    /// Give files to a Kermit server
+    Put(Put),
+    /// Have a Kermit server do something: list, delete, rename, show...
+    Remote(Remote),
+    /// Be a Kermit server for a directory
+    Serve(Serve),
+    /// Emulate a line in real time between two programs, until interrupted
+    Line(Line),
+    /// IP over a serial line: SLIP with VJ compression; interactive traffic is prioritized
+    Slip(Slip),
+    /// A host of the ARPANET at an emulated IMP: up, echo, serve
+    Ncp(Ncp),
+    /// The Kermit command language: a script, or a prompt
+    Kermit(Kermit),
+    /// The laboratory: transfers in virtual time, and the published tables run again
+    Lab(Lab),
+    /// Say where the time of a transfer went, and which setting would help most
+    Explain(Explain),
+    /// Make links by which this program is sz, rz, sx, rx, sb, rb, lsz, lrz, lsx, lrx, lsb, lrb and kermit
+    InstallLinks(InstallLinks),
+    /// The keys by which hosts know each other on udp: and ip: lines
+    Key(Key),
+    /// The users that a server lets in: names and hashed passwords in a file
+    Users(Users),
+    /// List the serial ports of this machine
+    Ports,
+    /// Show settings: their values, ranges and defaults
+    Show {
+        /// Names or beginnings of names; all if none
+        names: Vec<String>,
+    },
+    /// Write a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write a manual page: of the program, or of one of its verbs
+    Man {
+        /// The verb, such as send
+        verb: Option<String>,
+        /// Write every page into this directory, such as ~/.local/share/man/man1
+        #[arg(long, value_name = "DIR", conflicts_with = "verb")]
+        all: Option<PathBuf>,
+    },
+}
+
+/// A command line that was understood.
+pub(crate) struct Parsed {
+    /// The flags and the verb.
+    pub(crate) cli: Cli,
+    /// Settings by flags of their own and by `--set`, the later ones last.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// Reads a command line.
+pub(crate) fn parse(args: &[OsString]) -> Result<Parsed, clap::Error> {
+    let args = &*code_phrase::joined(args);
+    let protocol = protocol_in(args);
+    let matches = command(protocol).try_get_matches_from(args)?;
+    let settings = settings_of(&matches);
+    let cli = Cli::from_arg_matches(&matches)?;
+    let mut parsed = Parsed { cli, settings };
+    let things = match &parsed.cli.verb {
+        Verb::Send(Send { things, .. })
+        | Verb::Get(Get { things, .. })
+        | Verb::Put(Put { things, .. }) => Some(things),
+        _ => None,
+    };
+    if things.is_some_and(|things| things.len() < 2) {
+        let say = "expected at least one file, and last the line, got only one of them";
+        let mut whole = command(protocol);
+        whole.build();
+        let verb = matches.subcommand_name().and_then(|name| whole.find_subcommand_mut(name));
+        let error =
+            |command: &mut clap::Command| command.error(ErrorKind::MissingRequiredArgument, say);
+        return Err(match verb {
+            Some(verb) => error(verb),
+            None => error(&mut command(protocol)),
+        });
+    }
+    let (sets, kind) = match &parsed.cli.verb {
+        Verb::Send(send) => (&send.transfer.sets, None),
+        Verb::Receive(receive) => {
+            let kind = if receive.text { Some("text") } else { receive.binary.then_some("binary") };
+            (&receive.transfer.sets, kind)
+        }
+        Verb::Get(get) => (&get.access.sets, None),
+        Verb::Put(put) => (&put.access.sets, None),
+        Verb::Remote(remote) => (&remote.access.sets, None),
+        Verb::Serve(serve) => (&serve.sets, None),
+        Verb::Kermit(kermit) => (&kermit.sets, None),
+        _ => return Ok(parsed),
+    };
+    parsed.settings.extend(kind.map(|k| ("kermit.receive-kind".to_owned(), k.to_owned())));
+    for set in sets {
+        let Some((name, value)) = set.split_once('=') else {
+            let say = format!("expected --set NAME=VALUE, got {set}\n");
+            return Err(command(protocol).error(ErrorKind::ValueValidation, say));
+        };
+        parsed.settings.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok(parsed)
+}
+
+/// What to say of a command line that was not understood: the sentence, and the whole text unless it is
+/// clap's own.
+pub(crate) fn explain(error: &clap::Error) -> (String, Option<String>) {
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.as_str(),
+        _ => "",
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand && LATER.contains(&word) {
+        let say = format!(
+            "{word} is not there yet; what works today: demo, send, receive, get, put, remote, serve, line, slip, lab, key, users, ports, show, install-links"
+        );
+        return (say.clone(), Some(format!("wst: {say}\n")));
+    }
+    let text = in_words(&error);
+    (sentence(&text), None)
+}
+
+/// What clap says before it comes to tips and the usage, on one line.
+fn sentence(text: &str) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let mut whole = String::new();
+    for line in lines {
+        // A list, such as of arguments that are missing, stands one to a line.
+        let between = if whole.is_empty() {
+            ""
+        } else if whole.ends_with(':') || line.starts_with('[') {
+            " "
+        } else {
+            ", "
+        };
+        whole.push_str(between);
+        whole.push_str(line);
+    }
+    whole.strip_prefix("error: ").map_or(whole.clone(), str::to_owned)
+}
+
+/// Whether the JSON output was asked for, even if the rest of the line makes no sense.
+pub(crate) fn wants_json(args: &[OsString]) -> bool {
+    args.iter().take_while(|arg| *arg != OsStr::new("--")).any(|arg| arg == OsStr::new("--json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::protocol::{self, Protocol};
+    use std::path::PathBuf;
+
+    fn settings(line: &str) -> Vec<(String, String)> {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        parse(&args).map_or_else(|e| panic!("{e}"), |parsed| parsed.settings)
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn the_command_is_consistent() {
+        for name in protocol::NAMES {
+            command(Protocol::of(name).unwrap()).debug_assert();
+        }
+    }
+
+    #[test]
+    fn the_last_word_is_the_line() {
+        let args =
+            ["wst", "send", "a", "--window", "4", "b", "--text", "/dev/tty"].map(OsString::from);
+        let Ok(Parsed { cli: Cli { verb: Verb::Send(send), .. }, .. }) = parse(&args) else {
+            panic!("expected send")
+        };
+        let (files, line) = send.files_and_line().unwrap();
+        assert_eq!(files, [PathBuf::from("a"), PathBuf::from("b")]);
+        assert_eq!(line, "/dev/tty");
+    }
+
+    #[test]
+    fn flags_and_sets_become_settings() {
+        assert_eq!(settings("wst send --window 4 f -"), [pair("kermit.window", "4")]);
+        assert_eq!(settings("wst receive - --text"), [pair("kermit.receive-kind", "text")]);
+        assert_eq!(settings("wst send f - --prefix all"), [pair("kermit.prefixing", "all")]);
+        let both = [pair("kermit.send-length", "90"), pair("kermit.receive-length", "90")];
+        assert_eq!(settings("wst send --length 90 f -"), both);
+        // What is named in full comes last and wins.
+        let netblt = [pair("netblt.burst", "5"), pair("netblt.interval", "55")];
+        assert_eq!(settings("wst send --burst 5 --interval 55ms f udp://box:9"), netblt);
+        let ceiling = [pair("netblt.max-rate", "200000000")];
+        assert_eq!(settings("wst receive --max-rate 200M udp-listen://[::]:9"), ceiling);
+        let zmodem = [pair("zmodem.window", "4096")];
+        assert_eq!(settings("wst send -P zmodem --window 4096 f -"), zmodem);
+        assert_eq!(settings("wst send --window=4096 f - --protocol=zmodem"), zmodem);
+        assert_eq!(settings("wst receive -Pxmodem --pad 0 -"), [pair("xymodem.pad", "0")]);
+        let last = [pair("kermit.window", "4"), pair("kermit.window", "9")];
+        assert_eq!(settings("wst send --set kermit.window=9 --window 4 f -"), last);
+    }
+
+    #[test]
+    fn a_verb_that_will_come_is_told_so() {
+        for verb in LATER {
+            let args = ["wst", verb].map(OsString::from);
+            let Err(error) = parse(&args) else { panic!("{verb} exists") };
+            let (say, _) = explain(&error);
+            assert!(say.starts_with(&format!("{verb} is not there yet")), "{say}");
+        }
+    }
+}

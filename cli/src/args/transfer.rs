@@ -1,0 +1,161 @@
+//! The command lines of `wst send` and `wst receive`.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::Args;
+use wetstring_drive::LineSpec;
+
+use crate::config::protocol::{self, Protocol};
+use crate::ui::ending::{Ending, usage};
+
+/// What sending and receiving share.
+#[derive(Args, Debug)]
+pub(crate) struct Transfer {
+    /// Protocol of the peer: kermit (C-Kermit, G-Kermit, U-Boot's loadb, another wst), zmodem (rz and sz,
+    /// terminal programs), ymodem (U-Boot's loady), xmodem, xmodem-crc, xmodem-1k (routers, boot loaders),
+    /// ymodem-g (reliable lines), uucp-g (uucico), netblt (another wst, udp: and ip: lines)
+    /// [default: kermit; a receiver recognises Kermit and ZMODEM by itself]
+    #[arg(short = 'P', long, value_parser = protocol::NAMES, hide_possible_values = true)]
+    protocol: Option<String>,
+    /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) sets: Vec<String>,
+    /// Say at the end where the time went, and which setting would help most
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// No encryption: RFC 998 as it stands. Both ends must say so
+    #[arg(long, help_heading = DATAGRAMS, conflicts_with = "secret_file", hide_short_help = true)]
+    pub(crate) plain: bool,
+    /// The secret that both ends share, instead of their keys; WETSTRING_SECRET does the same
+    #[arg(long, value_name = "FILE", help_heading = DATAGRAMS, hide_short_help = true)]
+    pub(crate) secret_file: Option<PathBuf>,
+    /// A phrase that two people tell each other, instead of keys; alone, a sender makes one and a receiver asks
+    /// for it
+    #[arg(long, value_name = "PHRASE", help_heading = DATAGRAMS, hide_short_help = true, num_args = 0..=1,
+          require_equals = true, default_missing_value = "", conflicts_with_all = ["plain", "secret_file"])]
+    pub(crate) code: Option<String>,
+    /// Take and remember the key of a host that is not known, without a question
+    #[arg(long, help_heading = DATAGRAMS, hide_short_help = true, conflicts_with_all = ["plain", "secret_file", "code"])]
+    pub(crate) accept_new: bool,
+    /// The fingerprint, or the key, that the host must have; a new one is then remembered without a question
+    #[arg(long, value_name = "KEY", help_heading = DATAGRAMS, hide_short_help = true, conflicts_with_all = ["plain", "secret_file", "code"])]
+    pub(crate) fingerprint: Option<String>,
+}
+
+/// What belongs to datagrams.
+const DATAGRAMS: &str = "Lines of datagrams (udp:, ip:)";
+
+impl Transfer {
+    /// The protocol that was asked for.
+    pub(crate) fn protocol(&self) -> Option<Protocol> {
+        self.protocol.as_deref().and_then(Protocol::of)
+    }
+
+    /// Refuses what means nothing on a line of bytes, before somebody believes that it does.
+    pub(crate) fn only_keys(&self, spec: &LineSpec) -> Result<(), Ending> {
+        let flag = [
+            (self.code.is_some(), "--code"),
+            (self.accept_new, "--accept-new"),
+            (self.fingerprint.is_some(), "--fingerprint"),
+        ];
+        match flag.iter().find(|(is, _)| *is) {
+            None => Ok(()),
+            Some((_, flag)) => Err(usage(format!("expected udp: or ip: with {flag}, got {spec}"))),
+        }
+    }
+}
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  wst send kernel.bin /dev/ttyUSB0                      to U-Boot's loadb, or C-Kermit's receive
+  wst send -P ymodem kernel.bin 'serial:/dev/ttyUSB0?baud=9600'
+  wst send photos ssh://box                             a directory, to wst at the host box
+  wst send big.iso udp://box:998                        to wst receive udp-listen://0.0.0.0:998
+
+Other lines: tcp://HOST:PORT, telnet://HOST, exec:COMMAND... (wst --help)
+All settings, by protocol: wst send --help";
+
+/// `wst send`.
+#[derive(Args, Debug)]
+#[command(override_usage = "wst send [OPTIONS] FILE... LINE", after_help = SEND_EXAMPLES)]
+pub(crate) struct Send {
+    /// Files and directories to send (- is stdin, and needs --as), and last the line to send them over
+    #[arg(required = true, value_name = "FILE... LINE")]
+    pub(super) things: Vec<OsString>,
+    /// Directories with all that is below them, which a directory among the files means anyway
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Lines of text: line ends become those of the other end
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) text: bool,
+    /// Bytes as they are (this is the default)
+    #[arg(long)]
+    pub(crate) binary: bool,
+    /// Go on where an earlier transfer of the same file stopped
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Name of the (one) file at the other end
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: Option<OsString>,
+    /// Send paths as they stand here, not only the last part of them
+    #[arg(long)]
+    pub(crate) paths: bool,
+    /// Take what the peer has queued for us, too, into this directory (UUCP, where a call goes both ways)
+    #[arg(short, long, value_name = "DIR", hide_short_help = true)]
+    pub(crate) output: Option<PathBuf>,
+    /// What sending and receiving share.
+    #[command(flatten)]
+    pub(crate) transfer: Transfer,
+}
+
+impl Send {
+    /// The files, and the line. Flags may stand between them, so only the end tells which is which.
+    pub(crate) fn files_and_line(&self) -> Option<(Vec<PathBuf>, &OsStr)> {
+        let (line, files) = self.things.split_last()?;
+        (!files.is_empty()).then(|| (files.iter().map(PathBuf::from).collect(), line.as_os_str()))
+    }
+}
+
+const RECEIVE_EXAMPLES: &str = "\
+Examples:
+  wst receive /dev/ttyUSB0 -o backups                   from a Kermit or ZMODEM sender
+  wst receive -P xmodem-crc --as flash.img /dev/ttyUSB0
+  wst receive tcp-listen://0.0.0.0:1649 -o inbox        waits for a peer over TCP
+  wst receive ssh://box/notes.txt                       from wst at the host box
+
+Other lines: telnet://HOST, exec:COMMAND, pty:... (wst --help)
+All settings, by protocol: wst receive --help";
+
+/// `wst receive`.
+#[derive(Args, Debug)]
+#[command(after_help = RECEIVE_EXAMPLES)]
+pub(crate) struct Receive {
+    /// The line to receive from
+    #[arg(value_name = "LINE")]
+    pub(crate) line: OsString,
+    /// Directory for the files, and nothing is written outside it; - is stdout
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub(crate) output: PathBuf,
+    /// Name of the first file here, whatever the sender calls it
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: Option<OsString>,
+    /// Take the directories of a name too, below the directory for the files
+    #[arg(short = 'r', long, visible_alias = "recursive")]
+    pub(crate) paths: bool,
+    /// A listener ends after this many sessions; 0 runs until interrupted
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = DATAGRAMS, hide_short_help = true)]
+    pub(crate) sessions: u64,
+    /// With --code: take what the sender offers without a question
+    #[arg(short = 'y', long, requires = "code", help_heading = DATAGRAMS, hide_short_help = true)]
+    pub(crate) yes: bool,
+    /// Lines of text, where the sender does not say
+    #[arg(long, conflicts_with = "binary")]
+    pub(crate) text: bool,
+    /// Bytes as they are, where the sender does not say (this is the default)
+    #[arg(long)]
+    pub(crate) binary: bool,
+    /// What sending and receiving share.
+    #[command(flatten)]
+    pub(crate) transfer: Transfer,
+}

@@ -1,0 +1,42 @@
+//! `wst explain`: where the time of a transfer went, from its trace.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use wetstring_drive::in_words;
+use wetstring_lab::explain::Account;
+
+use crate::args::explain::Explain;
+use crate::transfer::account::present;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::format::safe;
+use crate::ui::output::Voice;
+
+/// The most bytes of a trace that are read.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Reads a trace and says where the time went.
+pub(crate) fn run(voice: &Voice, verb: &Explain) -> Result<Ending, Ending> {
+    let name = verb.trace.display();
+    let text = read(&verb.trace).map_err(|error| {
+        Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&error)))
+    })?;
+    let text = String::from_utf8_lossy(&text);
+    // A character is ten bits on a line of eight bits, one start and one stop bit.
+    let millicps = verb.rate.map(|bps| bps.saturating_mul(100));
+    let account = Account::read(text.lines(), millicps)
+        .map_err(|bad| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes())))?;
+    present(voice, &account, !verb.no_replay);
+    Ok(Ending::early(Exit::Done, ""))
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}

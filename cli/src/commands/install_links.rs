@@ -1,0 +1,101 @@
+//! `wst install-links`: the names by which this program is `sz`, `rz` and the others, and `kermit`.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::args::install_links::InstallLinks;
+use crate::commands::kermit::ckermit;
+use crate::commands::personality::NAMES;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+use wetstring_drive::in_words;
+
+/// Makes the links. What is there and does not lead to this program stays, unless forced.
+pub(crate) fn run(voice: &Voice, verb: &InstallLinks) -> Ending {
+    let store = |say: String| Ending::early(Exit::Store, say);
+    let target = match std::env::current_exe().and_then(fs::canonicalize) {
+        Ok(target) => target,
+        Err(e) => return store(format!("could not find this program: {}", in_words(&e))),
+    };
+    if !verb.directory.is_dir() {
+        let name = verb.directory.display();
+        return store(format!(
+            "expected a directory for the links, {name} is none; mkdir -p makes it"
+        ));
+    }
+    let names: Vec<&str> = NAMES.into_iter().chain([ckermit::NAME]).collect();
+    let (mut made, mut kept, mut failed) = (0, 0, Vec::new());
+    for name in &names {
+        let path = verb.directory.join(name);
+        match link(&target, &path, verb.force) {
+            Ok(Made::New) => {
+                made += 1;
+                voice.say(Level::Note, &format!("{} -> {}", path.display(), target.display()));
+            }
+            Ok(Made::Already) => {
+                voice.say(Level::Detail, &format!("{} is ours already", path.display()));
+            }
+            Ok(Made::Foreign) => {
+                kept += 1;
+                let say = format!("{} is not ours; --force replaces it", path.display());
+                voice.say(Level::Error, &say);
+            }
+            // One that cannot be made does not keep the others from it.
+            Err(e) => {
+                failed.push(format!("could not make {}: {}", path.display(), in_words(&e)));
+                continue;
+            }
+        }
+        voice.event("link", json!({"name": name, "path": path.display().to_string()}));
+    }
+    let all = names.len();
+    if let Some(first) = failed.first() {
+        let more = match failed.len() {
+            1 => String::new(),
+            many => format!(", and {} more", many - 1),
+        };
+        return store(format!("{first}{more}; {made} of {all} links are made"));
+    }
+    if kept > 0 {
+        let say = format!("{kept} of {all} names are taken, {made} links are made");
+        return Ending::early(Exit::Skipped, say);
+    }
+    let say = match made {
+        0 => format!("all {all} links are there already"),
+        made => format!("{made} of {all} links are made"),
+    };
+    Ending::early(Exit::Done, say)
+}
+
+/// What became of a link.
+enum Made {
+    New,
+    Already,
+    Foreign,
+}
+
+fn link(target: &Path, path: &Path, force: bool) -> std::io::Result<Made> {
+    match symlink(target, path) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+        done => return done.map(|()| Made::New),
+    }
+    if fs::canonicalize(path).is_ok_and(|there| there == target) {
+        return Ok(Made::Already);
+    }
+    if !force {
+        return Ok(Made::Foreign);
+    }
+    // Beside it and then over it, so that the name is never without a program. A directory of
+    // that name is an error, not removed.
+    let aside = path.with_extension(format!("wst-{}", std::process::id()));
+    symlink(target, &aside)?;
+    fs::rename(&aside, path).inspect_err(|_| {
+        let _ = fs::remove_file(&aside);
+    })?;
+    Ok(Made::New)
+}

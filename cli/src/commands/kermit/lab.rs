@@ -1,0 +1,263 @@
+//! `wst kermit --lab`: a script in the laboratory. Its files and its words are of this machine; its clock
+//! and its line are those of a scenario, and a Kermit server stands at the other end.
+//!
+//! ```text
+//! script -> this world -> Sender or Client, end A -> the scenario's line -> Server, end B -> a shelf
+//! ```
+//!
+//! Only what happens on the line takes time, and PAUSE: the script itself takes none.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wetstring_drive::charset::{Sets, Translated};
+use wetstring_drive::serve::{LocalTree, Rules, Session, Tree};
+use wetstring_drive::{Signals, in_words};
+use wetstring_lab::pair::Stop;
+use wetstring_lab::scenario::Scenario;
+use wetstring_lab::{Random, Recorder, Standing};
+use wetstring_proto::kermit::Server;
+use wetstring_proto::{Failure, FailureKind, Outcome, Store};
+use wetstring_script::world::{
+    Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Task,
+};
+use wetstring_script::{Local, World};
+
+use super::memory_store::Shelf;
+use super::transfer_info::Told;
+use super::transfers::{Make, Mover, Turned};
+use super::trial_table::Trials;
+use crate::config::Everything;
+use crate::transfer::direction::Way;
+
+/// When the laboratory's clock begins: 2001-09-09 01:46:40 UTC.
+const BEGIN_S: i64 = 1_000_000_000;
+
+/// A world whose line and clock are a scenario's.
+pub(super) struct Bench<'a> {
+    local: Local,
+    settings: Everything,
+    signals: &'a Signals,
+    scenario: Scenario,
+    tree: Arc<dyn Tree>,
+    standing: Standing,
+    recorder: Recorder,
+    random: Random,
+    /// What was sent.
+    pub(super) trials: Trials,
+}
+
+fn outcome_of(stop: Stop) -> Outcome {
+    use wetstring_proto::Blame;
+    let kind = if stop == Stop::Storm { FailureKind::Aborted } else { FailureKind::Silence };
+    Outcome::Failed(Failure { blame: Blame::Peer, kind })
+}
+
+impl<'a> Bench<'a> {
+    /// A script's settings win over those of the scenario's end A; `root` is what the server has, or
+    /// an empty shelf.
+    pub(super) fn new(
+        settings: Everything,
+        scenario: Scenario,
+        root: Option<&Path>,
+        traced: bool,
+        signals: &'a Signals,
+    ) -> Result<Self, String> {
+        let directory = std::env::current_dir()
+            .map_err(|e| format!("could not find this directory: {}", in_words(&e)))?;
+        let tree: Arc<dyn Tree> = match root {
+            Some(root) => Arc::new(
+                LocalTree::open(root)
+                    .map_err(|e| format!("could not serve {}: {}", root.display(), in_words(&e)))?,
+            ),
+            None => Arc::new(Shelf::default()),
+        };
+        let standing = standing(&scenario, &tree)?;
+        let mut bench = Self {
+            local: Local::new(directory, |_| 0),
+            settings,
+            signals,
+            random: Random::stream(scenario.seed(), "script", "random"),
+            standing,
+            scenario,
+            tree,
+            recorder: if traced { Recorder::keep() } else { Recorder::off() },
+            trials: Trials::default(),
+        };
+        bench.take_settings()?;
+        Ok(bench)
+    }
+
+    /// What the scenario says of end A, and what a person has set.
+    fn take_settings(&mut self) -> Result<(), String> {
+        let stage = self.scenario.stage().ok_or_else(not_kermit)?;
+        let chosen: Vec<_> = Everything::rows()
+            .filter(|row| row.name.starts_with("kermit.") && self.settings.is_chosen(row.name))
+            .map(|row| {
+                let mut value = String::new();
+                // Writing to a string cannot fail.
+                let _ = self.settings.show(row.name, &mut value);
+                (row.name.to_owned(), value)
+            })
+            .collect();
+        let [ours, _] = stage.configs;
+        self.settings.kermit = ours;
+        self.settings.set_all(&chosen, "command line")
+    }
+
+    /// Every event of the run, for `--trace`.
+    pub(super) fn trace(&self) -> &[String] {
+        self.recorder.lines()
+    }
+}
+
+fn not_kermit() -> String {
+    "expected a scenario with protocol = \"kermit\" for a script, got another protocol".to_owned()
+}
+
+/// A new line with a new server at its end.
+fn standing(scenario: &Scenario, tree: &Arc<dyn Tree>) -> Result<Standing, String> {
+    let stage = scenario.stage().ok_or_else(not_kermit)?;
+    let [_, config] = stage.configs;
+    let memory = vec![0; config.server_memory()];
+    let server = Server::new(config, memory).map_err(|bad| bad.to_string())?;
+    let rules = Rules { write: true, ..Rules::default() };
+    let session = Session::new(Arc::clone(tree), rules, "laboratory", None);
+    Ok(Standing::new(stage.element, Box::new(server), Box::new(session), stage.port_bytes))
+}
+
+impl Mover for Bench<'_> {
+    fn local(&self) -> &Local {
+        &self.local
+    }
+
+    fn settings(&self) -> &Everything {
+        &self.settings
+    }
+
+    fn turn(
+        &mut self,
+        make: Make<'_>,
+        store: &mut dyn Store,
+        way: Way,
+        _quiet: bool,
+    ) -> Result<Turned, Fault> {
+        let mut engine = make(&self.settings).map_err(Fault::new)?;
+        let (mut told, began) = (Told::default(), self.standing.now());
+        let mut tell = |at: wetstring_proto::Instant, event: &wetstring_proto::Event<'_>| {
+            told.note(event, at.since(began));
+        };
+        let mut store = Translated::new(store, Sets::from(&self.settings.kermit));
+        let visit = self.standing.visit(&mut *engine, &mut store, &mut tell, &mut self.recorder);
+        let outcome = visit.outcome.unwrap_or_else(|| outcome_of(visit.stop));
+        let report = told.report(outcome, &visit.stats, visit.elapsed);
+        if way == Way::Send && report.done {
+            self.trials.add(&report);
+        }
+        Ok(Turned { outcome, report, replies: told.replies })
+    }
+}
+
+impl World for Bench<'_> {
+    fn say(&mut self, to: Screen, text: &[u8]) {
+        self.local.say(to, text);
+    }
+
+    fn ask(&mut self, question: &Question) -> Option<Vec<u8>> {
+        self.local.ask(question)
+    }
+
+    fn key(&mut self, wait: Option<Duration>) -> Option<u8> {
+        self.standing.pass(wait.unwrap_or_default());
+        None
+    }
+
+    fn now(&mut self) -> Moment {
+        let since = self.standing.now().since(wetstring_proto::Instant::ZERO).as_nanos();
+        let since = i64::try_from(since).unwrap_or(i64::MAX);
+        Moment { unix_ns: (BEGIN_S * 1_000_000_000).saturating_add(since), offset_s: 0 }
+    }
+
+    fn pause(&mut self, time: Duration, _keys: bool) -> bool {
+        self.standing.pass(time);
+        false
+    }
+
+    fn random(&mut self) -> u64 {
+        self.random.bits()
+    }
+
+    fn environment(&mut self, name: &[u8]) -> Option<Vec<u8>> {
+        self.local.environment(name)
+    }
+
+    fn fact(&mut self, name: &str) -> Option<Vec<u8>> {
+        match name {
+            "line" => Some(self.scenario.line().join(" + ").into_bytes()),
+            "speed" => Some(self.settings.kermit.line.rate_bps.to_string().into_bytes()),
+            "reliable" => {
+                let reliable = self.settings.kermit.line.reliable;
+                let word = reliable.map_or("unknown", |yes| if yes { "yes" } else { "no" });
+                Some(word.as_bytes().to_vec())
+            }
+            _ => self.local.fact(name),
+        }
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.signals.count() > 0
+    }
+
+    fn files(&mut self) -> &mut dyn Files {
+        self.local.files()
+    }
+
+    fn run(&mut self, command: &[u8], capture: bool) -> Result<Ran, Fault> {
+        self.local.run(command, capture)
+    }
+
+    fn pipe(&mut self, command: &[u8], to: bool) -> Result<Box<dyn Channel>, Fault> {
+        self.local.pipe(command, to)
+    }
+
+    /// Whatever it is called, it is the scenario's line, with another server at its end.
+    fn connect(&mut self, _to: &Connection) -> Result<(), Fault> {
+        let now = self.standing.now();
+        self.standing = standing(&self.scenario, &self.tree).map_err(Fault::new)?.from(now);
+        Ok(())
+    }
+
+    fn is_connected(&mut self) -> bool {
+        true
+    }
+
+    fn transmit(&mut self, _bytes: &[u8]) -> Result<(), Fault> {
+        Err(Fault::absent("OUTPUT in the laboratory, where a server is at the other end,"))
+    }
+
+    fn hear(&mut self, wait: Duration) -> Heard {
+        self.standing.pass(wait);
+        Heard::Silence
+    }
+
+    fn perform(&mut self, task: &Task, kept: &Kept) -> Result<Done, Fault> {
+        match task {
+            Task::Send(sending) => self.send(sending, kept),
+            Task::Get(getting) => self.get(getting, kept),
+            Task::Remote(remote) => self.remote(remote),
+            Task::Log { to: None, .. } => Ok(Done::default()),
+            _ => Err(Fault::absent("all but SEND, GET and REMOTE in the laboratory")),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+        super::live::set_row(&mut self.settings, name, value)
+    }
+
+    fn shown(&mut self, name: &str) -> Option<String> {
+        let mut out = String::new();
+        self.settings.show(name, &mut out).ok()?;
+        Some(out)
+    }
+}

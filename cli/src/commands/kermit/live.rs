@@ -1,0 +1,219 @@
+//! What a script has in the program: its connection, its settings, and what it has switched on.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use wetstring_drive::charset::SharedSets;
+use wetstring_drive::serve::Action;
+use wetstring_drive::{LineSpec, Port, Signals, in_words, open};
+use wetstring_proto::settings::BadSetting;
+use wetstring_script::world::{Done, Fault, Heard, Kept, Scope};
+use wetstring_script::{Local, World};
+
+use super::line::Serial;
+use super::server_rights::allowed_at_first;
+use crate::config::Everything;
+use crate::transfer::opening::why_not;
+use crate::ui::output::{Level, Voice};
+
+/// What a shut port and a wait for its child may take.
+pub(super) const LONGEST_POLL: Duration = Duration::from_millis(500);
+
+/// The real world.
+pub(super) struct Live<'a> {
+    pub(super) local: Local,
+    pub(super) voice: &'a Voice,
+    pub(super) settings: Everything,
+    pub(super) signals: &'a Signals,
+    pub(super) port: Option<Box<dyn Port>>,
+    /// How it was opened.
+    pub(super) spec: Option<LineSpec>,
+    /// What came and was not taken yet.
+    pub(super) ahead: VecDeque<u8>,
+    pub(super) trace: Option<PathBuf>,
+    /// Without a connection, stdin and stdout are the line: nobody reads commands there.
+    pub(super) may_use_stdio: bool,
+    /// What clients of ours see; the current directory if nothing.
+    pub(super) root: Option<PathBuf>,
+    /// What clients of ours may do, and which of them.
+    pub(super) allowed: BTreeMap<Action, Scope>,
+    /// SET SPEED and its like, for serial lines.
+    pub(super) serial: Serial,
+    /// SET FILE DISPLAY NONE.
+    pub(super) display_none: bool,
+    /// No text is translated (SET TRANSFER TRANSLATION OFF).
+    pub(super) as_is: bool,
+    /// A server in which nothing moves for so long is over.
+    pub(super) silence: Option<Duration>,
+    /// The character sets of a client that is served, which it may change.
+    pub(super) sets: Option<SharedSets>,
+    /// LOG DEBUG.
+    pub(super) debug: Option<PathBuf>,
+    /// LOG SESSION.
+    session: Option<File>,
+}
+
+impl<'a> Live<'a> {
+    pub(super) fn new(
+        voice: &'a Voice,
+        mut settings: Everything,
+        signals: &'a Signals,
+        trace: Option<PathBuf>,
+    ) -> Result<Self, String> {
+        let directory = std::env::current_dir()
+            .map_err(|e| format!("could not find this directory: {}", in_words(&e)))?;
+        // Nothing is translated unasked: TRANSFER MODE MANUAL, FILE TYPE BINARY.
+        settings.kermit.manual_mode = true;
+        Ok(Self {
+            local: Local::new(directory, wetstring_drive::zone::offset_at),
+            voice,
+            settings,
+            signals,
+            port: None,
+            spec: None,
+            ahead: VecDeque::new(),
+            trace,
+            may_use_stdio: true,
+            root: None,
+            allowed: allowed_at_first(11),
+            serial: Serial::default(),
+            display_none: false,
+            as_is: false,
+            silence: None,
+            sets: None,
+            debug: None,
+            session: None,
+        })
+    }
+
+    /// SET DELAY: a sender on the terminal's own line gives the person there time to start the receiver.
+    pub(super) fn delay(&mut self, kept: &Kept) -> Result<(), Fault> {
+        let seconds = kept.get("delay").and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+        let own = self.port.is_none() || self.spec == Some(LineSpec::Stdio);
+        match seconds.filter(|seconds| own && *seconds > 0) {
+            Some(seconds) if self.pause(Duration::from_secs(seconds), false) => {
+                Err(Fault::new("interrupted"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a line as `wst send` has it.
+    pub(super) fn open_line(&mut self, spec: &LineSpec) -> Result<(), Fault> {
+        self.hang_up()?;
+        let voice = self.voice;
+        let mut notes = |text: &str| voice.say(Level::Note, text);
+        let port = open(spec, Some(self.signals), &mut notes);
+        self.port = Some(port.map_err(|bad| Fault::new(why_not(spec, &bad)))?);
+        self.spec = Some(spec.clone());
+        Ok(())
+    }
+
+    /// LOG SESSION: what the other end says.
+    pub(super) fn log_session(&mut self, bytes: &[u8]) {
+        if let Some(log) = &mut self.session {
+            // A full disk shall not end the conversation.
+            let _ = log.write_all(bytes);
+        }
+    }
+
+    pub(super) fn log(
+        &mut self,
+        what: &str,
+        to: Option<&Vec<u8>>,
+        append: bool,
+    ) -> Result<Done, Fault> {
+        if let Some(name) = to
+            && matches!(what, "debug" | "packets" | "session")
+        {
+            if name.starts_with(b"|") {
+                return Err(Fault::absent("a LOG that a command reads"));
+            }
+            // Now, not when the first packet comes.
+            File::options().create(true).append(true).open(self.local.path(name))?;
+        }
+        match (what, to) {
+            ("packets", Some(_)) if self.debug.is_some() => {
+                return Err(Fault::new("LOG PACKETS and LOG DEBUG at once are not supported"));
+            }
+            ("packets", to) => self.trace = to.map(|name| self.local.path(name)),
+            ("session", Some(name)) => {
+                let mut options = File::options();
+                options.create(true).append(append).write(true).truncate(!append);
+                self.session = Some(options.open(self.local.path(name))?);
+            }
+            ("session", None) => self.session = None,
+            ("debug", Some(_)) if self.trace.is_some() => {
+                return Err(Fault::new("LOG DEBUG and LOG PACKETS at once are not supported"));
+            }
+            // The trace of the engines says more than C-Kermit's packets.
+            ("debug", to) => self.debug = to.map(|name| self.local.path(name)),
+            (_, None) => {}
+            (what, Some(_)) => return Err(Fault::absent(&format!("LOG {}", what.to_uppercase()))),
+        }
+        Ok(Done::default())
+    }
+
+    /// Waits for bytes of the connection; `false` if it is gone or there is none.
+    pub(super) fn fill(&mut self, wait: Duration) -> Result<Heard, ()> {
+        let port = self.port.as_mut().ok_or(())?;
+        let mut buffer = [0; 4096];
+        let until = Instant::now() + wait;
+        loop {
+            match port.read(&mut buffer) {
+                Ok(Some(0)) | Err(_) => return Err(()),
+                Ok(Some(len)) => {
+                    self.ahead.extend(&buffer[..len]);
+                    return Ok(Heard::Byte(0));
+                }
+                Ok(None) => {}
+            }
+            if self.signals.count() > 0 {
+                return Ok(Heard::Interrupted);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Heard::Silence);
+            }
+            let left: Option<Timespec> = left.min(LONGEST_POLL).try_into().ok();
+            let fd = port.read_fd();
+            let mut fds = [
+                PollFd::from_borrowed_fd(fd, PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
+            ];
+            // An interrupted wait is looked at above.
+            let _ = poll(&mut fds, left.as_ref());
+        }
+    }
+}
+
+/// Sets a row of the table.
+pub(super) fn set_row(settings: &mut Everything, name: &str, value: &str) -> Result<(), Fault> {
+    settings.set(name, value).map_err(|bad| match bad {
+        BadSetting::Unknown => Fault::new(format!("there is no setting called {name}")),
+        BadSetting::Value(row) => {
+            Fault::new(format!("expected {} for {name}, got {value}", row.range))
+        }
+    })
+}
+
+pub(super) fn no_connection() -> Fault {
+    Fault::new("there is no connection; SET LINE or SET HOST makes one")
+}
+
+impl Live<'_> {
+    /// Opens a serial line again that was told something new; modem signals stay as they are.
+    pub(super) fn set_up_again(&mut self) -> Result<(), Fault> {
+        let Some(before @ LineSpec::Serial(_)) = self.spec.clone() else { return Ok(()) };
+        let mut after = before.clone();
+        self.serial.apply(&mut after);
+        if after != before {
+            self.open_line(&after)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! CONNECT: the person's terminal on the connection.
+//!
+//! ```text
+//! keyboard --raw--> [escape character?] --> connection
+//! screen   <------------------------------- connection
+//! ```
+//!
+//! Bytes pass as they are: what the other end says is meant for the terminal that this program runs in.
+
+use std::io::Write as _;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::stdio::stdin;
+use rustix::termios::isatty;
+use wetstring_drive::terminal::Restore;
+use wetstring_script::World;
+use wetstring_script::world::{Done, Fault, Heard, Kept};
+
+use super::live::{LONGEST_POLL, Live, no_connection};
+
+/// Ctrl-\
+const ESCAPE: u8 = 28;
+
+const HELP: &str = "\r\n C comes back, H hangs up, Q ends the program, S shows the connection, 0 sends NUL,\
+    \r\n the escape character itself sends it, ? is this help\r\n";
+
+/// How a person names a control character: `^\` or `Ctrl-\`.
+fn named(code: u8) -> String {
+    match code {
+        127 => "DEL".to_owned(),
+        0..32 => format!("Ctrl-{}", char::from(code + 64)),
+        code => char::from(code).to_string(),
+    }
+}
+
+/// SET ESCAPE-CHARACTER: a code, or `^X`.
+pub(super) fn escape_character(text: &[u8]) -> Option<u8> {
+    match text {
+        [] => Some(ESCAPE),
+        [b'^', letter] => Some(letter.to_ascii_uppercase() & 31),
+        digits => std::str::from_utf8(digits).ok()?.parse().ok().filter(|code| *code < 128),
+    }
+}
+
+/// What a key does behind the escape character.
+enum Wish {
+    Back,
+    HangUp,
+    Quit,
+    Show,
+    Help,
+    Send(u8),
+    Unknown,
+}
+
+fn wish(key: u8, escape: u8) -> Wish {
+    match key.to_ascii_lowercase() {
+        _ if key == escape => Wish::Send(escape),
+        b'c' | 3 => Wish::Back,
+        b'h' | b'u' => Wish::HangUp,
+        b'q' => Wish::Quit,
+        b's' => Wish::Show,
+        b'?' => Wish::Help,
+        b'0' => Wish::Send(0),
+        _ => Wish::Unknown,
+    }
+}
+
+fn show(text: &[u8]) -> Result<(), Fault> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text)?;
+    Ok(out.flush()?)
+}
+
+impl Live<'_> {
+    /// Lets the person talk to the other end, until the escape character and C.
+    pub(super) fn talk(&mut self, kept: &Kept) -> Result<Done, Fault> {
+        let name = self.port.as_ref().ok_or_else(no_connection)?.facts().name.clone();
+        if !isatty(stdin()) {
+            return Err(Fault::new("expected a terminal for CONNECT, got another stdin"));
+        }
+        let escape =
+            kept.get("escape-character").map_or(Some(ESCAPE), |text| escape_character(text));
+        let escape = escape.ok_or_else(|| Fault::new("expected an escape character below 128"))?;
+        let echo = kept.get("duplex").is_some_and(|value| value == b"half");
+        let key = named(escape);
+        show(format!("Connected to {name}: {key} C comes back, {key} ? helps\n").as_bytes())?;
+        let raw = Restore::raw(stdin())?;
+        let ended = self.pass(escape, echo, &name);
+        drop(raw);
+        let over = ended?;
+        show(b"\n(back at the commands)\n")?;
+        Ok(Done { over, ..Done::default() })
+    }
+
+    /// Passes bytes both ways; gives whether the program shall end.
+    fn pass(&mut self, escape: u8, echo: bool, name: &str) -> Result<bool, Fault> {
+        let mut escaped = false;
+        let mut keys = [0; 256];
+        loop {
+            match self.hear(std::time::Duration::ZERO) {
+                Heard::Byte(byte) => {
+                    self.ahead.push_front(byte);
+                    let bytes: Vec<u8> = self.ahead.drain(..).collect();
+                    self.log_session(&bytes);
+                    show(&bytes)?;
+                    continue;
+                }
+                Heard::Silence => {}
+                Heard::Interrupted => return Ok(false),
+                Heard::Lost => {
+                    show(b"\r\n(the connection is closed)\r\n")?;
+                    return Ok(false);
+                }
+            }
+            let Some(port) = &self.port else { return Ok(false) };
+            let keyboard = stdin();
+            let mut fds = [
+                PollFd::from_borrowed_fd(port.read_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(keyboard, PollFlags::IN),
+            ];
+            let wait: Option<Timespec> = LONGEST_POLL.try_into().ok();
+            // An interrupted wait is looked at above.
+            let _ = poll(&mut fds, wait.as_ref());
+            if fds[2].revents().is_empty() {
+                continue;
+            }
+            let len = rustix::io::read(keyboard, &mut keys).map_err(std::io::Error::from)?;
+            if len == 0 {
+                return Ok(false);
+            }
+            for key in &keys[..len] {
+                if !escaped {
+                    escaped = *key == escape;
+                    if !escaped {
+                        self.typed(&[*key], echo)?;
+                    }
+                    continue;
+                }
+                escaped = false;
+                match wish(*key, escape) {
+                    Wish::Back => return Ok(false),
+                    Wish::Quit => return Ok(true),
+                    Wish::HangUp => {
+                        self.hang_up()?;
+                        return Ok(false);
+                    }
+                    Wish::Show => show(format!("\r\n({name})\r\n").as_bytes())?,
+                    Wish::Help => show(HELP.as_bytes())?,
+                    Wish::Send(byte) => self.typed(&[byte], echo)?,
+                    Wish::Unknown => show(b"\x07")?,
+                }
+            }
+        }
+    }
+
+    fn typed(&mut self, bytes: &[u8], echo: bool) -> Result<(), Fault> {
+        if echo {
+            show(bytes)?;
+        }
+        self.transmit(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_escape_character_has_many_spellings() {
+        for (text, code) in [
+            (&b""[..], Some(28)),
+            (b"29", Some(29)),
+            (b"^]", Some(29)),
+            (b"^a", Some(1)),
+            (b"200", None),
+            (b"no", None),
+        ] {
+            assert_eq!(escape_character(text), code, "{}", text.escape_ascii());
+        }
+        assert_eq!((named(28).as_str(), named(1).as_str()), ("Ctrl-\\", "Ctrl-A"));
+    }
+}

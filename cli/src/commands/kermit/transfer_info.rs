@@ -1,0 +1,128 @@
+//! What a script may want to know of a transfer, seen beside what the person sees.
+
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use wetstring_drive::Watch;
+use wetstring_proto::{Command, Event, Outcome, Stats};
+use wetstring_script::world::Report;
+
+use crate::transfer::observer::Observer;
+
+/// What engines tell of a transfer, by whatever clock.
+#[derive(Default)]
+pub(super) struct Told {
+    agreed: String,
+    message: Option<String>,
+    /// When the first file began: waiting for the other end is no part of its rate.
+    began: Option<Duration>,
+    /// A file was offered.
+    begun: bool,
+    /// Files that were refused or cancelled.
+    missed: u64,
+    /// Short answers of a server.
+    pub(super) replies: Vec<Vec<u8>>,
+}
+
+impl Told {
+    /// Something happened, so long after the beginning.
+    pub(super) fn note(&mut self, event: &Event<'_>, at: Duration) {
+        match event {
+            Event::Negotiated(text) => {
+                (*text).clone_into(&mut self.agreed);
+                self.began.get_or_insert(at);
+            }
+            Event::Message(text) => self.message = Some(crate::ui::format::escaped(text)),
+            Event::Replied(text) => self.replies.push(text.to_vec()),
+            Event::FileStarted { .. } => self.begun = true,
+            // What our own store refuses, as SET FILE COLLISION says, is no failure.
+            Event::FileRefused { by_peer: false, .. } => self.begun = true,
+            Event::FileRefused { .. } | Event::FileCancelled { .. } => {
+                self.begun = true;
+                self.missed += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// The two ends have agreed on how to proceed.
+    pub(super) fn agreed(&self) -> bool {
+        !self.agreed.is_empty()
+    }
+
+    /// A number behind a word of the agreement.
+    fn number(&self, word: &str) -> u32 {
+        let rest = self.agreed.split(", ").find_map(|part| part.strip_prefix(word));
+        let digits = rest.and_then(|rest| rest.split(' ').next());
+        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    }
+
+    /// The other end's words, or else ours.
+    pub(super) fn trouble(&self, outcome: Outcome) -> String {
+        match (&self.message, outcome) {
+            (Some(text), _) => format!("the other end says: {text}"),
+            (None, Outcome::Failed(failure)) => failure.to_string(),
+            (None, Outcome::Done) => format!("{} refused or cancelled", self.missed),
+        }
+    }
+
+    /// All that is known without the store. `elapsed` is from the first byte to the last.
+    pub(super) fn report(&self, outcome: Outcome, stats: &Stats, elapsed: Duration) -> Report {
+        let done = outcome == Outcome::Done && self.missed == 0;
+        Report {
+            done,
+            begun: self.begun,
+            message: if done { String::new() } else { self.trouble(outcome) },
+            files: stats.files_done,
+            bytes: stats.file_bytes,
+            elapsed: elapsed.saturating_sub(self.began.unwrap_or_default()),
+            damaged: stats.damaged,
+            timeouts: stats.timeouts,
+            repeated: stats.retransmissions,
+            streamed: self.agreed.split(", ").any(|word| word == "streaming"),
+            window: self.number("window "),
+            packet_len: self.number("packets to "),
+            ..Report::default()
+        }
+    }
+}
+
+/// A watch that keeps that, and shows everything to the person too.
+pub(super) struct Seen<'a> {
+    observer: Observer<'a>,
+    began: Instant,
+    pub(super) told: Told,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(observer: Observer<'a>) -> Self {
+        Self { observer, began: Instant::now(), told: Told::default() }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.observer.finish();
+    }
+}
+
+impl Watch for Seen<'_> {
+    fn event(&mut self, event: &Event<'_>, stats: &Stats) {
+        self.told.note(event, self.began.elapsed());
+        self.observer.event(event, stats);
+    }
+
+    fn port(&mut self, unsent_bytes: u64, asks: bool) {
+        self.observer.port(unsent_bytes, asks);
+    }
+
+    fn progress(&mut self, stats: &Stats) {
+        self.observer.progress(stats);
+    }
+
+    fn command(&mut self) -> Option<Command> {
+        self.observer.command()
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        self.observer.wake()
+    }
+}

@@ -1,0 +1,525 @@
+//! SEND, RECEIVE, GET and REMOTE: the engines of Kermit on the connection of a script.
+
+use std::io::{IsTerminal as _, sink, stderr, stdin, stdout};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use wetstring_drive::charset::{Sets, Translated};
+use wetstring_drive::disk::{
+    DiskStore, FileOutcome, FileRecord, PathRule, ReceiveOptions, Resume, SendOptions, Source,
+};
+use wetstring_drive::serve::tree::words;
+use wetstring_drive::{LineSpec, RunOptions, SinkStore, in_words, run};
+use wetstring_proto::kermit::Client;
+use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
+use wetstring_proto::{Engine, FileKind, Outcome, Store};
+use wetstring_script::world::{
+    Confirm, Done, Fault, Getting, Kept, Pathnames, Receiving, Remote, Report, Scope, Screen,
+    Sending,
+};
+use wetstring_script::{Local, World};
+
+use super::confirm::{Asker, Confirming, Generated, ask_whether, asked_for};
+use super::live::{Live, no_connection};
+use super::transfer_info::Seen;
+use crate::config::Everything;
+use crate::config::protocol::Protocol;
+use crate::transfer::cleartext::{self, What};
+use crate::transfer::client::answer::{Screen as Answer, name_list};
+use crate::transfer::client::remote;
+use crate::transfer::client::requested::{AskedFor, Wanted};
+use crate::transfer::direction::Way;
+use crate::transfer::observer::Observer;
+use crate::transfer::trace::Recorder;
+use crate::transfer::verdict::say_lost;
+use crate::transfer::{port_facts, terminal_hint};
+use crate::ui::format::safe;
+use crate::ui::output::{Level, Voice};
+
+/// What became of an engine.
+pub(super) struct Turned {
+    pub(super) outcome: Outcome,
+    pub(super) report: Report,
+    /// Short answers of a server.
+    pub(super) replies: Vec<Vec<u8>>,
+}
+
+/// Makes an engine of settings to which the facts of the line were added.
+pub(super) type Make<'m> = &'m dyn Fn(&Everything) -> Result<Box<dyn Engine>, String>;
+
+/// A name without what leads to the root or upwards.
+fn below(mut name: &[u8]) -> &[u8] {
+    while let Some(rest) = [&b"/"[..], b"./", b"../"].iter().find_map(|at| name.strip_prefix(*at)) {
+        name = rest;
+    }
+    name
+}
+
+/// Whether files are text unless a command says otherwise.
+pub(super) fn is_text(kept: &Kept) -> bool {
+    kept.get("file type").is_some_and(|value| value == b"text")
+}
+
+/// Whether each file is text or bytes as its contents show: TRANSFER MODE AUTOMATIC.
+pub(super) fn detects(kept: &Kept) -> bool {
+    let scans = kept.get("file scan").is_none_or(|value| value != b"off");
+    scans && kept.get("transfer mode").is_some_and(|value| value == b"automatic")
+}
+
+/// What a command of the language is for a server.
+pub(super) fn command_of<'r>(words: &[&'r [u8]]) -> Result<ServerCommand<'r>, Fault> {
+    remote::command(words).map_err(Fault::new)
+}
+
+/// The words of a command of the language.
+pub(super) fn words_of(remote: &Remote) -> Vec<&[u8]> {
+    let arguments = remote.arguments.iter().map(Vec::as_slice);
+    std::iter::once(remote.verb.as_bytes()).chain(arguments).collect()
+}
+
+/// What GET asks a server for; `names` is a list as the server has it.
+pub(super) fn command_to_get<'n>(getting: &Getting, names: &'n [u8]) -> ServerCommand<'n> {
+    let kind = |text| if text { FileKind::Text } else { FileKind::Binary };
+    ServerCommand::Get(GetFiles {
+        names,
+        delete: getting.delete,
+        recursive: getting.recursive,
+        recover: getting.recover,
+        is_command: false,
+        kind: getting.text.map(kind),
+    })
+}
+
+/// A client of a server.
+pub(super) fn client(
+    settings: &Everything,
+    command: &ServerCommand<'_>,
+) -> Result<Box<dyn Engine>, String> {
+    let config = settings.kermit.clone();
+    let memory = vec![0; config.client_memory()];
+    Ok(Box::new(Client::new(config, command, memory).map_err(|bad| bad.to_string())?))
+}
+
+/// What a server said, short and long.
+pub(super) fn whole_answer(replies: &[Vec<u8>], long: &[u8]) -> Vec<u8> {
+    let mut text = replies.concat();
+    if !text.is_empty() {
+        text.push(b'\n');
+    }
+    text.extend_from_slice(long);
+    text
+}
+
+/// What moves files for a script, in real time or in the laboratory: how engines are turned, and
+/// what follows from that.
+pub(super) trait Mover: World {
+    /// The files of this machine.
+    fn local(&self) -> &Local;
+    /// The settings.
+    fn settings(&self) -> &Everything;
+    /// Whether stdin may be sent as a file.
+    fn takes_stdin(&self) -> bool {
+        false
+    }
+    /// Turns an engine on the connection until it is over.
+    fn turn(
+        &mut self,
+        make: Make<'_>,
+        store: &mut dyn Store,
+        way: Way,
+        quiet: bool,
+    ) -> Result<Turned, Fault>;
+
+    /// SEND.
+    fn send(&mut self, sending: &Sending, kept: &Kept) -> Result<Done, Fault> {
+        if sending.start > 0 || sending.disposition.is_some() {
+            return Err(Fault::absent("SEND with /STARTING-AT, /MAIL or /PRINT"));
+        }
+        if let Some(size) = sending.calibrate {
+            let mut generated = Generated::new(size);
+            let make: Make<'_> = &|all| Protocol::Kermit.sender(all);
+            let turned = self.turn(make, &mut generated, Way::Send, false)?;
+            return Ok(Done { report: Some(turned.report), ..Done::default() });
+        }
+        if sending.as_name.is_some() && sending.files.len() > 1 {
+            let got = sending.files.len();
+            return Err(Fault::new(format!("expected one file with an as-name, got {got}")));
+        }
+        let kept_paths = || {
+            let kept = kept.get("send pathnames").map_or(&b"off"[..], |value| value);
+            if kept.starts_with(b"rel") {
+                Pathnames::Relative
+            } else if kept.starts_with(b"abs") {
+                Pathnames::Absolute
+            } else {
+                Pathnames::Off
+            }
+        };
+        let paths = match sending.paths {
+            Some(paths) => paths,
+            None if sending.recursive => Pathnames::Relative,
+            None => kept_paths(),
+        };
+        let source = |name: &Vec<u8>| {
+            let source = match (&name[..], &sending.as_name) {
+                (b"-", Some(as_name)) if self.takes_stdin() => Source::stdin(as_name.clone()),
+                _ => Source::path(self.local().path(name)),
+            };
+            match (&sending.as_name, paths) {
+                (Some(name), _) => source.named(name.clone()),
+                (None, Pathnames::Off) => source,
+                // As it was said, not as it is found.
+                (None, Pathnames::Relative) => source.named(below(name).to_vec()),
+                (None, Pathnames::Absolute) => {
+                    source.named(self.local().path(name).into_os_string().into_vec())
+                }
+            }
+        };
+        let sources: Vec<Source> = sending.files.iter().map(source).collect();
+        let text = sending.text.unwrap_or_else(|| is_text(kept));
+        let options = SendOptions {
+            kind: if text { FileKind::Text } else { FileKind::Binary },
+            resume: sending.recover,
+            detect: sending.text.is_none() && detects(kept),
+            common_names: self.settings().kermit.convert_names,
+            ..SendOptions::default()
+        };
+        let mut disk = DiskStore::sending(sources, options);
+        for renamed in disk.renamed() {
+            let (own, wire) = (safe(&renamed.own), safe(&renamed.wire));
+            let path = safe(&sending.files[renamed.index]);
+            let say =
+                format!("{path} is sent as {wire}: another file of this batch is called {own}\n");
+            self.say(Screen::Error, say.as_bytes());
+        }
+        let turned = self.turn(&|all| Protocol::Kermit.sender(all), &mut disk, Way::Send, false)?;
+        let report = with_files(turned.report, disk.files(), disk.last_error());
+        if sending.delete {
+            delete_sent(disk.files())?;
+        }
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    /// Where files that come are stored.
+    fn inbox(
+        &self,
+        kept: &Kept,
+        as_name: Option<&Vec<u8>>,
+        resume: Resume,
+        paths: bool,
+    ) -> Result<DiskStore, Fault> {
+        let options = ReceiveOptions {
+            collision: self.settings().collision,
+            incomplete: self.settings().incomplete,
+            resume,
+            verify: self.settings().verify,
+            paths: if paths { PathRule::Relative } else { PathRule::LastOnly },
+            name: as_name.cloned(),
+            ..ReceiveOptions::default()
+        };
+        let directory = kept.get("file download-directory").filter(|name| !name.is_empty());
+        let directory = self.local().path(directory.map_or(&b"."[..], |name| name));
+        Ok(DiskStore::receiving(&directory, options)?)
+    }
+
+    /// Who asks the person before files are stored, if anybody can and this end of the connection
+    /// is one of these.
+    fn asker(&self, _scope: Scope) -> Option<Asker> {
+        None
+    }
+
+    /// The same, as settings and the command say.
+    fn asker_of(&self, kept: &Kept, switch: Option<Confirm>) -> (Confirm, Option<Asker>) {
+        let (level, scope) = asked_for(kept, switch);
+        (level, if level == Confirm::Off { None } else { self.asker(scope) })
+    }
+
+    fn receive(&mut self, receiving: &Receiving, kept: &Kept) -> Result<Done, Fault> {
+        let make: Make<'_> = &|all| Protocol::Kermit.receiver(all);
+        let (_, asker) = self.asker_of(kept, receiving.confirm);
+        let mut sink = SinkStore::new(sink());
+        let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
+        let as_name = receiving.as_name.as_ref();
+        let mut disk = self.inbox(kept, as_name, self.settings().resume, paths)?;
+        let store: &mut dyn Store = if receiving.calibrate { &mut sink } else { &mut disk };
+        let mut store = Confirming::new(store, asker);
+        let turned = self.turn(make, &mut store, Way::Receive, false)?;
+        let report = store.ended(turned.report);
+        let report = if receiving.calibrate {
+            with_files(report, sink.files(), sink.last_error())
+        } else {
+            with_files(report, disk.files(), disk.last_error())
+        };
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    /// Asks the server for files, and receives them.
+    fn get(&mut self, getting: &Getting, kept: &Kept) -> Result<Done, Fault> {
+        let names = name_list(getting.files.iter().map(Vec::as_slice));
+        let command = command_to_get(getting, &names);
+        let resume = if getting.recover { Resume::Existing } else { Resume::Never };
+        let (level, asker) = self.asker_of(kept, getting.confirm);
+        let below = getting.recursive && level != Confirm::All;
+        let make: Make<'_> = &|all| client(all, &command);
+        let mut sink = SinkStore::new(sink());
+        let mut disk = self.inbox(kept, getting.as_name.as_ref(), resume, getting.recursive)?;
+        let store: &mut dyn Store = if getting.calibrate { &mut sink } else { &mut disk };
+        let asked = AskedFor::new(getting.files.iter().map(Vec::as_slice), below);
+        let mut store = Confirming::new(store, asker).of(asked, level != Confirm::Off);
+        let mut answer = Answer::new(Some(&mut store));
+        let turned = self.turn(make, &mut answer, Way::Receive, false)?;
+        self.show(&whole_answer(&turned.replies, &answer.text));
+        let report = store.ended(turned.report);
+        let mut report = if getting.calibrate {
+            with_files(report, sink.files(), sink.last_error())
+        } else {
+            with_files(report, disk.files(), disk.last_error())
+        };
+        if report.done && report.files == 0 && !report.begun {
+            report.done = false;
+            "the server sent no files".clone_into(&mut report.message);
+        }
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    /// Receives to stdout, or gets from a server to it (`kermit -k`, `-G`).
+    fn to_stdout(&mut self, names: Option<&[u8]>) -> Result<Done, Fault> {
+        let mut sink = SinkStore::new(stdout());
+        let turned = match names {
+            None => self.turn(&|all| Protocol::Kermit.receiver(all), &mut sink, Way::Receive, true),
+            Some(names) => {
+                let command = ServerCommand::Get(GetFiles { names, ..GetFiles::default() });
+                let asked = words(names).into_iter();
+                let mut wanted = Wanted::new(&mut sink, asked, false);
+                let make: Make<'_> = &|all| client(all, &command);
+                let mut turned = self.turn(make, &mut wanted, Way::Receive, true)?;
+                if let Some(other) = wanted.other_than_asked().filter(|_| turned.report.done) {
+                    turned.report.done = false;
+                    turned.report.message = other;
+                }
+                Ok(turned)
+            }
+        }?;
+        let report = with_files(turned.report, sink.files(), sink.last_error());
+        Ok(Done { report: Some(report), ..Done::default() })
+    }
+
+    /// A password is about to be sent: says if others can read it.
+    fn warn_of_password(&self) {}
+
+    fn remote(&mut self, remote: &Remote) -> Result<Done, Fault> {
+        if remote.verb == "login" {
+            self.warn_of_password();
+        }
+        let words = remote::on_the_wire(&words_of(remote));
+        let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
+        let command = command_of(&words)?;
+        let mut answer = Answer::new(None);
+        let make: Make<'_> = &|all| client(all, &command);
+        let turned = self.turn(make, &mut answer, Way::Receive, true)?;
+        if turned.outcome != Outcome::Done {
+            return Err(Fault::new(turned.report.message));
+        }
+        let text = whole_answer(&turned.replies, &answer.text);
+        if remote.verb != "query" {
+            self.show(&text);
+        }
+        if remote.verb == "bye" {
+            // The server has closed it, or is about to.
+            self.hang_up()?;
+        }
+        Ok(Done { text: turned.replies.concat(), ..Done::default() })
+    }
+
+    fn show(&mut self, text: &[u8]) {
+        let mut text = safe(text);
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        self.say(Screen::Output, text.as_bytes());
+    }
+}
+
+/// Said at a terminal where no line is set: the packets would come as a surprise.
+const NO_LINE: &str = "no line is set (SET LINE and SET HOST set one), so the peer is expected at this \
+     terminal: go back to your local Kermit";
+/// Between that and the first packet.
+const DELAY: Duration = Duration::from_secs(1);
+
+impl Mover for Live<'_> {
+    fn local(&self) -> &Local {
+        &self.local
+    }
+
+    fn settings(&self) -> &Everything {
+        &self.settings
+    }
+
+    fn takes_stdin(&self) -> bool {
+        self.may_use_stdio
+    }
+
+    fn warn_of_password(&self) {
+        if let Some(spec) = &self.spec {
+            cleartext::warn(self.voice, spec, What::Passwords);
+        }
+    }
+
+    /// Nobody can be asked where stdin is the line.
+    fn asker(&self, scope: Scope) -> Option<Asker> {
+        let end = if self.has_called() { Scope::Local } else { Scope::Remote };
+        let asks = self.port.is_some() && (scope == Scope::Both || scope == end);
+        let signals = self.signals.fd().try_clone_to_owned().ok();
+        asks.then(|| Box::new(move |name: &str| ask_whether(name, signals.as_ref())) as Asker)
+    }
+
+    /// What the engine did not take stays. Without a connection the line is this program's own stdin
+    /// and stdout: we are then the remote Kermit of somebody else.
+    fn turn(
+        &mut self,
+        make: Make<'_>,
+        store: &mut dyn Store,
+        way: Way,
+        quiet: bool,
+    ) -> Result<Turned, Fault> {
+        let own = self.port.is_none();
+        if own {
+            if !self.may_use_stdio {
+                return Err(no_connection());
+            }
+            // From then on nothing can be said on the terminal that is the line.
+            if !quiet {
+                let person = stdin().is_terminal() && stderr().is_terminal();
+                if person {
+                    self.voice.say(Level::Note, NO_LINE);
+                }
+                let kermit = Some(Protocol::Kermit);
+                terminal_hint::say(self.voice, way, kermit, &self.settings, &LineSpec::Stdio);
+                if person && way == Way::Send {
+                    // Time to read that, before packets come.
+                    std::thread::sleep(DELAY);
+                }
+            }
+            self.voice.line_is_stdio();
+            self.open_line(&LineSpec::Stdio)?;
+        }
+        let turned = self.turn_engine(make, store, way, quiet);
+        if own {
+            let closed = self.hang_up();
+            self.voice.line_is_over();
+            closed?;
+        }
+        turned
+    }
+}
+
+impl Live<'_> {
+    fn turn_engine(
+        &mut self,
+        make: Make<'_>,
+        store: &mut dyn Store,
+        way: Way,
+        quiet: bool,
+    ) -> Result<Turned, Fault> {
+        let who = if way == Way::Send { "sender" } else { "receiver" };
+        let port = self.port.as_mut().ok_or_else(no_connection)?;
+        let mut settings = self.settings.clone();
+        port_facts::apply(port.facts(), &mut settings);
+        let mut engine = make(&settings).map_err(Fault::new)?;
+        let mut recorder =
+            Recorder::new(self.voice, who, self.trace.as_deref().or(self.debug.as_deref()))
+                .map_err(Fault::new)?;
+        let before: Vec<u8> = self.ahead.drain(..).collect();
+        let silent = Voice::silent();
+        let voice = if quiet || self.display_none { &silent } else { self.voice };
+        let mut seen = Seen::new(Observer::new(voice, way, port.carries_bps()));
+        let mut options = RunOptions::new(&mut recorder);
+        options.signals = Some(self.signals);
+        options.before = &before;
+        options.silence = self.silence;
+        let sets = self.sets.clone();
+        let own = if self.as_is { Sets::AS_IS } else { Sets::from(&settings.kermit) };
+        let sets = sets.unwrap_or_else(|| Arc::new(Mutex::new(own)));
+        let mut store = Translated::following(store, sets);
+        let ended = run(&mut *engine, &mut **port, &mut store, &mut seen, options);
+        seen.finish();
+        say_lost(self.voice, store.lost());
+        let (_, error) = recorder.finish();
+        if let Some(why) = error {
+            self.voice.say(Level::Error, &format!("could not write the trace: {why}"));
+        }
+        self.ahead.extend(&ended.leftover);
+        let mut report = seen.told.report(ended.outcome, &ended.stats, ended.elapsed);
+        // Whoever answers the first file with an error has refused it.
+        report.begun |= way == Way::Send && seen.told.agreed();
+        if ended.outcome != Outcome::Done && ended.error.is_some() {
+            self.hang_up()?;
+        }
+        let replies = std::mem::take(&mut seen.told.replies);
+        Ok(Turned { outcome: ended.outcome, report, replies })
+    }
+
+    /// A file as it is; its line ends as CR unless it is binary, and as the settings of TRANSMIT say.
+    pub(super) fn transmit_file(
+        &mut self,
+        name: &[u8],
+        binary: bool,
+        kept: &Kept,
+    ) -> Result<Done, Fault> {
+        let bytes = read(&self.local.path(name))?;
+        if binary {
+            self.transmit(&bytes)?;
+            return Ok(Done::default());
+        }
+        let text = |name: &str| kept.get(name).map_or(&b""[..], |value| value);
+        let line_end: &[u8] = if text("transmit linefeed") == b"on" { b"\r\n" } else { b"\r" };
+        let pause = str::from_utf8(text("transmit pause")).ok().and_then(|ms| ms.parse().ok());
+        let pause = Duration::from_millis(pause.unwrap_or(0));
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let (line, end) = match line.strip_suffix(b"\n") {
+                Some(line) => (line, line_end),
+                None => (line, &b""[..]),
+            };
+            self.transmit(&[line, end].concat())?;
+            if !pause.is_zero() && self.pause(pause, false) {
+                return Err(Fault::new("TRANSMIT was interrupted"));
+            }
+        }
+        self.transmit(text("transmit eof"))?;
+        Ok(Done::default())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Fault> {
+    Ok(std::fs::read(path)?)
+}
+
+/// Deletes what was sent and is as it was sent.
+fn delete_sent(files: &[FileRecord]) -> Result<(), Fault> {
+    let sent = files.iter().filter(|file| file.outcome == FileOutcome::Sent);
+    let mut kept = Vec::new();
+    for file in sent.filter(|file| file.path.is_some()) {
+        if let Err(why) = file.delete_sent() {
+            kept.push(format!("{}: sent and not deleted: {why}", safe(&file.wire_name)));
+        }
+    }
+    if kept.is_empty() { Ok(()) } else { Err(Fault::new(kept.join("; "))) }
+}
+
+/// What the store knows besides.
+fn with_files(mut report: Report, files: &[FileRecord], error: Option<&str>) -> Report {
+    if let Some(last) = files.last() {
+        report.last_bytes = last.size;
+        report.name.clone_from(&last.wire_name);
+    }
+    if report.done && files.iter().any(|file| file.changed) {
+        report.done = false;
+        "a file changed while it was sent".clone_into(&mut report.message);
+    }
+    if let (false, Some(error)) = (report.done, error) {
+        report.message = format!("{}: {}", report.message, in_words(&error));
+    }
+    report
+}

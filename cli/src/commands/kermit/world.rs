@@ -1,0 +1,277 @@
+//! The world of scripts in the program: this machine, the ports of `drive`, and the Kermit engines.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::stdio::stdin;
+use rustix::termios::isatty;
+use wetstring_drive::port::PATIENCE;
+use wetstring_drive::terminal::Restore;
+use wetstring_script::World;
+use wetstring_script::world::{
+    Channel, Connection, Done, Fault, Files, Heard, Kept, Moment, Question, Ran, Screen, Signal,
+    Task,
+};
+
+use super::live::{LONGEST_POLL, Live, no_connection, set_row};
+use super::server_rights::allowed_at_first;
+use super::transfers::Mover;
+
+impl World for Live<'_> {
+    fn say(&mut self, to: Screen, text: &[u8]) {
+        self.local.say(to, text);
+    }
+
+    fn ask(&mut self, question: &Question) -> Option<Vec<u8>> {
+        self.say(Screen::Output, &question.prompt);
+        // Nothing is seen of a password, and the end of its line is shown afterwards.
+        let hidden = (!question.echo && isatty(stdin())).then(|| Restore::keys(stdin()).ok());
+        if let Some(wait) = question.wait {
+            let wait: Option<Timespec> = wait.try_into().ok();
+            let keyboard = stdin();
+            let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
+            if !matches!(poll(&mut fds, wait.as_ref()), Ok(1..)) {
+                return None;
+            }
+        }
+        let silent = Question { prompt: Vec::new(), ..question.clone() };
+        let answer = self.local.ask(&silent);
+        if hidden.is_some() {
+            self.say(Screen::Output, b"\n");
+        }
+        answer
+    }
+
+    fn key(&mut self, wait: Option<Duration>) -> Option<u8> {
+        let _restore = isatty(stdin()).then(|| Restore::keys(stdin()).ok());
+        let keyboard = stdin();
+        let mut fds = [PollFd::from_borrowed_fd(keyboard, PollFlags::IN)];
+        let wait: Option<Timespec> = wait.and_then(|wait| wait.try_into().ok());
+        if !matches!(poll(&mut fds, wait.as_ref()), Ok(1..)) {
+            return None;
+        }
+        let mut key = [0];
+        matches!(rustix::io::read(keyboard, &mut key), Ok(1)).then_some(key[0])
+    }
+
+    fn now(&mut self) -> Moment {
+        self.local.now()
+    }
+
+    fn offset_at(&mut self, unix_s: i64) -> i32 {
+        self.local.offset_at(unix_s)
+    }
+
+    fn pause(&mut self, time: Duration, keys: bool) -> bool {
+        let until = Instant::now() + time;
+        let terminal = keys && isatty(stdin());
+        let _restore = terminal.then(|| Restore::keys(stdin()).ok());
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            let left: Option<Timespec> = left.try_into().ok();
+            let keyboard = stdin();
+            let mut fds = [
+                PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(keyboard, PollFlags::IN),
+            ];
+            let used = if terminal { 2 } else { 1 };
+            if matches!(poll(&mut fds[..used], left.as_ref()), Ok(1..)) {
+                let pressed = terminal && !fds[1].revents().is_empty();
+                if pressed {
+                    let mut keys = [0; 64];
+                    let _ = rustix::io::read(keyboard, &mut keys);
+                }
+                return pressed || self.signals.count() > 0;
+            }
+        }
+        false
+    }
+
+    fn random(&mut self) -> u64 {
+        self.local.random()
+    }
+
+    fn environment(&mut self, name: &[u8]) -> Option<Vec<u8>> {
+        self.local.environment(name)
+    }
+
+    fn fact(&mut self, name: &str) -> Option<Vec<u8>> {
+        match (name, &self.port) {
+            ("line", Some(port)) => Some(port.facts().name.clone().into_bytes()),
+            ("reliable", Some(port)) => {
+                let known = match port.facts().reliable {
+                    Some(true) => "yes",
+                    Some(false) => "no",
+                    None => "unknown",
+                };
+                Some(known.as_bytes().to_vec())
+            }
+            ("reliable", None) => None,
+            ("speed", Some(port)) => {
+                Some(port.facts().rate_bps.unwrap_or(0).to_string().into_bytes())
+            }
+            _ => self.local.fact(name),
+        }
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.signals.count() > 0
+    }
+
+    fn files(&mut self) -> &mut dyn Files {
+        self.local.files()
+    }
+
+    fn run(&mut self, command: &[u8], capture: bool) -> Result<Ran, Fault> {
+        self.local.run(command, capture)
+    }
+
+    fn pipe(&mut self, command: &[u8], to: bool) -> Result<Box<dyn Channel>, Fault> {
+        self.local.pipe(command, to)
+    }
+
+    fn connect(&mut self, to: &Connection) -> Result<(), Fault> {
+        let spec = self.serial.spec_of(to)?;
+        self.open_line(&spec)
+    }
+
+    fn hang_up(&mut self) -> Result<(), Fault> {
+        self.ahead.clear();
+        self.spec = None;
+        if let Some(mut port) = self.port.take() {
+            port.finish(self.signals.patience(PATIENCE))?;
+        }
+        Ok(())
+    }
+
+    fn is_connected(&mut self) -> bool {
+        self.port.is_some()
+    }
+
+    fn transmit(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let port = self.port.as_mut().ok_or_else(no_connection)?;
+        let mut rest = bytes;
+        let until = Instant::now() + Duration::from_secs(60);
+        while !rest.is_empty() {
+            if let Some(len) = port.write(rest)? {
+                rest = &rest[len..];
+                continue;
+            }
+            if self.signals.count() > 0 || Instant::now() > until {
+                return Err(Fault::new("the connection takes nothing"));
+            }
+            let wait: Option<Timespec> = LONGEST_POLL.try_into().ok();
+            let mut fds = [PollFd::from_borrowed_fd(port.write_fd(), PollFlags::OUT)];
+            let _ = poll(&mut fds, wait.as_ref());
+            std::thread::sleep(port.rest().min(LONGEST_POLL));
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, _signal: Signal) -> Result<(), Fault> {
+        Err(Fault::absent("BREAK on a connection"))
+    }
+
+    fn hear(&mut self, wait: Duration) -> Heard {
+        let ready = if self.ahead.is_empty() { self.fill(wait) } else { Ok(Heard::Byte(0)) };
+        match ready {
+            Ok(Heard::Byte(_)) => match self.ahead.pop_front() {
+                Some(byte) => {
+                    self.log_session(&[byte]);
+                    Heard::Byte(byte)
+                }
+                None => Heard::Silence,
+            },
+            Ok(other) => other,
+            Err(()) => {
+                // Who hangs up at the other end ends the connection here too.
+                drop(self.hang_up());
+                Heard::Lost
+            }
+        }
+    }
+
+    fn perform(&mut self, task: &Task, kept: &Kept) -> Result<Done, Fault> {
+        match task {
+            Task::Send(sending) => {
+                self.delay(kept)?;
+                self.send(sending, kept)
+            }
+            Task::Receive(receiving) => self.receive(receiving, kept),
+            Task::Get(getting) => self.get(getting, kept),
+            Task::ToStdout { names } => self.to_stdout(names.as_deref()),
+            Task::Remote(remote) => self.remote(remote),
+            Task::Transmit { file, binary } => self.transmit_file(file, *binary, kept),
+            Task::Log { what, to, append } => self.log(what, to.as_ref(), *append),
+            Task::Serve => self.serve(kept),
+            Task::Terminal => self.talk(kept),
+            Task::Allow { what, scope } => self.allow(what, *scope),
+            Task::AllowAsIn { version } => {
+                self.allowed = allowed_at_first(*version);
+                Ok(Done::default())
+            }
+        }
+    }
+
+    fn keep(&mut self, name: &str, value: &[u8]) -> Result<(), Fault> {
+        let text = String::from_utf8_lossy(value).into_owned();
+        match name {
+            "speed" | "flow-control" | "stop-bits" => {
+                self.serial.set(name, &text)?;
+                self.set_up_again()?;
+            }
+            "file display" => self.display_none = text == "none",
+            "file system-id" => {
+                let say = format!("expected two characters of a system id, got {text}");
+                let id = value.try_into().map_err(|_| Fault::new(say))?;
+                self.settings.kermit.system = id;
+            }
+            "file end-of-line" => self.settings.kermit.crlf_files = text == "crlf",
+            "transfer mode" => {
+                self.settings.kermit.manual_mode = text == "manual";
+                self.settings.kermit.alike_as_is = text == "automatic";
+            }
+            "transfer translation" => self.as_is = text == "off",
+            "escape-character" => {
+                let say = format!("expected a code below 128 or ^X, got {text}");
+                super::terminal::escape_character(value).ok_or_else(|| Fault::new(say))?;
+            }
+            "file download-directory" => {
+                let path = self.local.path(value);
+                if !value.is_empty() && !path.is_dir() {
+                    return Err(Fault::new(format!("expected a directory, got {text}")));
+                }
+            }
+            "duplex"
+            | "receive confirm"
+            | "send pathnames"
+            | "receive pathnames"
+            | "server display"
+            | "server idle-timeout"
+            | "server login"
+            | "delay"
+            | "file scan"
+            | "transmit eof"
+            | "transmit linefeed"
+            | "transmit pause" => {}
+            _ => return Err(Fault::new(format!("SET {name} has no effect here"))),
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
+        // A type that is said counts, whatever the systems are.
+        if name == "kermit.receive-kind" && !self.settings.kermit.alike_as_is {
+            self.settings.kermit.manual_mode = true;
+        }
+        set_row(&mut self.settings, name, value)
+    }
+
+    fn shown(&mut self, name: &str) -> Option<String> {
+        if name == "server functions" {
+            return Some(self.served());
+        }
+        let mut out = String::new();
+        self.settings.show(name, &mut out).ok()?;
+        Some(out)
+    }
+}

@@ -1,0 +1,83 @@
+//! `wst key`: the keys by which hosts know each other.
+
+use serde_json::json;
+use wetstring_drive::datagram::PublicKey;
+use wetstring_drive::datagram::keys::{KeyFolder, Secret};
+
+use crate::args::key::{Key, KeyVerb};
+use crate::config::keys::folder;
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+
+/// Shows and changes the keys.
+pub(crate) fn run(voice: &Voice, verb: &Key) -> Result<Ending, Ending> {
+    let store = |say: String| Ending::early(Exit::Store, say);
+    let keys = folder().map_err(usage)?;
+    let key = |text: &str| text.parse::<PublicKey>().map_err(usage);
+    let print = |text: &str| {
+        if !voice.has_json() {
+            crate::ui::output::print(text);
+        }
+    };
+    let done = |say: String| Ok(Ending::early(Exit::Done, say));
+    match &verb.what {
+        KeyVerb::Show => {
+            let public = keys.identity().map_err(store)?.public;
+            let fingerprint = public.fingerprint();
+            voice.event("key", json!({"key": public.to_string(), "fingerprint": fingerprint}));
+            print(&format!("{public}\n"));
+            voice.say(Level::Note, &format!("fingerprint {fingerprint}"));
+            done(String::new())
+        }
+        KeyVerb::List => {
+            print(&list(voice, &keys).map_err(store)?);
+            done(String::new())
+        }
+        KeyVerb::Trust { key: text, name } => {
+            let key = key(text)?;
+            let new = keys.authorize(&key, name).map_err(store)?;
+            let what = if new { "may now send to listeners here" } else { "was let in already" };
+            done(format!("{} {what}", key.fingerprint()))
+        }
+        KeyVerb::Revoke { key: text } => {
+            let key = key(text)?;
+            if !keys.revoke(&key).map_err(store)? {
+                return Err(usage(format!("expected a key that is let in, got {text}")));
+            }
+            done(format!("{} is let in no more", key.fingerprint()))
+        }
+        KeyVerb::Forget { host } => {
+            if keys.forget(host).map_err(store)? == 0 {
+                return Err(usage(format!("expected a host that is known, got {host}")));
+            }
+            done(format!("the key of {host} is forgotten"))
+        }
+        KeyVerb::Secret => {
+            let secret = Secret::make().map_err(store)?;
+            voice.event("secret", json!({"secret": secret}));
+            print(&format!("{secret}\n"));
+            done(String::new())
+        }
+    }
+}
+
+/// Both lists, as a page and as events.
+fn list(voice: &Voice, keys: &KeyFolder) -> Result<String, String> {
+    let mut page = String::new();
+    let mut line = |words: [&str; 2], key: &PublicKey| {
+        let (fingerprint, key) = (key.fingerprint(), key.to_string());
+        page.extend([words[0], words[1], "  ", &fingerprint, "  ", &key, "\n"]);
+        (fingerprint, key)
+    };
+    for (host, key) in keys.known()? {
+        let (fingerprint, key) = line(["known host  ", &host], &key);
+        voice.event("known-host", json!({"host": host, "key": key, "fingerprint": fingerprint}));
+    }
+    for (key, name) in keys.authorized()? {
+        let (fingerprint, key) = line(["may send    ", &name], &key);
+        voice
+            .event("authorized-key", json!({"name": name, "key": key, "fingerprint": fingerprint}));
+    }
+    Ok(page)
+}

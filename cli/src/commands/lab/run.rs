@@ -1,0 +1,258 @@
+//! `wst lab run`: one scenario.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use wetstring_drive::in_words;
+use wetstring_lab::Recorder;
+use wetstring_lab::explain::{Account, header};
+use wetstring_lab::scenario::{BadScenario, Ending as RunEnding, Outcome, Scenario};
+use wetstring_lab::slip::Ledger;
+use wetstring_proto::{Instant, TraceEvent};
+
+use crate::args::Common;
+use crate::args::lab::Run;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::output::Voice;
+
+pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, Ending> {
+    let Input { scenario, head } = read(verb)?;
+    let keeps = common.trace.is_some() || verb.explain;
+    let mut recorder = if keeps { Recorder::keep() } else { Recorder::digest_only() };
+    let outcome = scenario.run(&mut recorder);
+    let lines = || head.iter().chain(recorder.lines()).map(String::as_str);
+    if let Some(path) = &common.trace {
+        write_trace(path, lines())
+            .map_err(|error| store(path, "could not write the trace", &error))?;
+    }
+    if voice.has_json() {
+        voice.event("result", fields(&scenario, &outcome));
+    } else {
+        crate::ui::output::print(&page(&scenario, &outcome));
+    }
+    if verb.explain {
+        match Account::read(lines(), None) {
+            Ok(account) => {
+                if !voice.has_json() {
+                    crate::ui::output::print("\n");
+                }
+                crate::transfer::account::present(voice, &account, true);
+            }
+            // The run is what was asked for, and it has its own outcome.
+            Err(bad) => crate::transfer::account::without_account(voice, &bad),
+        }
+    }
+    let exit = match outcome.ending {
+        RunEnding::Done | RunEnding::Measured => Exit::Done,
+        RunEnding::Failed(_, failure) => Exit::of(failure),
+        RunEnding::Stopped(_) => Exit::Timeout,
+        RunEnding::Wrong => Exit::Integrity,
+    };
+    let message = if outcome.is_done() { String::new() } else { outcome.ending.to_string() };
+    Ok(Ending::early(exit, message))
+}
+
+/// A scenario, and the head of its trace.
+struct Input {
+    scenario: Scenario,
+    head: Vec<String>,
+}
+
+/// A scenario by the name or the path that a person gives.
+pub(crate) fn load(path: &Path) -> Result<Scenario, Ending> {
+    let text = text_of(path)?;
+    let scenario = Scenario::parse(&path.to_string_lossy(), &text, &beside(path));
+    scenario.map_err(|bad| Ending::early(Exit::Usage, bad.to_string()))
+}
+
+/// The text of a scenario that comes with the laboratory, or of a file.
+fn text_of(path: &Path) -> Result<String, Ending> {
+    if let Some(text) = path.to_str().and_then(wetstring_lab::scenario::named) {
+        return Ok(text.to_owned());
+    }
+    if !path.exists() && path.extension().is_none_or(|end| end != "toml") {
+        let names: Vec<&str> = wetstring_lab::scenario::names().collect();
+        let (names, got) = (names.join(", "), path.display());
+        let say = format!("expected a scenario ({names}) or a TOML file, got {got}");
+        return Err(Ending::early(Exit::Usage, say));
+    }
+    read_text(path, "could not read the scenario")
+}
+
+/// The text of a file.
+///
+/// # Errors
+///
+/// A file that cannot be read (`what` could not be done), and one that is not UTF-8, with the line.
+pub(super) fn read_text(path: &Path, what: &str) -> Result<String, Ending> {
+    let bytes = std::fs::read(path).map_err(|error| store(path, what, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let bytes = error.as_bytes();
+        let line = bytes[..at].split(|byte| *byte == b'\n').count();
+        let (path, byte) = (path.display(), bytes[at]);
+        Ending::early(Exit::Usage, format!("{path}:{line}: expected UTF-8, got byte 0x{byte:02x}"))
+    })
+}
+
+/// Reads the scenario of the command line, with what overrides it.
+fn read(verb: &Run) -> Result<Input, Ending> {
+    let path = &verb.scenario;
+    let text = text_of(path)?;
+    let mut sets = verb.sets.clone();
+    sets.extend(verb.seed.map(|seed| format!("seed={seed}")));
+    let load = beside(path);
+    let name = path.to_string_lossy();
+    let wrong = |bad: BadScenario| Ending::early(Exit::Usage, bad.to_string());
+    let scenario = Scenario::parse_with(&name, &text, &sets, &load).map_err(wrong)?;
+    let mut head = header(&name, &text, &sets, &scenario).map_err(wrong)?;
+    // Its files are beside it, wherever the trace is read.
+    if let Some(directory) = path.canonicalize().ok().as_deref().and_then(Path::parent) {
+        let text = directory.as_os_str().as_encoded_bytes();
+        head.push(format!(
+            "{} run {}",
+            Instant::ZERO,
+            TraceEvent::Text { name: "directory", text }
+        ));
+    }
+    Ok(Input { scenario, head })
+}
+
+/// Reads files that a scenario or a table names: their paths are relative to it.
+pub(super) fn beside(path: &Path) -> impl Fn(&str) -> Result<Vec<u8>, String> + use<> {
+    let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    move |name| {
+        let whole = directory.join(name);
+        std::fs::read(&whole).map_err(|error| format!("{}: {}", whole.display(), in_words(&error)))
+    }
+}
+
+/// An end because of a file.
+pub(super) fn store(path: &Path, what: &str, error: &std::io::Error) -> Ending {
+    Ending::early(Exit::Store, format!("{what} {}: {}", path.display(), in_words(&error)))
+}
+
+/// Writes all lines of a trace.
+pub(crate) fn write_trace<'a>(
+    path: &Path,
+    lines: impl Iterator<Item = &'a str>,
+) -> std::io::Result<()> {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for line in lines {
+        writeln!(file, "{line}")?;
+    }
+    file.flush()
+}
+
+/// The efficiency against the line's limit in percent, if the line has one.
+fn efficiency(outcome: &Outcome) -> Option<f64> {
+    let limit = outcome.limit_millicps.filter(|_| outcome.is_done())?;
+    Some(outcome.efficiency(limit) as f64 / 1000.0)
+}
+
+/// File bytes that did not arrive; 0 of a run that ended well.
+fn lost_bytes(scenario: &Scenario, outcome: &Outcome) -> u64 {
+    if outcome.is_done() { 0 } else { scenario.counted_bytes().saturating_sub(outcome.bytes) }
+}
+
+fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
+    let stats = outcome.report.sides.map(|side| side.stats);
+    json!({
+        "protocol": scenario.protocol_name(),
+        "line": scenario.line(),
+        "seed": scenario.seed(),
+        "ending": outcome.ending.to_string(),
+        "done": outcome.is_done(),
+        "bytes": outcome.bytes,
+        "lost_bytes": lost_bytes(scenario, outcome),
+        "elapsed_s": outcome.elapsed.as_secs_f64(),
+        "cps": outcome.millicps() as f64 / 1000.0,
+        "limit_cps": outcome.limit_millicps.map(|limit| limit as f64 / 1000.0),
+        "efficiency": efficiency(outcome),
+        "retransmissions": outcome.retransmissions(),
+        "timeouts": stats[0].timeouts + stats[1].timeouts,
+        "damaged": stats[0].damaged + stats[1].damaged,
+        "events": outcome.report.events,
+        "echoes": outcome.echoes.map(|echoes| json!({
+            "keys": echoes.keys,
+            "echoed": echoes.echoed,
+            "median_ms": echoes.median_ns as f64 / 1e6,
+            "p90_ms": echoes.p90_ns as f64 / 1e6,
+            "longest_ms": echoes.longest_ns as f64 / 1e6,
+        })),
+        "slip": outcome.ledgers.map(|[from_sender, from_receiver]| json!({
+            "from_sender": ledger(&from_sender),
+            "from_receiver": ledger(&from_receiver),
+        })),
+        "trace": format!("{:016x}", outcome.trace_digest),
+    })
+}
+
+/// What the bytes of one direction of a SLIP line were.
+fn ledger(ledger: &Ledger) -> Value {
+    json!({
+        "line_bytes": ledger.line_bytes,
+        "data_bytes": ledger.data_bytes,
+        "head_bytes": ledger.head_bytes,
+        "acks": ledger.acks,
+        "ack_bytes": ledger.ack_bytes,
+        "typed_bytes": ledger.typed_bytes,
+    })
+}
+
+/// What is to be said of a SLIP line and of who typed on it; nothing elsewhere.
+fn on_slip(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    if let Some([out, back]) = outcome.ledgers {
+        let ack = back.ack_millibytes().unwrap_or(0) as f64 / 1000.0;
+        let _ = writeln!(
+            text,
+            "on the line {} bytes: {} of data, {} of headers around it, {} of typing; back {} \
+             acknowledgements of {ack:.1} bytes",
+            out.line_bytes, out.data_bytes, out.head_bytes, out.typed_bytes, back.acks,
+        );
+    }
+    if let Some(echoes) = outcome.echoes {
+        let ms = |ns: u64| ns / 1_000_000;
+        let _ = writeln!(
+            text,
+            "{} keys, {} echoes: half of them within {} ms, nine of ten within {} ms, all within {} ms",
+            echoes.keys,
+            echoes.echoed,
+            ms(echoes.median_ns),
+            ms(echoes.p90_ns),
+            ms(echoes.longest_ns),
+        );
+    }
+    text
+}
+
+fn page(scenario: &Scenario, outcome: &Outcome) -> String {
+    let share = efficiency(outcome)
+        .map_or_else(String::new, |share| format!(", {share:.1} % of what the line can carry"));
+    let (seconds, bytes) = (outcome.elapsed.as_secs_f64(), outcome.bytes);
+    let speed = outcome.millicps() as f64 / 1000.0;
+    let moved = if outcome.is_done() {
+        format!("{bytes} bytes in {seconds:.3} s: {speed:.1} characters per second{share}")
+    } else {
+        let all = scenario.counted_bytes();
+        let lost = lost_bytes(scenario, outcome);
+        format!(
+            "{bytes} of {all} bytes arrived and were stored in {seconds:.3} s: {speed:.1} characters \
+             per second; {lost} bytes did not"
+        )
+    };
+    format!(
+        "{} over {}\n{moved}\n{}{}; {} packets sent again; trace {:016x} of seed {}\n",
+        scenario.protocol_name(),
+        scenario.line().join(" + "),
+        on_slip(outcome),
+        outcome.ending,
+        outcome.retransmissions(),
+        outcome.trace_digest,
+        scenario.seed(),
+    )
+}

@@ -1,0 +1,313 @@
+//! `wst lab sweep`: a scenario over ranges of its keys.
+//!
+//! Every result is in the file as soon as it is there, so an interrupt loses nothing but the runs
+//! that are under way; the same command goes on where the file ends. When all points are there
+//! they are put into their order, so that the file is the same whoever made which point when.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use wetstring_lab::Recorder;
+use wetstring_lab::scenario::BadScenario;
+use wetstring_lab::sweep::{Column, Format, Row, Sweep, merge};
+
+use super::count::Count;
+use super::pool::{Crew, News};
+use super::run::{beside, read_text, store};
+use crate::args::lab::SweepVerb;
+use crate::transfer::opening::signals;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+
+/// How often an interrupt is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+type Load = Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync>;
+
+pub(super) fn run(voice: &Voice, verb: &SweepVerb) -> Result<Ending, Ending> {
+    let Some(path) = &verb.sweep else { return list(voice) };
+    let load: Load = Arc::new(beside(path));
+    let sweep = open(path, &*load)?;
+    let paths = match (&verb.output[..], verb.shard) {
+        ([], None) => vec![PathBuf::from(format!("{}.csv", sweep.name()))],
+        ([], Some((index, of))) => vec![format!("{}.{index}-of-{of}.csv", sweep.name()).into()],
+        (given, _) => given.to_vec(),
+    };
+    if !verb.merge.is_empty() {
+        let rows = joined(&sweep, &verb.merge)?;
+        return join(&sweep, rows, &mut Outputs::open(voice, &sweep, &paths)?);
+    }
+    let mut outputs = Outputs::open(voice, &sweep, &paths)?;
+    let (index, of) = verb.shard.unwrap_or((1, 1));
+    let points: Vec<usize> = sweep.shard(index, of).collect();
+    make(voice, sweep, &points, load, &mut outputs)
+}
+
+/// A sweep by its name, or from a file.
+pub(super) fn open(
+    path: &Path,
+    load: &dyn Fn(&str) -> Result<Vec<u8>, String>,
+) -> Result<Sweep, Ending> {
+    let usage = |bad: BadScenario| Ending::early(Exit::Usage, bad.to_string());
+    let name = path.to_string_lossy();
+    if let Some(sweep) = Sweep::named(&name) {
+        return sweep.map_err(usage);
+    }
+    if path.extension().is_none_or(|end| end != "toml") {
+        let names: Vec<&str> = Sweep::names().collect();
+        let say = format!("expected a sweep ({}) or a TOML file, got {name}", names.join(", "));
+        return Err(Ending::early(Exit::Usage, say));
+    }
+    let text = read_text(path, "could not read the sweep")?;
+    let stem = path.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy());
+    Sweep::parse(&stem, &name, &text, load).map_err(usage)
+}
+
+fn list(voice: &Voice) -> Result<Ending, Ending> {
+    for name in Sweep::names() {
+        let sweep = open(Path::new(name), &wetstring_lab::scenario::no_files)?;
+        let fields = json!({ "sweep": name, "title": sweep.title(), "points": sweep.count() });
+        voice.event("sweep", fields);
+        if !voice.has_json() {
+            let (title, count) = (sweep.title(), sweep.count());
+            crate::ui::output::print(&format!("{name:<18}  {title}: {count} points\n"));
+        }
+    }
+    Ok(Ending::early(Exit::Done, ""))
+}
+
+/// Runs the points that are not there yet.
+fn make(
+    voice: &Voice,
+    sweep: Sweep,
+    points: &[usize],
+    load: Load,
+    outputs: &mut Outputs<'_>,
+) -> Result<Ending, Ending> {
+    let signals = signals()?;
+    let jobs: Vec<usize> =
+        points.iter().copied().filter(|point| !outputs.rows.contains_key(point)).collect();
+    let kept = points.len() - jobs.len();
+    if kept > 0 {
+        voice.say(Level::Note, &format!("{kept} of {} points are there already", points.len()));
+    }
+    outputs.expect(points);
+    let mut count = Count::new(voice, "points", jobs.len());
+    let mut crew = Crew::start(jobs.len(), move |job| {
+        let point = jobs[job];
+        let scenario = sweep.scenario(point, &*load)?;
+        Ok::<Row, BadScenario>(sweep.row(point, &scenario.run(&mut Recorder::off())))
+    });
+    loop {
+        match crew.next(LOOK) {
+            News::Done(_, Ok(row)) => {
+                outputs.add(row)?;
+                count.add();
+            }
+            News::Done(_, Err(bad)) => return Err(Ending::early(Exit::Usage, bad.to_string())),
+            News::Nothing => {}
+            News::Over => break,
+        }
+        if signals.count() > 0 {
+            let there = points.iter().filter(|point| outputs.rows.contains_key(point)).count();
+            let say = format!(
+                "interrupted: {there} of {} points are there; the same command makes the rest",
+                points.len()
+            );
+            return Ok(Ending::early(Exit::Interrupted, say));
+        }
+    }
+    drop(count);
+    outputs.finish()?;
+    Ok(outputs.ending(points))
+}
+
+/// The results of all shards, every point once.
+fn joined(sweep: &Sweep, files: &[PathBuf]) -> Result<Vec<Row>, Ending> {
+    let mut parts = Vec::new();
+    for path in files {
+        parts.push((path.display().to_string(), read(sweep, path)?.0));
+    }
+    merge(sweep, &parts).map_err(|bad| Ending::early(Exit::Skipped, bad.to_string()))
+}
+
+/// Writes them.
+fn join(sweep: &Sweep, rows: Vec<Row>, outputs: &mut Outputs<'_>) -> Result<Ending, Ending> {
+    let points: Vec<usize> = (0..sweep.count()).collect();
+    outputs.expect(&points);
+    for row in rows {
+        if !outputs.rows.contains_key(&row.point) {
+            outputs.add(row)?;
+        }
+    }
+    outputs.finish()?;
+    Ok(outputs.ending(&points))
+}
+
+/// The results in a file, and how many bytes of it are whole lines.
+fn read(sweep: &Sweep, path: &Path) -> Result<(Vec<Row>, usize), Ending> {
+    let usage = |say: String| {
+        let hint = "move it away or name another with -o";
+        Ending::early(Exit::Usage, format!("{}: {say}; {hint}", path.display()))
+    };
+    let format = format_of(path)?;
+    let text = read_text(path, "could not read the results")?;
+    let records = format.read(&text).map_err(|bad| usage(bad.to_string()))?;
+    let rows = records.of_sweep(sweep).map_err(|bad| usage(bad.to_string()))?;
+    Ok((rows, records.whole_bytes))
+}
+
+fn format_of(path: &Path) -> Result<Format, Ending> {
+    Format::of(&path.to_string_lossy()).ok_or_else(|| {
+        let say = format!("expected a file of .csv or .ndjson, got {}", path.display());
+        Ending::early(Exit::Usage, say)
+    })
+}
+
+/// Where the results go.
+struct Outputs<'a> {
+    voice: &'a Voice,
+    columns: Vec<Column>,
+    files: Vec<Output>,
+    /// Results also go to stdout as CSV.
+    stdout: bool,
+    /// All results that are there, by their points.
+    rows: BTreeMap<usize, Row>,
+    /// Points that stdout waits for, so that they come in their order.
+    waiting: BTreeSet<usize>,
+}
+
+/// One file of results.
+struct Output {
+    path: PathBuf,
+    format: Format,
+    file: File,
+    /// The points in it, in the order of its lines.
+    points: Vec<usize>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Opens the files and reads what is in them.
+    fn open(voice: &'a Voice, sweep: &Sweep, paths: &[PathBuf]) -> Result<Self, Ending> {
+        let columns = sweep.columns();
+        let (mut files, mut rows, mut stdout) = (Vec::new(), BTreeMap::new(), false);
+        for path in paths {
+            if path.as_os_str() == "-" {
+                stdout = true;
+                continue;
+            }
+            let format = format_of(path)?;
+            let (found, whole) = if path.exists() { read(sweep, path)? } else { (Vec::new(), 0) };
+            let points = found.iter().map(|row| row.point).collect();
+            rows.extend(found.into_iter().map(|row| (row.point, row)));
+            let say = |error: std::io::Error| store(path, "could not write the results", &error);
+            let mut file =
+                File::options().create(true).write(true).truncate(false).open(path).map_err(say)?;
+            // A line that was cut short when a machine stopped is made again.
+            file.set_len(whole as u64).map_err(say)?;
+            file.seek(SeekFrom::End(0)).map_err(say)?;
+            if whole == 0 {
+                file.write_all(format.header(&columns).as_bytes()).map_err(say)?;
+            }
+            files.push(Output { path: path.clone(), format, file, points });
+        }
+        if stdout && !voice.has_json() {
+            crate::ui::output::print(&Format::Csv.header(&columns));
+        }
+        let mut outputs = Self { voice, columns, files, stdout, rows, waiting: BTreeSet::new() };
+        // What one of the files has and another has not.
+        for output in &mut outputs.files {
+            let there: BTreeSet<usize> = output.points.iter().copied().collect();
+            for row in outputs.rows.values().filter(|row| !there.contains(&row.point)) {
+                output.append(&outputs.columns, row)?;
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// These points are to come, and those that are there already are told.
+    fn expect(&mut self, points: &[usize]) {
+        self.waiting = points.iter().copied().collect();
+        self.tell();
+    }
+
+    /// A result has come.
+    fn add(&mut self, row: Row) -> Result<(), Ending> {
+        for output in &mut self.files {
+            output.append(&self.columns, &row)?;
+        }
+        self.rows.insert(row.point, row);
+        self.tell();
+        Ok(())
+    }
+
+    /// Tells what can be told in order.
+    fn tell(&mut self) {
+        while let Some(row) = self.waiting.first().and_then(|point| self.rows.get(point)) {
+            if self.voice.has_json() {
+                let line = Format::Ndjson.line(&self.columns, row);
+                let fields: Map<String, Value> = serde_json::from_str(&line).unwrap_or_default();
+                self.voice.event("row", Value::Object(fields));
+            } else if self.stdout {
+                crate::ui::output::print(&Format::Csv.line(&self.columns, row));
+            }
+            self.waiting.pop_first();
+        }
+    }
+
+    /// Puts the lines of the files into the order of the points.
+    fn finish(&mut self) -> Result<(), Ending> {
+        let rows: Vec<Row> = self.rows.values().cloned().collect();
+        for output in &mut self.files {
+            if output.points.iter().eq(self.rows.keys()) {
+                continue;
+            }
+            let page = output.format.page(&self.columns, &rows);
+            let mut beside = output.path.clone().into_os_string();
+            beside.push(".new");
+            let beside = PathBuf::from(beside);
+            std::fs::write(&beside, page)
+                .and_then(|()| std::fs::rename(&beside, &output.path))
+                .map_err(|error| store(&output.path, "could not write the results", &error))?;
+        }
+        Ok(())
+    }
+
+    /// The end when all of these points are there.
+    fn ending(&self, points: &[usize]) -> Ending {
+        let done = Value::Bool(true).to_string();
+        let at = self.columns.iter().position(|column| column.name == "done").unwrap_or(0);
+        let rows = || points.iter().filter_map(|point| self.rows.get(point));
+        let bad = rows().filter(|row| row.values[at] != done).count();
+        let paths: Vec<String> =
+            self.files.iter().map(|output| output.path.display().to_string()).collect();
+        let into =
+            if paths.is_empty() { String::new() } else { format!(" in {}", paths.join(", ")) };
+        let failed = if bad > 0 {
+            format!("; {bad} transfers did not end well, see `ending`")
+        } else {
+            String::new()
+        };
+        let fields = json!({ "points": points.len(), "failed": bad, "files": paths });
+        let say = format!("{} points{into}{failed}", points.len());
+        Ending { fields, ..Ending::early(Exit::Done, say) }
+    }
+}
+
+impl Output {
+    /// Writes a row at once: an interrupt may come at any time.
+    fn append(&mut self, columns: &[Column], row: &Row) -> Result<(), Ending> {
+        let line = self.format.line(columns, row);
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(|error| store(&self.path, "could not write the results", &error))?;
+        self.points.push(row.point);
+        Ok(())
+    }
+}

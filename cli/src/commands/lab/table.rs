@@ -1,0 +1,119 @@
+//! `wst lab table`: published tables, run again.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use wetstring_lab::table::{Cell, Report, Table};
+
+use super::pool;
+use super::run::{beside, read_text};
+use crate::args::lab::Table as TableVerb;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::output::Voice;
+
+pub(super) fn run(voice: &Voice, verb: &TableVerb) -> Result<Ending, Ending> {
+    if verb.list {
+        return list(voice);
+    }
+    let names: Vec<String> =
+        if verb.all { Table::names().map(str::to_owned).collect() } else { verb.names.clone() };
+    let mut tables = names.iter().map(|name| open(name)).collect::<Result<Vec<Table>, Ending>>()?;
+    if let Some(row) = &verb.row {
+        let usage = |say: String| Ending::early(Exit::Usage, say);
+        if tables.len() != 1 {
+            return Err(usage(format!("--row: expected one table, got {}", tables.len())));
+        }
+        tables = tables
+            .into_iter()
+            .map(|table| table.only(row).map_err(|say| usage(format!("--row: {say}"))))
+            .collect::<Result<_, _>>()?;
+    }
+    // All tables' runs together keep all cores at work to the end.
+    let jobs: Vec<_> = tables.iter().flat_map(Table::jobs).collect();
+    let outcomes = pool::outcomes(&jobs);
+    let mut rest = &outcomes[..];
+    let mut bad = Vec::new();
+    for table in &tables {
+        let (own, others) = rest.split_at(table.jobs().len());
+        rest = others;
+        let report = table.judge(own);
+        show(voice, &report, verb.markdown);
+        if !report.is_good() {
+            bad.push(table.name());
+        }
+    }
+    if bad.is_empty() {
+        return Ok(Ending::early(Exit::Done, ""));
+    }
+    // The tables have said how many.
+    let say = format!("{}: some cells differ, and the table gives no reason", bad.join(", "));
+    Ok(Ending::early(Exit::Integrity, say))
+}
+
+/// A table by its name, or from a file.
+pub(super) fn open(name: &str) -> Result<Table, Ending> {
+    let usage = |message: String| Ending::early(Exit::Usage, message);
+    if let Some(table) = Table::named(name) {
+        return table.map_err(|bad| usage(bad.to_string()));
+    }
+    let path = Path::new(name);
+    if path.extension().is_none_or(|end| end != "toml") {
+        let names: Vec<&str> = Table::names().collect();
+        let say = format!("expected a table ({}) or a TOML file, got {name}", names.join(", "));
+        return Err(usage(say));
+    }
+    let text = read_text(path, "could not read the table")?;
+    let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy());
+    Table::parse(&stem, name, &text, &beside(path)).map_err(|bad| usage(bad.to_string()))
+}
+
+fn list(voice: &Voice) -> Result<Ending, Ending> {
+    for name in Table::names() {
+        let table = open(name)?;
+        voice.event("table", json!({ "table": name, "title": table.title() }));
+        if !voice.has_json() {
+            crate::ui::output::print(&format!("{name:<18}  {}\n", table.title()));
+        }
+    }
+    Ok(Ending::early(Exit::Done, ""))
+}
+
+fn show(voice: &Voice, report: &Report, markdown: bool) {
+    for cell in &report.cells {
+        voice.event("cell", fields(cell));
+    }
+    if !voice.has_json() {
+        let page = if markdown { report.markdown() } else { format!("{}\n", report.text()) };
+        crate::ui::output::print(&page);
+    }
+}
+
+fn fields(cell: &Cell) -> Value {
+    let thousandths = |value: Option<u64>| value.map(|value| value as f64 / 1000.0);
+    json!({
+        "table": cell.table,
+        "row": cell.row,
+        "col": cell.col,
+        "published": value(&cell.published),
+        "ours": value(&cell.ours),
+        "range": value(&cell.range),
+        "unit": cell.unit,
+        "ratio": thousandths(cell.ratio_per_mille),
+        "verdict": cell.verdict.to_string(),
+        "reason": cell.reason,
+        "defaults": value(&cell.defaults),
+        "defaults_reason": cell.slower,
+        "efficiency": thousandths(cell.efficiency),
+    })
+}
+
+/// A number where it is one, as it was printed; nothing where there is nothing.
+fn value(text: &str) -> Value {
+    match (text.parse::<u64>(), text.parse::<f64>()) {
+        _ if text.is_empty() => Value::Null,
+        (Ok(whole), _) => json!(whole),
+        (_, Ok(decimal)) => json!(decimal),
+        _ => json!(text),
+    }
+}

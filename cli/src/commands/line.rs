@@ -1,0 +1,173 @@
+//! `wst line`: a bad line in real time, between any two programs.
+
+use std::ffi::OsString;
+
+use serde_json::json;
+use wetstring_drive::imp::subnet::{self, SubnetEnds};
+use wetstring_drive::line::NcpSpec;
+use wetstring_drive::live::datagrams::{self, DatagramEnd};
+use wetstring_drive::live::{self, Stop, Until};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_lab::element::Unit;
+use wetstring_lab::imp::SubnetModel;
+use wetstring_lab::net::Network;
+use wetstring_lab::{End, LineModel, Usage};
+
+use crate::args::Common;
+use crate::args::line::Line;
+use crate::transfer::opening::{not_opened, signals};
+use crate::transfer::trace::Recorder;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::format;
+use crate::ui::output::{Level, Voice};
+
+/// Emulates the line until interrupted, or until one of its ends is gone for good.
+pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending, Ending> {
+    let usage = |say: String| Ending::early(Exit::Usage, say);
+    let spec = |text: &OsString| LineSpec::from_os(text).map_err(|bad| usage(bad.to_string()));
+    let (spec_a, spec_b) = (spec(&verb.a)?, spec(&verb.b)?);
+    if spec_a == LineSpec::Stdio || spec_b == LineSpec::Stdio {
+        voice.line_is_stdio();
+    }
+    let model = match verb.spec.parse::<LineModel>() {
+        Ok(model) => Model::Line(model),
+        Err(_) if verb.spec.starts_with("imp:") => {
+            let model = verb.spec.parse::<SubnetModel>().map_err(|bad| usage(bad.to_string()))?;
+            Model::Subnet(model)
+        }
+        // Networks have a word before a colon.
+        Err(_) if verb.spec.contains(':') => {
+            let network = verb.spec.parse::<Network>().map_err(|bad| usage(bad.to_string()))?;
+            Model::Network(Box::new(network))
+        }
+        Err(bad) => return Err(usage(bad.to_string())),
+    };
+    let signals = signals()?;
+    let mut recorder = Recorder::new(voice, "line", common.trace.as_deref())
+        .map_err(|say| Ending::early(Exit::Store, say))?;
+    let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
+    let broke = |e| Ending::early(Exit::Line, format!("the line broke: {}", in_words(&e)));
+    let report = match &model {
+        Model::Line(model) => {
+            let a = open(voice, &signals, End::A, &spec_a)?;
+            let b = open(voice, &signals, End::B, &spec_b)?;
+            up(voice, model);
+            live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
+        }
+        Model::Subnet(model) => {
+            let (specs, ends) = open_subnet(voice, &spec_a, &spec_b)?;
+            up(voice, model);
+            subnet::run(model, specs, ends, until, &mut recorder).map_err(broke)?
+        }
+        Model::Network(network) => {
+            let mut element = network.build();
+            if element.unit() != Unit::Datagrams {
+                let say = "expected a network of datagrams, without tcp: and line:";
+                return Err(usage(format!("{say}, got {network}")));
+            }
+            let ends =
+                [open_datagrams(voice, End::A, &spec_a)?, open_datagrams(voice, End::B, &spec_b)?];
+            up(voice, &**network);
+            datagrams::run(&mut *element, ends, until, &mut recorder).map_err(broke)?
+        }
+    };
+    if let (_, Some(why)) = recorder.finish() {
+        voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
+    }
+    for end in End::BOTH {
+        voice.say(Level::Note, &carried(end, &report.usage[end.index()]));
+    }
+    let message = match report.stop {
+        Stop::Closed(end) => format!("the program at end {end:?} has gone"),
+        _ => String::new(),
+    };
+    let fields = json!({
+        "elapsed_s": report.elapsed.as_secs_f64(),
+        "a_to_b": usage_json(&report.usage[0]),
+        "b_to_a": usage_json(&report.usage[1]),
+    });
+    // To be interrupted is how this verb ends.
+    Ok(Ending { fields, ..Ending::early(Exit::Done, message) })
+}
+
+/// What is emulated.
+enum Model {
+    /// A line of bytes.
+    Line(LineModel),
+    /// IMPs between hosts of the ARPANET.
+    Subnet(SubnetModel),
+    /// A network of datagrams.
+    Network(Box<Network>),
+}
+
+fn up(voice: &Voice, model: &dyn std::fmt::Display) {
+    voice.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
+    voice.event("up", json!({"line": model.to_string()}));
+}
+
+/// The hosts at both ends of a subnet.
+fn open_subnet<'s>(
+    voice: &Voice,
+    a: &'s LineSpec,
+    b: &'s LineSpec,
+) -> Result<([&'s NcpSpec; 2], SubnetEnds), Ending> {
+    let (LineSpec::Ncp(a), LineSpec::Ncp(b)) = (a, b) else {
+        let say = "expected hosts at both ends, ncp://HOST?host=HOST:PORT&port=N";
+        return Err(Ending::early(Exit::Usage, format!("{say}, got {a} and {b}")));
+    };
+    let ends = subnet::open([a, b]).map_err(|error| Ending::early(Exit::Line, in_words(&error)))?;
+    let [at_a, at_b] = ends.local_ports();
+    let say = format!("IMPs: of host {} at UDP port {at_a}, of {} at UDP port {at_b}", a.to, b.to);
+    voice.say(Level::Note, &say);
+    voice.event("imps", json!({"ports": [at_a, at_b]}));
+    Ok(([a, b], ends))
+}
+
+fn open_datagrams(voice: &Voice, end: End, spec: &LineSpec) -> Result<DatagramEnd, Ending> {
+    let mut notes = |text: &str| {
+        voice.say(Level::Note, &format!("end {end:?}: {text}"));
+        voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
+    };
+    datagrams::open(spec, &mut notes)
+        .map_err(|error| Ending::early(Exit::Line, format!("end {end:?}: {}", in_words(&error))))
+}
+
+fn open(
+    voice: &Voice,
+    signals: &Signals,
+    end: End,
+    spec: &LineSpec,
+) -> Result<Box<dyn Port>, Ending> {
+    let mut notes = |text: &str| {
+        voice.say(Level::Note, &format!("end {end:?}: {text}"));
+        voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
+    };
+    live::open(spec, Some(signals), &mut notes).map_err(|bad| {
+        let ending = not_opened(spec, &bad);
+        Ending { message: format!("end {end:?}: {}", ending.message), ..ending }
+    })
+}
+
+fn carried(end: End, usage: &Usage) -> String {
+    let bytes = |n: u64| format::count(n, "byte");
+    format!(
+        "{end:?} to {:?}: {} carried, {} damaged, {} lost, {} doubled",
+        end.other(),
+        bytes(usage.bytes_out),
+        usage.damaged_bytes,
+        usage.dropped_bytes,
+        usage.duplicated_bytes,
+    )
+}
+
+fn usage_json(usage: &Usage) -> serde_json::Value {
+    json!({
+        "bytes_in": usage.bytes_in,
+        "bytes_out": usage.bytes_out,
+        "damaged_bytes": usage.damaged_bytes,
+        "dropped_bytes": usage.dropped_bytes,
+        "duplicated_bytes": usage.duplicated_bytes,
+        "busy_s": usage.busy_ns as f64 / 1e9,
+    })
+}

@@ -1,0 +1,21 @@
+//! What the program can do: one file, or one folder, a verb; and what it does by other names.
+
+pub(crate) mod client;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod install_links;
+pub(crate) mod kermit;
+pub(crate) mod key;
+pub(crate) mod lab;
+pub(crate) mod line;
+pub(crate) mod man;
+pub(crate) mod ncp;
+pub(crate) mod personality;
+pub(crate) mod ports;
+pub(crate) mod receive;
+pub(crate) mod send;
+pub(crate) mod serve;
+pub(crate) mod show;
+pub(crate) mod slip;
+pub(crate) mod users;

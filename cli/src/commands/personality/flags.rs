@@ -1,0 +1,147 @@
+//! The flags of the `sz` and `rz` families, and their help.
+
+use std::fmt::Write as _;
+
+use super::Personality;
+use super::options::{Spec, Takes};
+use crate::config::protocol::Protocol;
+use crate::transfer::direction::Way;
+
+const fn flag(short: u8, long: &'static str, help: &'static str) -> Spec {
+    Spec { short, long, takes: Takes::Nothing, help }
+}
+
+const fn value(short: u8, long: &'static str, help: &'static str) -> Spec {
+    Spec { short, long, takes: Takes::Value, help }
+}
+
+/// What is taken for the sake of old scripts, and does nothing.
+const IGNORED: &str = "accepted, changes nothing";
+
+/// Flags of both families.
+const BOTH: &[Spec] = &[
+    flag(b'a', "ascii", "lines of text: line ends become those of the receiver"),
+    flag(b'b', "binary", "bytes as they are"),
+    value(b'B', "bufsize", IGNORED),
+    value(0, "delay-startup", "wait so many seconds first"),
+    flag(b'e', "escape", "escape all control characters (ZMODEM)"),
+    flag(b'h', "help", "this text"),
+    value(b'm', "min-bps", "end when fewer bytes than this move in a second..."),
+    value(b'M', "min-bps-time", "...for so many seconds (120)"),
+    flag(b'O', "disable-timeouts", "wait an hour where seconds are usual"),
+    flag(b'q', "quiet", "say nothing but errors"),
+    flag(b'R', "restricted", "names in this directory only"),
+    value(b's', "stop-at", "end at HH:MM, or in +N seconds"),
+    flag(b'S', "timesync", IGNORED),
+    Spec { short: 0, long: "syslog", takes: Takes::Maybe, help: IGNORED },
+    value(b't', "timeout", "longest wait for an answer, in tenths of a second"),
+    flag(0, "tcp-server", "listen on a TCP port instead of using stdin and stdout"),
+    value(0, "tcp-client", "connect to ADDRESS:PORT instead of using stdin and stdout"),
+    flag(b'U', "unrestrict", "take back -R; names stay confined"),
+    flag(b'v', "verbose", "say more; three times: every packet"),
+    flag(0, "version", "the version"),
+    value(b'w', "windowsize", "bytes under way without acknowledgement (ZMODEM)"),
+    flag(b'X', "xmodem", "use XMODEM"),
+    flag(0, "ymodem", "use YMODEM"),
+    flag(b'Z', "zmodem", "use ZMODEM"),
+];
+
+/// Flags of `sz`, `sb`, `sx`.
+const SEND: &[Spec] = &[
+    flag(b'+', "append", "ask the receiver to append to a file it has (ZMODEM)"),
+    flag(b'2', "twostop", IGNORED),
+    flag(b'4', "try-4k", "subpackets of up to 4096 bytes (ZMODEM)"),
+    flag(b'5', "start-4k", "the same"),
+    flag(b'8', "try-8k", "subpackets of up to 8192 bytes (ZMODEM)"),
+    flag(b'9', "start-8k", "the same"),
+    value(b'c', "command", "run a command at the receiver instead of sending files (ZMODEM)"),
+    value(b'i', "immediate-command", "the same, without waiting for its end"),
+    value(b'C', "command-tries", "say the command so often (11)"),
+    flag(b'd', "dot-to-slash", "send A.B as A/B"),
+    flag(b'E', "rename", "ask the receiver to give a new name if it has the file (ZMODEM)"),
+    flag(b'f', "full-path", "send the path as it was given, not only its last part"),
+    flag(b'k', "1k", "blocks of 1024 bytes (XMODEM)"),
+    value(b'L', "packetlen", "subpackets of at most so many bytes (ZMODEM)"),
+    value(b'l', "framelen", "wait for an acknowledgement after so many bytes (ZMODEM)"),
+    flag(b'n', "newer", "send if newer (ZMODEM; the receiver must allow it)"),
+    flag(b'N', "newer-or-longer", "send if newer or longer (ZMODEM; the receiver must allow it)"),
+    flag(b'o', "16-bit-crc", "CRC-16 instead of CRC-32 (ZMODEM)"),
+    flag(b'p', "protect", "ask the receiver to leave a file it has alone (ZMODEM)"),
+    flag(b'r', "resume", "go on where an earlier transfer stopped (ZMODEM)"),
+    flag(0, "tcp", IGNORED),
+    flag(b'T', "turbo", "escape less (ZMODEM)"),
+    flag(b'u', "unlink", "remove each file after it was sent whole"),
+    flag(b'y', "overwrite", "ask the receiver to replace a file it has (ZMODEM)"),
+    flag(b'Y', "overwrite-or-skip", "the same, and to skip files that it does not have"),
+];
+
+/// Flags of `rz`, `rb`, `rx`.
+const RECEIVE: &[Spec] = &[
+    flag(b'+', "append", "append to files that are here"),
+    flag(b'c', "with-crc", "ask for CRCs (XMODEM)"),
+    flag(
+        b'C',
+        "allow-remote-commands",
+        "run the commands that the sender sends: it may do anything",
+    ),
+    flag(0, "allow-commands", "the same"),
+    flag(b'D', "null", "keep nothing of what comes"),
+    flag(b'E', "rename", "NAME.0, NAME.1... if the name is taken"),
+    value(0, "errors", IGNORED),
+    flag(b'j', "junk-path", "take only the last part of names"),
+    flag(0, "o-sync", "wait for the disk before the sender is told that a file is whole"),
+    flag(b'p', "protect", "leave files that are here alone (this is the default)"),
+    flag(b'r', "resume", "go on with files that are here in part (ZMODEM)"),
+    flag(b'u', "keep-uppercase", "keep names in capitals as they are (YMODEM)"),
+    flag(b'y', "overwrite", "replace files that are here"),
+];
+
+/// The flags that a program of this way takes.
+pub(super) fn specs(way: Way) -> Vec<Spec> {
+    let own = if way == Way::Send { SEND } else { RECEIVE };
+    own.iter().chain(BOTH).copied().collect()
+}
+
+/// The help.
+pub(super) fn help(who: &Personality) -> String {
+    let (name, protocol) = (&who.name, who.protocol.title());
+    let mut page = match (who.way, who.protocol) {
+        (Way::Send, _) => {
+            format!(
+                "{name}: sends files by {protocol} over stdin and stdout\n\n{name} [OPTIONS] FILE...\n"
+            )
+        }
+        (Way::Receive, Protocol::Xymodem(variant)) if !variant.is_batch() => {
+            format!(
+                "{name}: receives a file by {protocol} over stdin and stdout\n\n{name} [OPTIONS] FILE\n"
+            )
+        }
+        (Way::Receive, _) => {
+            format!(
+                "{name}: receives files by {protocol} over stdin and stdout\n\n{name} [OPTIONS]\n"
+            )
+        }
+    };
+    page +=
+        "\nThis is wetstring's wst under another name; docs/sz-rz.md compares it with lrzsz.\n\n";
+    let mut specs = specs(who.way);
+    specs.retain(|spec| !spec.help.is_empty());
+    specs.sort_by_key(|spec| (spec.long.to_ascii_lowercase(), spec.long));
+    for spec in specs {
+        let short = match spec.short {
+            0 => "   ".to_owned(),
+            short => format!("-{},", char::from(short)),
+        };
+        let takes = match spec.takes {
+            Takes::Nothing => "",
+            Takes::Value => " N",
+            Takes::Maybe => "[=off]",
+        };
+        let long = format!("--{}{takes}", spec.long);
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "  {short} {long:<24} {}", spec.help);
+    }
+    page += "\nExit codes: 0 all done, 1 some files skipped or unreadable, 2 usage, 128 the transfer failed,\n\
+             128+N ended by signal N.\n";
+    page
+}

@@ -1,0 +1,182 @@
+//! `sz`, `rz` and the others: the program called by another name, with lrzsz's flags and exit codes.
+//!
+//! [`options`] reads command lines, [`flags`] says what there is, [`plan`] turns it into settings of
+//! the engines and the store. The transfer itself is that of `wst send` and `wst receive`.
+
+mod flags;
+mod options;
+mod plan;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use wetstring_drive::Signals;
+use wetstring_proto::xymodem::Variant;
+
+use crate::args::Common;
+use crate::config::protocol::Protocol;
+use crate::transfer::direction::Way;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::output;
+use crate::ui::output::{Level, Voice};
+use plan::Plan;
+
+/// The names by which this program is somebody else.
+pub(crate) const NAMES: [&str; 12] =
+    ["sz", "rz", "sx", "rx", "sb", "rb", "lsz", "lrz", "lsx", "lrx", "lsb", "lrb"];
+
+/// lrzsz's codes.
+mod code {
+    /// All done.
+    pub(super) const DONE: u8 = 0;
+    /// Some files were skipped or could not be read.
+    pub(super) const SKIPPED: u8 = 1;
+    /// The command line.
+    pub(super) const USAGE: u8 = 2;
+    /// The transfer failed. A signal is added to it.
+    pub(super) const FAILED: u8 = 128;
+}
+
+/// Who the program is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Personality {
+    /// The name it was called by, without directories and signs.
+    name: String,
+    way: Way,
+    protocol: Protocol,
+    /// Called with a `v` before its name.
+    verbose: bool,
+}
+
+impl Personality {
+    /// Who a program of this name is, if it is not `wst`. Login shells put `-` before it, and an old
+    /// habit puts `v` for a talkative one.
+    pub(crate) fn of(argv0: &OsStr) -> Option<Self> {
+        let name = Path::new(argv0).file_name()?.to_str()?;
+        let name = name.strip_prefix('-').unwrap_or(name);
+        let (verbose, name) = name.strip_prefix('v').map_or((false, name), |name| (true, name));
+        let plain = NAMES.contains(&name).then(|| name.strip_prefix('l').unwrap_or(name))?;
+        let (way, kind) = plain.split_at(1);
+        Some(Self {
+            name: name.to_owned(),
+            way: if way == "s" { Way::Send } else { Way::Receive },
+            protocol: match kind {
+                "x" => Protocol::Xymodem(Variant::Xmodem),
+                "b" => Protocol::Xymodem(Variant::Ymodem),
+                _ => Protocol::Zmodem,
+            },
+            verbose,
+        })
+    }
+
+    /// Does what the command line says.
+    pub(crate) fn run(&self, args: &[OsString]) -> ExitCode {
+        let words = args.get(1..).unwrap_or_default();
+        let plan = match Plan::read(self, words) {
+            Ok(plan) => plan,
+            Err(Stop::Help) => {
+                output::print(&flags::help(self));
+                return code::DONE.into();
+            }
+            Err(Stop::Version) => {
+                output::print(&format!(
+                    "{} (wetstring) {}\n",
+                    self.name,
+                    env!("CARGO_PKG_VERSION")
+                ));
+                return code::DONE.into();
+            }
+            Err(Stop::Usage(say)) => {
+                eprintln!("{0}: {say}\n{0} --help tells what there is", self.name);
+                return code::USAGE.into();
+            }
+        };
+        let common = Common {
+            // Terminal programs call it with -vv, which lrzsz answers with a few lines.
+            verbose: match plan.verbose.saturating_add(u8::from(self.verbose)) {
+                0 => 0,
+                1 | 2 => 1,
+                _ => 2,
+            },
+            quiet: plan.quiet,
+            ..Common::default()
+        };
+        let voice = Voice::new(common.json, common.quiet, common.verbose, common.log.as_deref())
+            .unwrap_or_else(|_| Voice::bare(false));
+        for note in &plan.notes {
+            voice.say(Level::Note, &format!("{}: {note}", self.name));
+        }
+        std::thread::sleep(plan.delay);
+        let forgiving = plan.forgiving;
+        let unlink = plan.unlink;
+        let mut ending = plan.run(&voice, &common).unwrap_or_else(|early| early);
+        if !ending.message.is_empty() {
+            let level = if ending.exit == Exit::Done { Level::Detail } else { Level::Error };
+            voice.say(level, &format!("{}: {}", self.name, ending.message));
+        }
+        if unlink {
+            ending.kept(crate::transfer::outgoing::delete_sent(
+                &voice,
+                &ending.tally.sent,
+                &self.name,
+            ));
+        }
+        code_of(&ending, forgiving).into()
+    }
+}
+
+/// The exit code that lrzsz has for an end. `forgiving` is a person who asked for files to be
+/// skipped.
+fn code_of(ending: &Ending, forgiving: bool) -> u8 {
+    match ending.exit {
+        _ if ending.tally.completed.is_some_and(|status| status != 0) => {
+            ending.tally.completed.unwrap_or_default()
+        }
+        Exit::Done => code::DONE,
+        Exit::Skipped if ending.tally.cut => code::FAILED,
+        Exit::Skipped if forgiving && ending.tally.unread == 0 => code::DONE,
+        Exit::Skipped => code::SKIPPED,
+        Exit::Usage => code::USAGE,
+        Exit::Interrupted => {
+            let signal = Signals::install().ok().and_then(|signals| signals.last());
+            code::FAILED + signal.and_then(|signal| u8::try_from(signal).ok()).unwrap_or(0)
+        }
+        _ => code::FAILED,
+    }
+}
+
+/// Why there is nothing to transfer.
+enum Stop {
+    Help,
+    Version,
+    Usage(String),
+}
+
+impl From<String> for Stop {
+    fn from(say: String) -> Self {
+        Self::Usage(say)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_make_the_person() {
+        let of = |name: &str| Personality::of(OsStr::new(name));
+        let protocol = |name: &str| of(name).map(|p| (p.way, p.protocol));
+        assert_eq!(protocol("sz"), Some((Way::Send, Protocol::Zmodem)));
+        assert_eq!(protocol("/usr/bin/lrz"), Some((Way::Receive, Protocol::Zmodem)));
+        let xmodem = Protocol::Xymodem(Variant::Xmodem);
+        assert_eq!(protocol("-rx"), Some((Way::Receive, xmodem)));
+        assert_eq!(protocol("lsb"), Some((Way::Send, Protocol::Xymodem(Variant::Ymodem))));
+        assert!(of("vrz").is_some_and(|p| p.verbose && p.name == "rz"));
+        // A command pasted behind the name, which lrzsz would run, makes nobody.
+        for name in ["wst", "rzrmail", "z", "", "-", "lz", "rsz"] {
+            assert_eq!(of(name), None, "{name}");
+        }
+    }
+}

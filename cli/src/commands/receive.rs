@@ -1,0 +1,131 @@
+//! `wst receive`.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use wetstring_drive::disk::{PathRule, ReceiveOptions, Reserve};
+use wetstring_drive::{LineSpec, SinkStore};
+
+use crate::args::Common;
+use crate::args::line_arg::There;
+use crate::args::transfer::Receive;
+use crate::config::Everything;
+use crate::config::protocol::Protocol;
+use crate::transfer::datagrams::{self, Ours};
+use crate::transfer::direction::Way;
+use crate::transfer::filter::Filter;
+use crate::transfer::inbox::{self, receive_options};
+use crate::transfer::job::Job;
+use crate::transfer::limits::Limits;
+use crate::transfer::setup::prepare;
+use crate::transfer::speaks::{Speaks, may_resume};
+use crate::transfer::store::Keeper;
+use crate::transfer::terminal_hint;
+use crate::ui::ending::{Ending, usage};
+use crate::ui::output::{Level, Voice};
+
+/// What XMODEM loses, said to the one who receives.
+const NAMELESS_COMES: &str = "XMODEM tells neither name, length nor time of the file";
+
+const NAMELESS_PADDED: &str =
+    "; the padding of its last block stays at its end (--truncate-pad on takes off every last 1A)";
+
+/// `wst receive`.
+pub(crate) fn run(
+    voice: &Voice,
+    common: &Common,
+    verb: &Receive,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (mut all, spec) = prepare(
+        common,
+        settings,
+        &verb.line,
+        There::Sends(verb.transfer.protocol().map(Protocol::name)),
+    )
+    .map_err(usage)?;
+    let protocol = verb.transfer.protocol();
+    if protocol.is_some_and(Protocol::is_nameless) {
+        if verb.name.is_none() && verb.output != Path::new("-") {
+            let say = "expected --as NAME with XMODEM, which does not tell the name of its file";
+            return Err(usage(say.to_owned()));
+        }
+        let padding = if all.xymodem.truncate_pad { "" } else { NAMELESS_PADDED };
+        voice.say(Level::Note, &format!("{NAMELESS_COMES}{padding}"));
+    }
+    let resumes = |(name, value): &(String, String)| name == "store.resume" && value != "never";
+    if let Some(protocol) = protocol.filter(|_| settings.iter().any(resumes)) {
+        may_resume(protocol)?;
+    }
+    if spec.has_datagrams() {
+        if verb.transfer.code.is_some() && verb.sessions != 1 {
+            return Err(usage("expected --sessions 1 with --code, which lets in one".to_owned()));
+        }
+        let open = || keeper(common, verb, &all, &spec);
+        let kind = verb.text.then_some("--text");
+        let ours =
+            Ours { voice, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
+        return datagrams::receive(ours, (verb.sessions, verb.yes), &open, kind);
+    }
+    verb.transfer.only_keys(&spec)?;
+    let keeper = keeper(common, verb, &all, &spec)?;
+    terminal_hint::say(voice, Way::Receive, protocol, &all, &spec);
+    let speaks = match spec {
+        LineSpec::Ncp(_) => Speaks::Ncp,
+        _ => protocol.map_or(Speaks::KermitOrZmodem, Speaks::One),
+    };
+    let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
+    all.zmodem.receive_binary |= verb.binary;
+    // Kermit's engines convert text themselves.
+    let converts = !matches!(speaks, Speaks::One(Protocol::Kermit));
+    let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
+    let limits = Limits::default();
+    let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+    let (way, explain) = (Way::Receive, verb.transfer.explain);
+    Job {
+        voice,
+        common,
+        way,
+        speaks,
+        all,
+        spec,
+        keeper,
+        filter,
+        limits,
+        unnamed,
+        explain,
+        looks_out: true,
+    }
+    .run()
+}
+
+/// What is received is put there.
+fn keeper(
+    common: &Common,
+    verb: &Receive,
+    all: &Everything,
+    spec: &LineSpec,
+) -> Result<Keeper, Ending> {
+    Ok(if verb.output == Path::new("-") {
+        if *spec == LineSpec::Stdio {
+            return Err(usage("stdout cannot be both the output and the line".to_owned()));
+        }
+        if common.json {
+            return Err(usage("stdout cannot be both the output and the JSON".to_owned()));
+        }
+        Keeper::Stream(SinkStore::new(std::io::stdout()))
+    } else {
+        let options = ReceiveOptions {
+            paths: if verb.paths { PathRule::Relative } else { PathRule::LastOnly },
+            name: verb.name.as_ref().map(|name| name.as_bytes().to_vec()),
+            // Without security an OPEN may come from anybody.
+            reserve: if spec.has_datagrams() && verb.transfer.plain {
+                Reserve::WithData
+            } else {
+                Reserve::Offered
+            },
+            ..receive_options(all)
+        };
+        Keeper::Disk(Box::new(inbox::receiving(&verb.output, options)?))
+    })
+}

@@ -1,0 +1,162 @@
+//! `wst send`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use wetstring_drive::LineSpec;
+use wetstring_drive::disk::{DiskStore, SendOptions, Source};
+use wetstring_proto::FileKind;
+
+use crate::args::Common;
+use crate::args::line_arg::{self, There};
+use crate::args::transfer::Send;
+use crate::config::Everything;
+use crate::config::protocol::Protocol;
+use crate::transfer::datagrams::{self, Ours};
+use crate::transfer::direction::Way;
+use crate::transfer::filter::Filter;
+use crate::transfer::inbox::{self, receive_options};
+use crate::transfer::job::Job;
+use crate::transfer::limits::Limits;
+use crate::transfer::outgoing::{self, outbox, readable};
+use crate::transfer::setup::prepare;
+use crate::transfer::speaks::{Speaks, may_resume};
+use crate::transfer::store::Keeper;
+use crate::transfer::terminal_hint;
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+
+/// What XMODEM loses, said to the one who sends.
+const NAMELESS_SENT: &str = "XMODEM tells the other end neither name, length nor time; \
+     its last block is filled up with 1A";
+
+/// `wst send`.
+pub(crate) fn run(
+    voice: &Voice,
+    common: &Common,
+    verb: &Send,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (files, line) = verb.files_and_line().unwrap_or_default();
+    let there = There::Receives(verb.transfer.protocol().map(Protocol::name));
+    let (mut all, spec) = prepare(common, settings, line, there)
+        .map_err(|say| usage(line_arg::swapped("send", &files, line).unwrap_or(say)))?;
+    let is_ncp = matches!(spec, LineSpec::Ncp(_));
+    let stream = !spec.has_datagrams() && !is_ncp;
+    let protocol = verb.transfer.protocol().unwrap_or_default();
+    let nameless = is_ncp || stream && protocol.is_nameless();
+    let sources = sources(voice, verb, (&files, line), &spec, nameless)?;
+    if verb.resume && stream {
+        may_resume(protocol)?;
+    }
+    let options = SendOptions {
+        paths: verb.paths,
+        kind: if verb.text { FileKind::Text } else { FileKind::Binary },
+        resume: verb.resume,
+        common_names: stream && protocol == Protocol::Kermit && all.kermit.convert_names,
+        ..SendOptions::default()
+    };
+    let count = sources.len();
+    let disk = outbox(voice, sources, options);
+    let both_ways = stream && protocol == Protocol::Uucp;
+    let disk = and_taking(disk, verb.output.as_deref(), both_ways, &mut all)?;
+    if spec.has_datagrams() {
+        let keeper = Keeper::Disk(Box::new(disk));
+        let kind = verb.text.then_some("--text");
+        let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
+        return datagrams::send(ours, keeper, kind);
+    }
+    verb.transfer.only_keys(&spec)?;
+    if is_ncp && verb.resume {
+        let say = "expected no --resume: the FTP of 1973 begins in the middle of a file only to retrieve it";
+        return Err(usage(say.to_owned()));
+    }
+    if protocol.is_nameless() && !is_ncp {
+        if count > 1 {
+            return Err(usage("expected one file with XMODEM, got several".to_owned()));
+        }
+        voice.say(Level::Note, NAMELESS_SENT);
+    }
+    terminal_hint::say(voice, Way::Send, Some(protocol), &all, &spec);
+    let keeper = Keeper::Disk(Box::new(disk));
+    let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
+    let filter = Filter {
+        expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
+        ..Filter::default()
+    };
+    let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
+    Job {
+        voice,
+        common,
+        way,
+        speaks,
+        all,
+        spec,
+        keeper,
+        filter,
+        limits: Limits::default(),
+        unnamed,
+        explain,
+        looks_out: true,
+    }
+    .run()
+}
+
+/// A store that also takes what the peer has for us, where that is asked for.
+fn and_taking(
+    disk: DiskStore,
+    output: Option<&Path>,
+    both_ways: bool,
+    all: &mut Everything,
+) -> Result<DiskStore, Ending> {
+    let Some(directory) = output else { return Ok(disk) };
+    if !both_ways {
+        let say = "expected -P uucp-g with --output: only in UUCP does a call go both ways";
+        return Err(usage(say.to_owned()));
+    }
+    all.uucp.takes = true;
+    inbox::make(directory)?;
+    disk.and_receiving(directory, receive_options(all)).map_err(|e| inbox::no_place(directory, &e))
+}
+
+/// The files to send. One that cannot be read is found out before the line is opened. `single`: only
+/// one file can go, and no directory.
+fn sources(
+    voice: &Voice,
+    verb: &Send,
+    (files, line): (&[PathBuf], &OsStr),
+    spec: &LineSpec,
+    single: bool,
+) -> Result<Vec<Source>, Ending> {
+    // The receiver is told to keep directories.
+    let keeps = line.as_encoded_bytes().starts_with(b"ssh://");
+    if verb.name.is_some() && files.len() > 1 {
+        return Err(usage("expected one file with --as, got several".to_owned()));
+    }
+    let mut all = Vec::new();
+    for path in files {
+        if path == Path::new("-") {
+            if *spec == LineSpec::Stdio {
+                return Err(usage("stdin cannot be both the file and the line".to_owned()));
+            }
+            let name = verb.name.as_ref().ok_or_else(|| {
+                usage("expected --as NAME, to name what comes from stdin".to_owned())
+            })?;
+            all.push(Source::stdin(name.as_bytes()));
+        } else if single || verb.name.is_some() {
+            readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
+            all.push(Source::path(path));
+        } else {
+            all.extend(outgoing::sources(voice, path, keeps)?);
+        }
+    }
+    if let (Some(name), [one]) = (&verb.name, &mut all[..]) {
+        *one = one.clone().named(name.as_bytes());
+    }
+    if all.is_empty() {
+        return Err(Ending::early(Exit::Store, "expected a file, got empty directories"));
+    }
+    Ok(all)
+}

@@ -1,0 +1,244 @@
+//! `wst serve`: the server.
+
+mod audit;
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use wetstring_drive::port::{Listener, OpenError, Purpose, open_for};
+use wetstring_drive::serve::{
+    Action, Audit, Limits, LocalTree, Quotas, Rules, Service, Tree, Users,
+};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_proto::{Failure, FailureKind, Outcome};
+
+use crate::args::Common;
+use crate::args::line_arg::There;
+use crate::args::serve::Serve;
+use crate::transfer::cleartext::{self, What};
+use crate::transfer::opening::{not_opened, signals};
+use crate::transfer::port_facts;
+use crate::transfer::setup::prepare;
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::Exit;
+use crate::ui::format::escaped;
+use crate::ui::output::{Level, Voice};
+use audit::{Aloud, Told};
+
+/// Runs `wst serve`.
+pub(crate) fn run(
+    voice: &Voice,
+    common: &Common,
+    verb: &Serve,
+    settings: &[(String, String)],
+) -> Result<Ending, Ending> {
+    let (mut all, spec) = prepare(common, settings, &verb.line, There::Asks).map_err(usage)?;
+    if spec.has_datagrams() {
+        return Err(usage(format!("expected a line of bytes, got {spec}")));
+    }
+    in_clear(voice, verb, &spec)?;
+    let root = Root::open(&verb.root)?;
+    let rules = rules(verb, &root, &all)?;
+    let limits = Limits {
+        sessions: verb.sessions,
+        per_address: verb.per_address.unwrap_or(verb.sessions.div_ceil(4)),
+        unproved: verb.unproved,
+        unproved_per_address: verb.unproved_per_address.unwrap_or(verb.unproved.div_ceil(4)),
+        grace: Duration::from_secs(verb.grace),
+        silence: Duration::from_secs(verb.silence),
+        session: verb.longest.map(Duration::from_secs),
+    };
+    let signals = signals()?;
+    let read_only = if rules.write { "" } else { ", read-only" };
+    let say = format!("serving {}{read_only}; Ctrl-C ends it", root.shown);
+    voice.event("serving", json!({"root": say.trim_start_matches("serving ")}));
+    if spec == LineSpec::Stdio {
+        voice.line_is_stdio();
+    }
+    let aloud = match (voice.shows_progress(), common.verbose) {
+        (false, _) => Aloud::Nothing,
+        (true, 0) => Aloud::Clients,
+        (true, _) => Aloud::Actions,
+    };
+    let audit: Arc<dyn Audit> = Arc::new(Told::new(verb.audit.as_deref(), aloud)?);
+    let shared = |all: &crate::config::Everything| {
+        let mut service = Service::new(root.tree, rules.clone(), all.kermit.clone(), limits);
+        service.audit = Some(audit.clone());
+        service.sandboxed = true;
+        Arc::new(service)
+    };
+    if let Some(listener) = Listener::of(&spec) {
+        let listener = listener.map_err(|e| line_error(&e))?;
+        let address = listener.address().map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
+        if let Some(fingerprint) = listener.fingerprint() {
+            note(voice, &format!("certificate {fingerprint}"));
+        }
+        note(voice, &format!("listening on {address}"));
+        voice.say(Level::Note, &say);
+        let service = shared(&all);
+        service
+            .serve_all(&listener, &signals)
+            .map_err(|e| Ending::early(Exit::Line, format!("the line broke: {}", in_words(&e))))?;
+        // To be interrupted is how a server for all ends.
+        return Ok(Ending::early(Exit::Done, ""));
+    }
+    voice.say(Level::Note, &say);
+    one(voice, &spec, &signals, |port| {
+        port_facts::apply(port.facts(), &mut all);
+        shared(&all)
+    })
+}
+
+/// Passwords of other hosts are not taken in clear unless that was said; files are, and that is said here.
+fn in_clear(voice: &Voice, verb: &Serve, spec: &LineSpec) -> Result<(), Ending> {
+    if verb.users.is_some() && cleartext::is_exposed(spec) && !verb.plain {
+        return Err(usage(format!(
+            "expected tls-listen:// with --users, got {spec}, where passwords pass in clear; --plain takes them so"
+        )));
+    }
+    let what = if verb.users.is_some() { What::Passwords } else { What::Files };
+    cleartext::warn(voice, spec, what);
+    Ok(())
+}
+
+/// Serves the one client of a line.
+fn one(
+    voice: &Voice,
+    spec: &LineSpec,
+    signals: &Signals,
+    service: impl FnOnce(&dyn Port) -> Arc<Service>,
+) -> Result<Ending, Ending> {
+    let mut notes = |text: &str| note(voice, text);
+    let mut port = open_for(spec, Purpose::Server, Some(signals), &mut notes)
+        .map_err(|bad| not_opened(spec, &bad))?;
+    let ended = service(&*port)
+        .serve(&mut *port, None, signals)
+        .map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
+    voice.line_is_over();
+    Ok(match ended.outcome {
+        Outcome::Done => Ending::early(Exit::Done, ""),
+        // The client has hung up: that is how most say good-bye.
+        Outcome::Failed(Failure { kind: FailureKind::Closed, .. }) => Ending::early(Exit::Done, ""),
+        Outcome::Failed(failure) => Ending::early(Exit::of(failure), failure.to_string()),
+    })
+}
+
+fn note(voice: &Voice, text: &str) {
+    voice.say(Level::Note, text);
+    voice.event("line", json!({"text": text}));
+}
+
+fn line_error(error: &OpenError) -> Ending {
+    let exit =
+        if matches!(error, OpenError::Interrupted(_)) { Exit::Interrupted } else { Exit::Line };
+    Ending::early(exit, in_words(&error))
+}
+
+/// What clients see.
+struct Root {
+    tree: Arc<dyn Tree>,
+    /// For people.
+    shown: String,
+    /// Where commands of the host would run.
+    directory: Option<PathBuf>,
+}
+
+impl Root {
+    fn open(root: &Path) -> Result<Self, Ending> {
+        let name = escaped(root.as_os_str().as_bytes());
+        let failed = |error| {
+            Ending::early(Exit::Store, format!("could not serve {name}: {}", in_words(&error)))
+        };
+        if let Some(address) = root.to_str().filter(|root| is_address(root)) {
+            let tree = objects(address)?.map_err(failed)?;
+            return Ok(Self { tree, shown: name, directory: None });
+        }
+        let tree = LocalTree::open(root).map_err(failed)?;
+        let directory = tree.path().to_owned();
+        let shown = escaped(directory.as_os_str().as_bytes());
+        Ok(Self { tree: Arc::new(tree), shown, directory: Some(directory) })
+    }
+}
+
+/// Whether this is the address of an object store, `s3://BUCKET/PREFIX`.
+fn is_address(root: &str) -> bool {
+    root.starts_with("memory:") || (root.contains("://") && !Path::new(root).exists())
+}
+
+/// The files of an object store.
+#[cfg(feature = "objects")]
+fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
+    use wetstring_objects::ObjectTree;
+    if !ObjectTree::is_address(address) {
+        let say = format!("expected a directory, s3://, gs://, az:// or memory:, got {address}");
+        return Err(usage(say));
+    }
+    Ok(ObjectTree::open(address).map(|tree| Arc::new(tree) as Arc<dyn Tree>))
+}
+
+#[cfg(not(feature = "objects"))]
+fn objects(address: &str) -> Result<std::io::Result<Arc<dyn Tree>>, Ending> {
+    Err(usage(format!(
+        "expected a directory, got {address}: this wst has no object storage; \
+         cargo install --path cli --features objects makes one that has"
+    )))
+}
+
+/// Where this program is, to be run again.
+fn this_program() -> Result<PathBuf, Ending> {
+    std::env::current_exe().map_err(|e| {
+        Ending::early(Exit::Store, format!("could not find this program: {}", in_words(&e)))
+    })
+}
+
+fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<Rules, Ending> {
+    let mut rules = Rules {
+        collision: all.collision,
+        incomplete: all.incomplete,
+        resume: all.resume,
+        verify: all.verify,
+        quotas: Quotas {
+            session: verb.quotas.most_bytes.unwrap_or_default(),
+            user: verb.quotas.user_quota.unwrap_or_default(),
+            keep_free: verb.quotas.keep_free,
+        },
+        ..Rules::default()
+    };
+    for word in &verb.allow {
+        match word.as_str() {
+            "write" => rules.write = true,
+            what => {
+                let directory = root.directory.clone().ok_or_else(|| {
+                    usage(format!("expected a directory with --allow {what}, got {}", root.shown))
+                })?;
+                if what == "host" {
+                    rules.host = Some(directory);
+                } else {
+                    rules.kermit = Some((this_program()?, directory));
+                }
+            }
+        }
+    }
+    for name in &verb.disable {
+        let known = Action::named(name).ok_or_else(|| {
+            let names: Vec<&str> = Action::NAMES.iter().map(|(name, _)| *name).collect();
+            usage(format!("expected one of {} to disable, got {name}", names.join(", ")))
+        })?;
+        rules.disabled.push(known);
+    }
+    if let Some(path) = &verb.users {
+        let users = Users::read(path).map_err(|e| {
+            let name = escaped(path.as_os_str().as_bytes());
+            Ending::early(
+                Exit::Store,
+                format!("could not read the users in {name}: {}", in_words(&e)),
+            )
+        })?;
+        let first = Duration::from_millis(verb.guess_delay);
+        rules.users = Some(Arc::new(users.with_delay(first)));
+    }
+    Ok(rules)
+}

@@ -1,0 +1,66 @@
+//! `wst show`: every setting, its value now, its range and its default.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::config::{Everything, File, no_setting};
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+
+/// Shows the settings whose names begin with one of `names`; all if there are none.
+pub(crate) fn run(voice: &Voice, names: &[String], profile: Option<&str>) -> Result<Exit, String> {
+    let file = File::load()?;
+    let mut all = Everything::default();
+    file.apply(&mut all, profile)?;
+    let chosen = |row: &str| names.is_empty() || names.iter().any(|name| matches(row, name));
+    for name in names {
+        if !Everything::rows().any(|row| matches(row.name, name)) {
+            return Err(no_setting(name));
+        }
+    }
+    let mut page = String::new();
+    for row in Everything::rows().filter(|row| chosen(row.name)) {
+        let mut value = String::new();
+        // Writing to a string cannot fail.
+        let _ = all.show(row.name, &mut value);
+        if voice.has_json() {
+            let fields = json!({
+                "name": row.name, "value": value, "default": row.default, "unit": row.unit,
+                "range": row.range.to_string(), "doc": row.doc, "source": row.source,
+            });
+            voice.event("setting", fields);
+            continue;
+        }
+        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+        let mark = if value == row.default { "" } else { "  (set)" };
+        let _ = writeln!(page, "{} = {value}{unit}{mark}", row.name);
+        let default = if row.default.is_empty() { "empty" } else { row.default };
+        let _ = writeln!(page, "    {}; {}, default {default}", row.doc, row.range);
+    }
+    if !voice.has_json() {
+        crate::ui::output::print(&page);
+        voice.say(Level::Detail, &format!("configuration file: {}", file.path.display()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Whether a name, or the beginning of one, is this row's.
+fn matches(row: &str, name: &str) -> bool {
+    let short = row.split_once('.').map_or(row, |(_, short)| short);
+    row.starts_with(name) || short == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn beginnings_and_short_names_are_enough() {
+        assert!(matches("kermit.window", "kermit"));
+        assert!(matches("kermit.window", "kermit.window"));
+        assert!(matches("kermit.window", "window"));
+        assert!(!matches("kermit.window", "win"));
+        assert!(!matches("kermit.window", "store"));
+    }
+}

@@ -1,0 +1,261 @@
+//! `wst slip`: IP over a serial line, through a network interface or a stack of our own.
+
+mod count;
+
+use std::io::ErrorKind;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use serde_json::json;
+use wetstring_drive::port::{OpenError, open};
+use wetstring_drive::slip::{
+    self, Failure, Inside, News, Outcome, Ping, Plan, Stop, Tun, TunConfig,
+};
+use wetstring_drive::stack::{Stack, StackConfig, StackCounts};
+use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_proto::slip::{Compression, Config, Rate, mtu};
+
+use crate::args::Common;
+use crate::transfer::opening::{not_opened, signals};
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+
+use crate::args::slip::Slip;
+
+/// The addresses of slirp's guests and of slirp itself, so that the two meet without a word.
+const LOCAL: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
+const REMOTE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
+/// How long a packet may hold the line, unless told.
+const LATENCY: Duration = Duration::from_millis(200);
+/// From one ping to the next.
+const PING_EVERY: Duration = Duration::from_secs(1);
+/// The least window of a connection through our stack, in packets.
+const WINDOW_PACKETS: usize = 4;
+/// What a connection may have under way, in time of the line: enough that it is never idle over a
+/// long way, and no more, for it waits in queues.
+const WINDOW: Duration = Duration::from_secs(1);
+/// The window where the rate is not known, and the most.
+const WINDOW_BYTES: usize = 64 * 1024;
+
+/// Carries IP until interrupted.
+pub(crate) fn run(voice: &Voice, common: &Common, verb: &Slip) -> Result<Ending, Ending> {
+    if common.trace.is_some() {
+        let say =
+            "wst slip writes no trace; --stats says how it goes, and tcpdump sees packets of --tun";
+        return Err(usage(say.to_owned()));
+    }
+    let spec = LineSpec::from_os(&verb.line).map_err(|bad| usage(bad.to_string()))?;
+    if spec == LineSpec::Stdio {
+        voice.line_is_stdio();
+    }
+    let signals = signals()?;
+    // What the port knows of its rate decides the MTU, and so it is opened first.
+    let first = open_line(voice, &spec, &signals).map_err(|bad| not_opened(&spec, &bad))?;
+    let rate = verb.rate.or_else(|| first.facts().rate_bps.map(u64::from));
+    let link = config(voice, verb, rate, first.facts().reliable == Some(true));
+    let mut inside = inside(voice, verb, rate, &link)?;
+    let plan = Plan {
+        link,
+        signals: Some(&signals),
+        ping: verb.ping.map(|to| Ping { to, count: verb.count, every: PING_EVERY }),
+        statistics: verb.stats,
+    };
+    // A program that has ended, and stdin, cannot be had again.
+    let again = !matches!(spec, LineSpec::Exec(_) | LineSpec::ExecPty(_) | LineSpec::Stdio);
+    let mut first = Some(first);
+    let mut open = || match first.take() {
+        Some(port) => Some(Ok(port)),
+        None => again.then(|| open_line(voice, &spec, &signals)),
+    };
+    let outcome = slip::run(&plan, &mut inside, &mut open, &mut |news| tell(voice, &news))
+        .map_err(|failure| failed(&failure))?;
+    let stack = match &inside {
+        Inside::Stack(stack) => Some(stack.counts()),
+        Inside::Tun(_) => None,
+    };
+    Ok(ending(voice, &outcome, stack, verb.ping.is_some()))
+}
+
+fn line(error: &OpenError) -> Ending {
+    let exit = match error {
+        OpenError::Interrupted(_) => Exit::Interrupted,
+        _ => Exit::Line,
+    };
+    Ending::early(exit, in_words(&error))
+}
+
+fn failed(failure: &Failure) -> Ending {
+    match failure {
+        Failure::Config(bad) => usage(bad.to_string()),
+        Failure::Line(error) => line(error),
+        Failure::Io(error) => {
+            Ending::early(Exit::Line, format!("the interface broke: {}", in_words(&error)))
+        }
+    }
+}
+
+fn open_line(
+    voice: &Voice,
+    spec: &LineSpec,
+    signals: &Signals,
+) -> Result<Box<dyn Port>, OpenError> {
+    let mut notes = |text: &str| {
+        voice.say(Level::Note, text);
+        voice.event("line", json!({"text": text}));
+    };
+    open(spec, Some(signals), &mut notes)
+}
+
+/// The link, and what is said of its MTU.
+fn config(voice: &Voice, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config {
+    let rate = rate.map(Rate::serial);
+    let latency = verb.latency.unwrap_or(LATENCY);
+    let chosen = match (verb.mtu, rate) {
+        (Some(mtu), Some(rate)) => Some(mtu::Choice::of(mtu, rate, latency)),
+        (None, Some(rate)) => Some(mtu::choose(rate, latency)),
+        (_, None) => None,
+    };
+    let mtu = chosen.map_or(verb.mtu.unwrap_or(mtu::CUSTOMARY_MTU), |choice| choice.mtu);
+    let say = match (chosen, rate) {
+        (Some(choice), Some(rate)) => format!(
+            "MTU {mtu}: a packet holds the line for {} at {} bit/s{}",
+            milliseconds(choice.packet_time),
+            rate.bps,
+            if choice.keeps_goal || verb.mtu.is_some() { "" } else { ", no less is possible" },
+        ),
+        _ => format!(
+            "MTU {mtu}: the line does not tell its rate; --rate makes room for what is urgent"
+        ),
+    };
+    voice.say(Level::Note, &say);
+    let compression = match verb.compress.as_str() {
+        "on" => Compression::On,
+        "off" => Compression::Off,
+        _ => Compression::Auto,
+    };
+    let held = chosen.map(|choice| choice.packet_time.as_secs_f64());
+    voice.event("link", json!({ "mtu": mtu, "packet_s": held, "compress": verb.compress }));
+    let mut link = Config::new(mtu);
+    link.compression = compression;
+    link.slots = verb.slots;
+    link.take_out_timestamps = verb.timestamps == "drop";
+    // Serial ports tell of bytes that came damaged, and not of those that they have lost; after one the next
+    // packet would be taken for the connection before.
+    link.omit_slot = verb.ids.as_deref().map_or(reliable, |ids| ids == "changed");
+    link.rate = rate;
+    link.queue.fifo = verb.fifo;
+    link
+}
+
+/// `200 ms`; `0.9 ms`, where whole ones would say too little.
+fn milliseconds(time: Duration) -> String {
+    let ms = time.as_secs_f64() * 1e3;
+    if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{} ms", time.as_millis()) }
+}
+
+fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<Inside, Ending> {
+    let (local, remote) = (verb.local.unwrap_or(LOCAL), verb.remote.unwrap_or(REMOTE));
+    if let Some(name) = &verb.tun {
+        let mtu = link.mtu;
+        let (name, routes) = (Some(name.clone()), verb.routes.clone());
+        let tun = Tun::make(&TunConfig { name, local, remote, mtu, routes }).map_err(|error| {
+            let hint = match &error {
+                OpenError::Io { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
+                    " (it needs CAP_NET_ADMIN; without --tun no right is needed)"
+                }
+                _ => "",
+            };
+            Ending::early(Exit::Line, format!("{}{hint}", in_words(&error)))
+        })?;
+        voice.say(Level::Note, &format!("{}: {local} to {remote}", tun.name()));
+        voice.event("tun", json!({ "name": tun.name(), "local": local, "remote": remote }));
+        return Ok(Inside::Tun(tun));
+    }
+    let window = rate.map_or(WINDOW_BYTES, |bps| {
+        let bytes = Rate::serial(bps).bytes(WINDOW);
+        usize::try_from(bytes).unwrap_or(WINDOW_BYTES)
+    });
+    let config = StackConfig {
+        local,
+        remote,
+        mtu: usize::from(link.mtu),
+        window_bytes: window.clamp(WINDOW_PACKETS * usize::from(link.mtu), WINDOW_BYTES),
+        connections: usize::from(verb.connections),
+        dns: verb.dns,
+        to_line: verb.to_line.clone(),
+        from_line: verb.from_line.clone(),
+        socks: verb.socks,
+    };
+    let mut notes = |text: &str| {
+        voice.say(Level::Note, text);
+        voice.event("stack", json!({"text": text}));
+    };
+    let mut stack = Stack::open(&config, &mut notes).map_err(|bad| line(&bad))?;
+    if let Some(to) = verb.ping {
+        stack.ping(to);
+    }
+    voice.say(Level::Note, &format!("{local} to {remote}, through a stack of our own"));
+    Ok(Inside::Stack(Box::new(stack)))
+}
+
+fn tell(voice: &Voice, news: &News<'_>) {
+    match *news {
+        News::Up { again } => {
+            let say = if again { "the line is back" } else { "up; Ctrl-C takes it down" };
+            voice.say(Level::Note, say);
+            voice.event("up", json!({ "again": again }));
+        }
+        News::Lost(why) => {
+            voice.say(
+                Level::Error,
+                &format!("wst: the line is lost: {why}; it will be opened again"),
+            );
+            voice.event("lost", json!({ "message": why }));
+        }
+        News::NotYet(error) => voice.say(Level::Detail, &format!("not yet: {}", in_words(&error))),
+        News::Compressing => {
+            voice.say(Level::Note, "the other end compresses headers, and so do we");
+            voice.event("compressing", json!({}));
+        }
+        News::Pong(answer) => {
+            let ms = answer.took.as_secs_f64() * 1e3;
+            let text =
+                format!("{}: ping {} answered after {ms:.1} ms\n", answer.from, answer.number);
+            if voice.has_json() {
+                voice.event("pong", json!({
+                    "from": answer.from, "number": answer.number, "s": answer.took.as_secs_f64(),
+                }));
+            } else {
+                voice.print(&text);
+            }
+        }
+        News::Statistics(link) => count::say(voice, "statistics", link),
+    }
+}
+
+fn ending(voice: &Voice, outcome: &Outcome, stack: Option<StackCounts>, pinged: bool) -> Ending {
+    count::say(voice, "carried", &outcome.link);
+    let [sent, answered] = outcome.pings;
+    let mut fields = count::json(&outcome.link);
+    if let Some(counts) = stack {
+        fields["stack"] = count::stack_json(&counts);
+        for line in count::stack_lines(&counts) {
+            voice.say(Level::Note, &line);
+        }
+    }
+    fields["elapsed_s"] = json!(outcome.elapsed.as_secs_f64());
+    if pinged {
+        fields["pings"] = json!({ "sent": sent, "answered": answered });
+        voice.say(Level::Note, &format!("{sent} pings, {answered} answered"));
+    }
+    let (exit, message) = match outcome.stop {
+        Stop::Closed => (Exit::Line, "the line has closed".to_owned()),
+        _ if pinged && sent > 0 && answered == 0 => {
+            (Exit::Timeout, format!("no answer to {sent} pings"))
+        }
+        // To be interrupted is how this verb ends.
+        Stop::Signal(_) | Stop::Done => (Exit::Done, String::new()),
+    };
+    Ending { fields, ..Ending::early(exit, message) }
+}

@@ -1,0 +1,227 @@
+//! The configuration file and its profiles.
+
+use std::path::PathBuf;
+
+use toml::{Table, Value};
+use wetstring_drive::in_words;
+
+use super::settings::Everything;
+use crate::ui::format::did_you_mean;
+
+/// The configuration file.
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    /// Where it is; also if it does not exist.
+    pub(crate) path: PathBuf,
+    table: Table,
+}
+
+impl File {
+    /// Reads it; a file that is not there is an empty one.
+    pub(crate) fn load() -> Result<Self, String> {
+        let Some(path) = path() else { return Ok(Self::default()) };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(path, &text),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Self { path, table: Table::new() })
+            }
+            Err(e) => Err(format!("{}: {}", path.display(), in_words(&e))),
+        }
+    }
+
+    fn parse(path: PathBuf, text: &str) -> Result<Self, String> {
+        let table: Table =
+            text.parse().map_err(|e| format!("{}: {}", path.display(), in_words(&e)))?;
+        if let Some(key) = table.keys().find(|key| *key != "set" && *key != "profile") {
+            let say = format!("expected [set] or [profile.NAME], got {key}");
+            return Err(format!("{}: {say}", path.display()));
+        }
+        let profiles = match table.get("profile") {
+            None => Table::new(),
+            Some(Value::Table(profiles)) => profiles.clone(),
+            Some(other) => {
+                let say = format!("expected [profile.NAME], got profile = {other}");
+                return Err(format!("{}: {say}", path.display()));
+            }
+        };
+        for (name, profile) in &profiles {
+            check_profile(name, profile).map_err(|say| format!("{}: {say}", path.display()))?;
+        }
+        Ok(Self { path, table })
+    }
+
+    /// The names of the profiles.
+    pub(crate) fn profiles(&self) -> Vec<String> {
+        let all = self.table.get("profile").and_then(Value::as_table);
+        all.into_iter().flat_map(Table::keys).cloned().collect()
+    }
+
+    fn profile(&self, name: &str) -> Result<&Table, String> {
+        let found = self.table.get("profile").and_then(|p| p.get(name)).and_then(Value::as_table);
+        found.ok_or_else(|| {
+            let names = self.profiles();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            format!(
+                "there is no profile called {name} in {}; there is: {known}",
+                self.path.display()
+            )
+        })
+    }
+
+    /// The settings of the file and of a profile.
+    pub(crate) fn apply(&self, to: &mut Everything, profile: Option<&str>) -> Result<(), String> {
+        let at = self.path.display().to_string();
+        to.set_all(&flat(self.table.get("set")), &at)?;
+        if let Some(name) = profile {
+            to.set_all(&flat(self.profile(name)?.get("set")), &at)?;
+        }
+        Ok(())
+    }
+
+    /// The line of a profile.
+    pub(crate) fn line(&self, profile: &str) -> Result<String, String> {
+        let line = self.profile(profile)?.get("line").and_then(Value::as_str);
+        line.map(str::to_owned).ok_or_else(|| {
+            format!("the profile {profile} in {} has no line = \"...\"", self.path.display())
+        })
+    }
+}
+
+/// What may stand in a profile.
+const IN_PROFILE: [&str; 2] = ["line", "set"];
+
+/// Whether a profile has only what counts: what does not would be a setting that is silently not set.
+fn check_profile(name: &str, profile: &Value) -> Result<(), String> {
+    let Value::Table(profile) = profile else {
+        return Err(format!("expected [profile.{name}], got profile.{name} = {profile}"));
+    };
+    let expected = format!("expected line = \"...\" or [profile.{name}.set] in [profile.{name}]");
+    for (key, value) in profile {
+        let fits = match key.as_str() {
+            "line" => value.is_str(),
+            "set" => value.is_table(),
+            _ => false,
+        };
+        if fits {
+            continue;
+        }
+        let is_setting = Everything::rows()
+            .any(|row| row.name == key || row.name.split('.').next() == Some(key.as_str()));
+        if IN_PROFILE.contains(&key.as_str()) {
+            return Err(format!("{expected}, got {key} = {value}"));
+        }
+        let meant = if is_setting {
+            format!("; settings stand under [profile.{name}.set]")
+        } else {
+            did_you_mean(key, IN_PROFILE.into_iter())
+        };
+        return Err(format!("{expected}, got {key}{meant}"));
+    }
+    Ok(())
+}
+
+/// The folder of the configuration and of the keys.
+pub(crate) fn folder() -> Option<PathBuf> {
+    path()?.parent().map(PathBuf::from)
+}
+
+/// Where the file is.
+fn path() -> Option<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let home = from("XDG_CONFIG_HOME").filter(|p| p.is_absolute());
+    let home = home.or_else(|| from("HOME").map(|home| home.join(".config")));
+    let home = home.or_else(|| from("APPDATA"));
+    home.map(|home| home.join("wetstring").join("config.toml"))
+}
+
+/// `kermit.window = 31` is a table in a table for TOML, and one name for us.
+fn flat(value: Option<&Value>) -> Vec<(String, String)> {
+    fn walk(prefix: &str, value: &Value, out: &mut Vec<(String, String)>) {
+        match value {
+            Value::Table(table) => {
+                for (key, value) in table {
+                    let dot = if prefix.is_empty() { "" } else { "." };
+                    walk(&format!("{prefix}{dot}{key}"), value, out);
+                }
+            }
+            Value::String(text) => out.push((prefix.to_owned(), text.clone())),
+            Value::Boolean(on) => {
+                out.push((prefix.to_owned(), if *on { "on" } else { "off" }.to_owned()));
+            }
+            other => out.push((prefix.to_owned(), other.to_string())),
+        }
+    }
+    let mut out = Vec::new();
+    if let Some(value) = value {
+        walk("", value, &mut out);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "
+        [set]
+        kermit.window = 4
+        kermit.attributes = false
+        [profile.board]
+        line = '/dev/ttyUSB0'
+        [profile.board.set]
+        kermit.window = 1
+        'kermit.prefixing' = 'all'
+    ";
+
+    fn shown(profile: Option<&str>, name: &str) -> String {
+        let file = File::parse(PathBuf::from("c.toml"), TEXT).unwrap();
+        let mut all = Everything::default();
+        file.apply(&mut all, profile).unwrap();
+        let mut out = String::new();
+        all.show(name, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn a_profile_wins_over_the_file() {
+        assert_eq!(shown(None, "kermit.window"), "4");
+        assert_eq!(shown(None, "kermit.attributes"), "off");
+        assert_eq!(shown(Some("board"), "kermit.window"), "1");
+        assert_eq!(shown(Some("board"), "kermit.prefixing"), "all");
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_file_is_named() {
+        let file = File::parse(PathBuf::from("c.toml"), TEXT).unwrap();
+        assert_eq!(file.line("board").unwrap(), "/dev/ttyUSB0");
+        let say = file.line("router").unwrap_err();
+        assert_eq!(say, "there is no profile called router in c.toml; there is: board");
+        let bad = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.window = 99").unwrap();
+        let say = bad.apply(&mut Everything::default(), None).unwrap_err();
+        assert_eq!(say, "c.toml: expected 1..31 for kermit.window, got 99");
+        let unknown = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.widow = 9").unwrap();
+        let say = unknown.apply(&mut Everything::default(), None).unwrap_err();
+        assert!(say.contains("no setting called kermit.widow"), "{say}");
+        assert_eq!(
+            say,
+            "c.toml: there is no setting called kermit.widow; did you mean kermit.window?"
+        );
+        assert!(File::parse(PathBuf::from("c.toml"), "widow = 1").is_err());
+    }
+
+    #[test]
+    fn what_a_profile_does_not_know_is_an_error() {
+        let said = |text: &str| File::parse(PathBuf::from("c.toml"), text).map(|_| ()).unwrap_err();
+        let head = "c.toml: expected line = \"...\" or [profile.b.set] in [profile.b], got ";
+        for (text, rest) in [
+            ("[profile.b]\nlien = '/dev/x'", "lien; did you mean line?"),
+            ("[profile.b]\nprotocol = 'zmodem'", "protocol"),
+            ("[profile.b]\nkermit.window = 3", "kermit; settings stand under [profile.b.set]"),
+            ("[profile.b]\nline = 3", "line = 3"),
+        ] {
+            assert_eq!(said(text), format!("{head}{rest}"));
+        }
+        assert_eq!(said("profile = 3"), "c.toml: expected [profile.NAME], got profile = 3");
+        assert_eq!(said("[profile]\nb = 3"), "c.toml: expected [profile.b], got profile.b = 3");
+    }
+}

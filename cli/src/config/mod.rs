@@ -1,0 +1,9 @@
+//! What can be set: the settings of every protocol, the configuration file with its profiles, and keys.
+
+mod file;
+pub(crate) mod keys;
+pub(crate) mod protocol;
+mod settings;
+
+pub(crate) use file::File;
+pub(crate) use settings::{Everything, STORE_TABLE, no_setting};

@@ -1,0 +1,137 @@
+//! `wst explain`, and `--explain` at the end of a transfer: where the time went.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use wetstring_drive::in_words;
+use wetstring_lab::explain::{
+    Account, Advice, BadTrace, Change, Ends, NoAdvice, Part, RateSource, Trial,
+};
+
+use crate::ui::format::safe;
+use crate::ui::output::{Level, Voice};
+
+/// Presents an account on stdout.
+pub(crate) fn present(voice: &Voice, account: &Account, replay: bool) {
+    let advice = replay.then(|| advise(account));
+    if voice.has_json() {
+        voice.event("explained", fields(account, advice.as_ref()));
+    } else {
+        crate::ui::output::print(&page(account, advice.as_ref()));
+    }
+}
+
+/// Says why there is no account of a transfer that has just ended.
+pub(crate) fn without_account(voice: &Voice, bad: &BadTrace) {
+    if voice.has_json() {
+        voice.event("explained", json!({"no_account": bad.to_string()}));
+    }
+    let bad = safe(bad.to_string().as_bytes());
+    voice.say(Level::Error, &format!("wst: nothing to explain: {bad}"));
+}
+
+/// Says where the time of a transfer went that has just ended. `lines` is its trace.
+pub(crate) fn tell<'a>(voice: &Voice, lines: impl Iterator<Item = &'a str>) {
+    match Account::read(lines, None) {
+        Err(bad) => without_account(voice, &bad),
+        Ok(account) => {
+            let advice = advise(&account);
+            if voice.has_json() {
+                voice.event("explained", fields(&account, Some(&advice)));
+            }
+            for line in page(&account, Some(&advice)).lines() {
+                voice.say(Level::Note, line);
+            }
+        }
+    }
+}
+
+/// What would help. Files that the trace names are read where they are.
+fn advise(account: &Account) -> Result<Advice, NoAdvice> {
+    let directory = account.directory().map(PathBuf::from).unwrap_or_default();
+    account.advise(&|name| {
+        let path = directory.join(name);
+        std::fs::read(&path).map_err(|error| format!("{}: {}", path.display(), in_words(&error)))
+    })
+}
+
+fn page(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> String {
+    let mut page = account.page();
+    match advice {
+        None => {}
+        Some(Ok(advice)) => page.push_str(&advice.page()),
+        Some(Err(none)) => page.push_str(&none.page()),
+    }
+    // A trace may come from others, with names of theirs in it.
+    safe(page.as_bytes())
+}
+
+/// Nanoseconds as seconds, for JSON.
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn fields(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Value {
+    let part = |part: Part| {
+        let ns = account.budget.of(part);
+        json!({"part": part.key(), "title": part.title(), "ns": ns, "seconds": seconds(ns)})
+    };
+    let ends = match account.ends {
+        Ends::Both => "both",
+        Ends::Sender => "sender",
+        Ends::Receiver => "receiver",
+    };
+    let source = match account.rate_source {
+        RateSource::Told => "told",
+        RateSource::Given => "given",
+        RateSource::Measured => "measured",
+        RateSource::Unseen => "unseen",
+        RateSource::Port => "port",
+        RateSource::Unknown => "unknown",
+    };
+    let (advice, none) = match advice {
+        None => (Value::Null, None),
+        Some(Ok(advice)) => (advice_json(advice), None),
+        Some(Err(none)) => (Value::Null, Some(none.to_string())),
+    };
+    json!({
+        "protocol": account.protocol,
+        "ends": ends,
+        "file_bytes": account.file_bytes,
+        "elapsed_ns": account.elapsed_ns,
+        "elapsed_s": seconds(account.elapsed_ns),
+        "line_bytes_per_s": account.millicps.map(|rate| rate as f64 / 1000.0),
+        "line_rate": source,
+        "round_trip_s": account.round_trip_ns().map(seconds),
+        "errors": account.errors(),
+        "parts": Part::ALL.map(part),
+        "bottleneck": account.bottleneck(),
+        "advice": advice,
+        "no_advice": none,
+    })
+}
+
+fn advice_json(advice: &Advice) -> Value {
+    let change = |change: &Change| {
+        let Change { setting, also, from, to } = change;
+        json!({"setting": setting, "also": also, "from": from, "to": to})
+    };
+    let trial = |trial: &Trial| {
+        let mut object = change(&trial.change);
+        object["predicted_s"] = json!(trial.elapsed_ns.map(seconds));
+        object
+    };
+    json!({
+        "sentence": advice.sentence(),
+        "before_s": seconds(advice.before_ns),
+        "replayed_s": seconds(advice.replayed_ns),
+        "best": advice.best.as_ref().map(|(best, ns)| {
+            let mut object = change(best);
+            object["predicted_s"] = json!(seconds(*ns));
+            object
+        }),
+        "inferred": advice.inferred,
+        "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
+        "scenario": advice.scenario,
+    })
+}

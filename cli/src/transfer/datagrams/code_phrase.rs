@@ -1,0 +1,94 @@
+//! `--code`: the phrase that two people tell each other instead of comparing keys.
+
+use std::time::Duration;
+
+use serde_json::json;
+use wetstring_drive::datagram::Phrase;
+use wetstring_drive::datagram::host::Knocks;
+use wetstring_drive::datagram::secure::GUESSES;
+use wetstring_drive::{LineSpec, in_words};
+
+use crate::config::Everything;
+use crate::transfer::direction::Way;
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+use crate::ui::prompt::{Answer, ask, can_ask};
+
+/// How often a person may mistype a phrase.
+const TYPED: u32 = 5;
+/// How often one who dials looks whether the other is there yet.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The phrase of this run: as it was said, made, or asked for.
+pub(crate) fn phrase(
+    voice: &Voice,
+    way: Way,
+    said: &str,
+    spec: &LineSpec,
+) -> Result<Phrase, Ending> {
+    if !said.is_empty() {
+        return said.parse().map_err(usage);
+    }
+    if way == Way::Send {
+        let phrase = Phrase::make().map_err(|say| Ending::early(Exit::Store, say))?;
+        show(voice, &phrase, spec);
+        return Ok(phrase);
+    }
+    if !can_ask() {
+        let say = "expected --code PHRASE, or a terminal to type the sender's phrase at";
+        return Err(usage(say.to_owned()));
+    }
+    for _ in 0..TYPED {
+        let typed = ask("code phrase: ", None).map_err(|e| usage(in_words(&e)))?;
+        let Answer::Words(typed) = typed else { break };
+        match typed.parse() {
+            Ok(phrase) => return Ok(phrase),
+            Err(say) => voice.say(Level::Error, &say),
+        }
+    }
+    Err(Ending::early(Exit::Interrupted, "no code phrase was typed"))
+}
+
+/// Shows a phrase, and what is to be typed at the other end; without it the run is for nothing, so `--quiet`
+/// does not count.
+fn show(voice: &Voice, phrase: &Phrase, spec: &LineSpec) {
+    let there = match spec {
+        LineSpec::Udp(at) => format!("udp-listen://0.0.0.0:{}", at.port),
+        LineSpec::Ip(_) => "ip-listen://0.0.0.0".to_owned(),
+        LineSpec::UdpListen(at) if at.port > 0 => format!("udp://THIS-HOST:{}", at.port),
+        LineSpec::IpListen(_) => "ip://THIS-HOST".to_owned(),
+        _ => "LINE".to_owned(),
+    };
+    voice.say(Level::Error, &format!("code phrase: {phrase}"));
+    voice.say(Level::Note, &format!("at the other end: wst receive {there} --code {phrase}"));
+    voice.event("code", json!({"phrase": phrase.to_string()}));
+}
+
+/// A sender waits while a person reads what it offers.
+pub(crate) fn is_patient(all: &mut Everything) {
+    let chosen = |name| all.is_chosen(name);
+    let (tries, timeout, death) =
+        (chosen("netblt.open-tries"), chosen("netblt.open-timeout"), chosen("netblt.death"));
+    if !tries {
+        all.netblt.open_tries = u8::MAX;
+    }
+    if !timeout {
+        all.netblt.open_timeout_ms = 4000;
+    }
+    if !death {
+        all.netblt.death_s = 240;
+    }
+}
+
+/// Why a listener has ended by itself, if it has.
+pub(crate) fn ended(knocks: &Knocks) -> Option<Ending> {
+    if knocks.guesses >= GUESSES {
+        let say = format!(
+            "{GUESSES} wrong code phrases came, and somebody may be guessing: begin again with a new one"
+        );
+        return Some(Ending::early(Exit::Peer, say));
+    }
+    let old = "nobody came with the code phrase within an hour";
+    knocks.too_old.then(|| Ending::early(Exit::Timeout, old))
+}

@@ -1,0 +1,534 @@
+//! `wst send` and `wst receive` on lines of datagrams: NETBLT.
+//!
+//! The end that dials opens the connection, whichever way the files go (WRITE or READ); the end that
+//! listens waits, and may serve several partners. Who they are is settled before an engine is made.
+
+mod code_phrase;
+mod consent;
+mod trust;
+
+use std::cell::RefCell;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Instant;
+
+use serde_json::json;
+use wetstring_drive::datagram::endpoint::{self, Below};
+use wetstring_drive::datagram::host::{
+    DialError, Dialled, Doors, HostOptions, Partner, Reception, Tenant, dial, listen,
+};
+use wetstring_drive::datagram::keys::{KeyFolder, PublicKey, Secret};
+use wetstring_drive::datagram::plain::ENCRYPTED;
+use wetstring_drive::datagram::secure::GOOD_FOR;
+use wetstring_drive::datagram::{Credentials, Endpoint};
+use wetstring_drive::line::HostPort;
+use wetstring_drive::{Ended, LineSpec, Signals, in_words};
+use wetstring_proto::netblt::{Config, Rate, Role};
+use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
+
+use crate::args::Common;
+use crate::args::transfer::Transfer;
+use crate::config::Everything;
+use crate::config::keys;
+use crate::config::protocol::Protocol;
+use crate::transfer::direction::Way;
+use crate::transfer::observer::Observer;
+use crate::transfer::opening::signals;
+use crate::transfer::store::Keeper;
+use crate::transfer::trace::Recorder;
+use crate::transfer::verdict::Verdict;
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::{Exit, Medium};
+use crate::ui::output::{Level, Voice};
+use crate::ui::prompt::can_ask;
+use consent::{Consent, Consenting};
+use trust::Trust;
+
+/// The secret, where it is in no file.
+const SECRET: &str = "WETSTRING_SECRET";
+
+/// What a transfer over datagrams begins with.
+pub(crate) struct Ours<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) common: &'a Common,
+    pub(crate) transfer: &'a Transfer,
+    pub(crate) all: Everything,
+    pub(crate) spec: LineSpec,
+}
+
+/// Makes what the files of a session are stored in.
+type MakeKeeper<'a> = dyn Fn() -> Result<Keeper, Ending> + 'a;
+
+/// Sends what `keeper` has.
+pub(crate) fn send(ours: Ours<'_>, keeper: Keeper, text: Option<&str>) -> Result<Ending, Ending> {
+    let once = RefCell::new(Some(keeper));
+    let make = || {
+        let gone = || Ending::early(Exit::Skipped, "the files have been sent");
+        once.borrow_mut().take().ok_or_else(gone)
+    };
+    Session::new(ours, Way::Send, (1, true), &make, text)?.run()
+}
+
+/// Receives so many sessions, each into a store of its own; with a code phrase the person is asked first, unless
+/// that was answered.
+pub(crate) fn receive(
+    ours: Ours<'_>,
+    sessions: (u64, bool),
+    make: &MakeKeeper<'_>,
+    text: Option<&str>,
+) -> Result<Ending, Ending> {
+    Session::new(ours, Way::Receive, sessions, make, text)?.run()
+}
+
+/// Everything that the sessions of a run share.
+struct Session<'a> {
+    ours: Ours<'a>,
+    way: Way,
+    /// After so many a listener ends; 0 is never.
+    sessions: u64,
+    make: &'a MakeKeeper<'a>,
+    credentials: Credentials,
+    keys: Option<KeyFolder>,
+    /// The person is shown what is offered, and asked.
+    asks: bool,
+    endings: Rc<RefCell<Vec<Ending>>>,
+}
+
+impl<'a> Session<'a> {
+    fn new(
+        mut ours: Ours<'a>,
+        way: Way,
+        (sessions, yes): (u64, bool),
+        make: &'a MakeKeeper<'a>,
+        text: Option<&str>,
+    ) -> Result<Self, Ending> {
+        if let Some(flag) = text {
+            return Err(usage(format!(
+                "expected no {flag} with NETBLT, which carries bytes as they are"
+            )));
+        }
+        if let Some(other) = ours.transfer.protocol().filter(|other| *other != Protocol::Netblt) {
+            let (title, spec) = (other.title(), &ours.spec);
+            return Err(usage(format!(
+                "expected NETBLT on {spec}, got {title}, which needs a line of bytes"
+            )));
+        }
+        let listens = matches!(ours.spec, LineSpec::UdpListen(_) | LineSpec::IpListen(_));
+        if listens && (ours.transfer.accept_new || ours.transfer.fingerprint.is_some()) {
+            return Err(usage(format!(
+                "expected a host to dial with --fingerprint and --accept-new, got {}, which lets in \
+                 the keys of wst key trust",
+                ours.spec
+            )));
+        }
+        let asks = ours.transfer.code.is_some() && !yes;
+        if asks && !can_ask() {
+            let say = "expected --yes with --code where there is no terminal to ask at whether the files are taken";
+            return Err(usage(say.to_owned()));
+        }
+        let (credentials, keys) = match &ours.transfer.code {
+            Some(said) => {
+                (Credentials::Code(code_phrase::phrase(ours.voice, way, said, &ours.spec)?), None)
+            }
+            None => credentials(ours.transfer).map_err(usage)?,
+        };
+        if ours.transfer.code.is_some() && way == Way::Send {
+            code_phrase::is_patient(&mut ours.all);
+        }
+        let endings = Rc::new(RefCell::new(Vec::new()));
+        Ok(Self { ours, way, sessions, make, credentials, keys, asks, endings })
+    }
+
+    fn run(&self) -> Result<Ending, Ending> {
+        if self.way == Way::Receive {
+            // Whether there is a place for the files is found out before anybody is waited for.
+            (self.make)()?;
+        }
+        let (voice, common) = (self.ours.voice, self.ours.common);
+        let who = if self.way == Way::Send { "sender" } else { "receiver" };
+        let mut recorder = Recorder::new(voice, who, common.trace.as_deref())
+            .map_err(|say| Ending::early(Exit::Store, say))?
+            .keep(self.ours.transfer.explain);
+        let signals = signals()?;
+        let mut options = HostOptions::new(&mut recorder);
+        options.signals = Some(&signals);
+        if self.ours.all.is_chosen("netblt.datagram") {
+            options.datagram = Some(usize::from(self.ours.all.netblt.max_datagram));
+        }
+        if let Rate::Automatic { max_rate_bps: rate @ 1.. } = self.ours.all.netblt.rate {
+            // What keeps to its rate is never dropped; headers and repetitions count too.
+            options.limits.bytes_per_s = Some(rate / 8 + rate / 32);
+        }
+        let ended = match (&self.ours.spec, self.ours.spec.to_string()) {
+            (LineSpec::Udp(to), _) => self.dial(Below::Udp, to, options),
+            (LineSpec::Ip(host), _) => self.dial(Below::Ip, &at_ip(host), options),
+            (LineSpec::UdpListen(at), _) => self.listen(Below::Udp, at, options),
+            (LineSpec::IpListen(host), _) => self.listen(Below::Ip, &at_ip(host), options),
+            (_, other) => Err(usage(format!("expected a line of datagrams, got {other}"))),
+        };
+        let (lines, error) = recorder.finish();
+        if let Some(why) = error {
+            voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
+        }
+        if let Some(lines) = lines {
+            crate::transfer::account::tell(voice, lines.iter().map(String::as_str));
+        }
+        ended?;
+        let interrupted = signals.last();
+        Ok(self.conclude(interrupted))
+    }
+
+    fn dial(&self, below: Below, to: &HostPort, options: HostOptions<'_>) -> Result<(), Ending> {
+        let spec = self.ours.spec.to_string();
+        let failed = |error: DialError| {
+            let exit = match &error {
+                DialError::Silence => Exit::Timeout,
+                DialError::Refused(_) | DialError::Key(_) | DialError::Code => Exit::Peer,
+                DialError::Interrupted(_) => Exit::Interrupted,
+                _ => Exit::Line,
+            };
+            Ending::early(exit, format!("{spec}: {}", described(below, &error)))
+        };
+        let addresses = endpoint::resolve(to).map_err(|e| failed(DialError::Io(e)))?;
+        let host = spec.clone();
+        let trust = Trust::new(self.ours.voice, self.keys.as_ref(), host, self.ours.transfer);
+        let (mut last, began, mut told) = (None, Instant::now(), false);
+        loop {
+            for address in &addresses {
+                match self.dial_at(below, *address, &trust, &options) {
+                    Ok(dialled) => {
+                        let tenant = self.tenant(dialled.partner(), Role::Active)?;
+                        return dialled.run(tenant, options).map_err(|e| failed(DialError::Io(e)));
+                    }
+                    // Another address of the same host may work.
+                    Err(error @ (DialError::Io(_) | DialError::NobodyListens)) => {
+                        last = Some(error);
+                    }
+                    Err(DialError::Silence) if self.waits() => last = Some(DialError::Silence),
+                    Err(DialError::Key(_)) if trust.asks()? => {
+                        return self.dial(below, to, options);
+                    }
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+            let absent = matches!(last, Some(DialError::NobodyListens | DialError::Silence));
+            if !(absent && self.waits() && began.elapsed() < GOOD_FOR) {
+                return Err(failed(last.unwrap_or(DialError::Silence)));
+            }
+            if !std::mem::replace(&mut told, true) {
+                self.note(&format!("waiting until the other end is there ({spec})"));
+            }
+            if let Some(signal) = pause(options.signals) {
+                return Err(failed(DialError::Interrupted(signal)));
+            }
+        }
+    }
+
+    /// A sender with a code phrase comes first: the other end can begin only when its person has the phrase.
+    fn waits(&self) -> bool {
+        self.way == Way::Send && self.ours.transfer.code.is_some()
+    }
+
+    fn dial_at(
+        &self,
+        below: Below,
+        address: SocketAddr,
+        trust: &Trust<'_>,
+        options: &HostOptions<'_>,
+    ) -> Result<Dialled, DialError> {
+        let socket = Endpoint::dial(below, address)?;
+        let mut judge = |key: &PublicKey| trust.judge(key);
+        let dialled = dial(socket, address, &self.credentials, &mut judge, options)?;
+        self.opened(dialled.partner());
+        Ok(dialled)
+    }
+
+    fn listen(&self, below: Below, at: &HostPort, options: HostOptions<'_>) -> Result<(), Ending> {
+        let failed = |error: std::io::Error| {
+            let error = described(below, &DialError::Io(error));
+            Ending::early(Exit::Line, format!("listen on {at}: {}", in_words(&error)))
+        };
+        let address = endpoint::resolve(at).map_err(failed)?[0];
+        let socket = Endpoint::listen(below, address).map_err(failed)?;
+        let local = socket.local().map_err(failed)?;
+        let place = match below {
+            Below::Udp => local.to_string(),
+            Below::Ip => local.ip().to_string(),
+        };
+        self.note(&format!("listening on {place}"));
+        if let Credentials::Keys(identity) = &self.credentials {
+            let say = format!("this host's key is {}", identity.public.fingerprint());
+            self.ours.voice.say(Level::Note, &say);
+        }
+        let mut desk = Desk { session: self, left: self.sessions };
+        let knocks =
+            listen(socket, self.credentials.clone(), &mut desk, options).map_err(failed)?;
+        match code_phrase::ended(&knocks) {
+            Some(ending) if self.endings.borrow().is_empty() => Err(ending),
+            _ => Ok(()),
+        }
+    }
+
+    fn note(&self, text: &str) {
+        self.ours.voice.say(Level::Note, text);
+        self.ours.voice.event("line", json!({"text": text}));
+    }
+
+    fn opened(&self, partner: &Partner) {
+        let suite = partner.suite.map(|suite| format!("{suite:?}"));
+        let fields = json!({
+            "line": partner.address.to_string(), "reliable": false, "clear": true,
+            "rate_bps": null, "suite": suite, "packet_max": partner.packet_max,
+            "fingerprint": partner.key.map(|key| key.fingerprint()),
+        });
+        self.ours.voice.event("opened", fields);
+        let how = suite.unwrap_or_else(|| "not encrypted".to_owned());
+        let say = format!("line: {}, {how}, packets of {}", partner.address, partner.packet_max);
+        self.ours.voice.say(Level::Detail, &say);
+        if self.waits() {
+            let say =
+                "the code phrase is right; the other end may be asked whether it takes the files";
+            self.ours.voice.say(Level::Note, say);
+        }
+    }
+
+    /// An engine for a partner that is there.
+    fn tenant<'t>(&'t self, partner: &Partner, role: Role) -> Result<Box<dyn Tenant + 't>, Ending> {
+        let keeper = (self.make)()?;
+        let mut all = self.ours.all.clone();
+        fit(&mut all, partner, role);
+        let engine = match self.way {
+            Way::Send => Protocol::Netblt.sender(&all),
+            Way::Receive => Protocol::Netblt.receiver(&all),
+        };
+        let free = !keeper.takes_stdin() && !self.asks;
+        let observer =
+            Observer::new(self.ours.voice, self.way, None).listen(free && role == Role::Active);
+        Ok(Box::new(Guest {
+            session: self,
+            partner: partner.clone(),
+            engine: engine.map_err(usage)?,
+            store: Consenting {
+                keeper,
+                consent: self.asks.then(|| Consent::of_a_person(self.ours.voice)),
+            },
+            observer,
+            endings: Rc::clone(&self.endings),
+        }))
+    }
+
+    /// The end of all sessions: the worst of theirs.
+    fn conclude(&self, interrupted: Option<i32>) -> Ending {
+        let mut endings = std::mem::take(&mut *self.endings.borrow_mut());
+        if endings.len() > 1 {
+            let bad = endings.iter().filter(|ending| ending.exit != Exit::Done).count();
+            let sessions: Vec<_> = endings
+                .iter()
+                .map(|ending| json!({"exit": ending.exit as u8, "message": ending.message}))
+                .collect();
+            let worst = endings.iter().map(|ending| ending.exit).max_by_key(|exit| *exit as u8);
+            let message = match bad {
+                0 => String::new(),
+                bad => format!("{bad} of {} sessions did not end well", endings.len()),
+            };
+            let fields = json!({"sessions": sessions});
+            return Ending { fields, ..Ending::early(worst.unwrap_or(Exit::Done), message) };
+        }
+        endings.pop().unwrap_or_else(|| match interrupted {
+            Some(signal) => {
+                Ending::early(Exit::Interrupted, format!("interrupted by signal {signal}"))
+            }
+            None => Ending::early(Exit::Done, "no session came"),
+        })
+    }
+}
+
+/// What `--plain`, `--secret-file` and the environment say, and the folder of the keys if they count.
+fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), String> {
+    if transfer.plain {
+        return Ok((Credentials::Plain, None));
+    }
+    if let Some(path) = &transfer.secret_file {
+        return Ok((Credentials::Secret(Secret::read(path)?), None));
+    }
+    if let Some(secret) = std::env::var_os(SECRET).filter(|secret| !secret.is_empty()) {
+        let secret = Secret::new(secret.as_encoded_bytes());
+        return Ok((
+            Credentials::Secret(secret.map_err(|e| format!("{SECRET}: {}", in_words(&e)))?),
+            None,
+        ));
+    }
+    let keys = keys::folder()?;
+    Ok((Credentials::Keys(keys.identity()?), Some(keys)))
+}
+
+/// What is known of the path goes into the configuration.
+fn fit(all: &mut Everything, partner: &Partner, role: Role) {
+    let (datagram, checksum) = (all.is_chosen("netblt.datagram"), all.is_chosen("netblt.checksum"));
+    let config = &mut all.netblt;
+    let most = u16::try_from(partner.packet_max / 4 * 4).unwrap_or(65_532);
+    config.max_datagram = if datagram { config.max_datagram.min(most) } else { most };
+    // What is sealed is proved already, better than by a sum.
+    config.checksum &= checksum || partner.suite.is_none();
+    config.role = role;
+    config.room = partner.room;
+    config.metered = partner.suite.is_none() && role == Role::Active;
+    // Nobody shall guess them.
+    config.id = endpoint::chance();
+    config.first_buffer = endpoint::chance();
+    if role == Role::Active {
+        // Above the ports that somebody may have to wait at.
+        config.local_port = 0xC000 | (endpoint::chance() & 0x3FFF) as u16;
+    } else {
+        config.local_port = Config::default().foreign_port;
+    }
+}
+
+/// Waits a little; the signal, if one comes.
+fn pause(signals: Option<&Signals>) -> Option<i32> {
+    let until = Instant::now() + code_phrase::LOOK_EVERY;
+    while Instant::now() < until {
+        if let Some(signal) = signals.and_then(Signals::last) {
+            return Some(signal);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    None
+}
+
+fn at_ip(host: &str) -> HostPort {
+    HostPort { host: host.to_owned(), port: 0 }
+}
+
+/// An error, and what to do about it.
+fn described(below: Below, error: &DialError) -> String {
+    match error {
+        DialError::Io(e) if below == Below::Ip && e.kind() == ErrorKind::PermissionDenied => {
+            format!(
+                "{}: expected the right to make raw sockets (root or CAP_NET_RAW)",
+                in_words(&e)
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Where a listener's partners come in.
+struct Desk<'s, 'a> {
+    session: &'s Session<'a>,
+    left: u64,
+}
+
+impl<'s> Reception<'s> for Desk<'s, '_> {
+    fn admit(&mut self, partner: &Partner) -> Result<Box<dyn Tenant + 's>, String> {
+        let (session, at) = (self.session, partner.address);
+        let voice = session.ours.voice;
+        if let (Some(keys), Some(key)) = (&session.keys, &partner.key)
+            && !keys.may_enter(key)?
+        {
+            let fingerprint = key.fingerprint();
+            voice.say(
+                Level::Error,
+                &format!("{at} is not let in, its key is {fingerprint}; to let it in: wst key trust {key}"),
+            );
+            let fields =
+                json!({"line": at.to_string(), "key": key.to_string(), "fingerprint": fingerprint});
+            voice.event("key-refused", fields);
+            return Err(format!(
+                "the listener does not know the key {fingerprint}; there: wst key trust {key}"
+            ));
+        }
+        let tenant = session.tenant(partner, Role::Passive).map_err(|ending| {
+            voice.say(Level::Error, &format!("{at} is turned away: {}", ending.message));
+            ending.message
+        })?;
+        if partner.suite.is_some() {
+            session.note(&format!("connected from {at}"));
+            session.opened(partner);
+        }
+        Ok(tenant)
+    }
+
+    fn knocked(&mut self, from: SocketAddr, why: &str) {
+        let voice = self.session.ours.voice;
+        voice.say(Level::Note, &format!("{from} is not let in: {why}"));
+        voice.event("refused", json!({"line": from.to_string(), "why": why}));
+    }
+
+    fn sends(&self) -> Option<bool> {
+        Some(self.session.way == Way::Send)
+    }
+
+    fn goes_on(&mut self, under_way: usize) -> bool {
+        // None were wanted: for ever.
+        if self.session.sessions == 0 {
+            return true;
+        }
+        self.left = self.left.saturating_sub(1);
+        self.left > 0 || under_way > 0
+    }
+}
+
+/// One partner's engine, store and watch.
+struct Guest<'a> {
+    session: &'a Session<'a>,
+    partner: Partner,
+    engine: Box<dyn Engine>,
+    store: Consenting<'a>,
+    observer: Observer<'a>,
+    endings: Rc<RefCell<Vec<Ending>>>,
+}
+
+impl Tenant for Guest<'_> {
+    fn proved(&mut self) {
+        self.session.note(&format!("connected from {}", self.partner.address));
+        self.session.opened(&self.partner);
+    }
+
+    fn gave_up(&mut self) {
+        self.observer.finish();
+    }
+
+    fn came_back(&mut self) {
+        self.observer.finish();
+        let at = self.partner.address;
+        let say = format!("{at} has fallen silent, and its sender goes on in another session");
+        self.session.ours.voice.say(Level::Note, &say);
+        let fields = json!({"line": at.to_string()});
+        self.session.ours.voice.event("came-back", fields);
+    }
+
+    fn doors(&mut self) -> Doors<'_> {
+        Doors { engine: &mut *self.engine, store: &mut self.store, watch: &mut self.observer }
+    }
+
+    fn wake(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        wetstring_drive::Watch::wake(&self.observer)
+    }
+
+    fn over(&mut self, ended: &Ended) {
+        self.observer.finish();
+        let differs = matches!(
+            ended.outcome,
+            Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. })
+        );
+        if differs {
+            self.store.keeper.discard_partial();
+        }
+        let verdict = Verdict {
+            voice: self.session.ours.voice,
+            way: self.session.way,
+            keeper: &self.store.keeper,
+            unnamed: &[],
+            medium: Medium::Datagrams,
+        };
+        verdict.tell_records(!differs);
+        let mut ending = verdict.conclude(ended, &self.observer);
+        if self.observer.partner_said.as_deref() == Some(ENCRYPTED) {
+            // It is too short on the wire to say more: a stranger shall not be answered at length.
+            ending.message += "; leave out --plain here, or start the listener with it";
+        }
+        self.endings.borrow_mut().push(ending);
+    }
+}

@@ -1,0 +1,138 @@
+//! The key of a host that is dialled: known, known by another line, or new.
+
+use std::cell::Cell;
+
+use serde_json::json;
+use wetstring_drive::datagram::PublicKey;
+use wetstring_drive::datagram::keys::{KeyFolder, Known};
+
+use crate::args::transfer::Transfer;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::output::{Level, Voice};
+use crate::ui::prompt::{ask_for, can_ask};
+
+/// What is believed of a host.
+pub(crate) struct Trust<'a> {
+    voice: &'a Voice,
+    keys: Option<&'a KeyFolder>,
+    /// The line as it was typed.
+    host: String,
+    /// Take a key that is new (`--accept-new`).
+    accept: bool,
+    /// The key or fingerprint that it must have.
+    fingerprint: Option<&'a str>,
+    /// A new key that a person is to be asked about. The listener does not wait for the answer: it is dialled
+    /// again.
+    stranger: Cell<Option<PublicKey>>,
+}
+
+/// Without what stands between the digits.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !matches!(c, '-' | ':' | ' ')).collect::<String>().to_ascii_lowercase()
+}
+
+/// Whether a text is this key, or its fingerprint.
+fn is_of(text: &str, key: &PublicKey) -> bool {
+    let text = bare(text);
+    text == bare(&key.to_string()) || text == bare(&key.fingerprint())
+}
+
+impl<'a> Trust<'a> {
+    pub(crate) fn new(
+        voice: &'a Voice,
+        keys: Option<&'a KeyFolder>,
+        host: String,
+        transfer: &'a Transfer,
+    ) -> Self {
+        let (accept, fingerprint) = (transfer.accept_new, transfer.fingerprint.as_deref());
+        Self { voice, keys, host, accept, fingerprint, stranger: Cell::new(None) }
+    }
+
+    /// Whether the host may have this key; why not.
+    pub(crate) fn judge(&self, key: &PublicKey) -> Result<(), String> {
+        let (Some(keys), host) = (self.keys, &self.host) else { return Ok(()) };
+        let fingerprint = key.fingerprint();
+        if let Some(wanted) = self.fingerprint
+            && !is_of(wanted, key)
+        {
+            return Err(format!("expected the key {wanted} of {host}, got {fingerprint}"));
+        }
+        let known = keys.look_up(host, key)?;
+        match &known {
+            Known::Same => {}
+            Known::Elsewhere(names) => {
+                keys.remember(host, key)?;
+                let names = names.join(", ");
+                let say = format!("{host} has the key {fingerprint}, known as that of {names}");
+                self.voice.say(Level::Note, &say);
+            }
+            Known::New if self.accept || self.fingerprint.is_some() => {
+                keys.remember(host, key)?;
+                let say = format!(
+                    "{host} is new here: its key is {fingerprint}, which is remembered from now on"
+                );
+                self.voice.say(Level::Note, &say);
+            }
+            Known::New if can_ask() => {
+                self.stranger.set(Some(*key));
+                return Err(format!("{host} is new here: its key is {fingerprint}"));
+            }
+            Known::New => {
+                return Err(format!(
+                    "expected a host that is known, {host} is new here: its key is {fingerprint}; \
+                     compare it with wst key show there and say --fingerprint {fingerprint}, or take \
+                     whatever key comes first with --accept-new"
+                ));
+            }
+        }
+        self.tell(key, &known);
+        Ok(())
+    }
+
+    fn tell(&self, key: &PublicKey, known: &Known) {
+        let mut fields = json!({
+            "host": self.host, "fingerprint": key.fingerprint(), "new": *known == Known::New,
+        });
+        if let Known::Elsewhere(names) = known {
+            fields["known_as"] = json!(names);
+        }
+        self.voice.event("host-key", fields);
+    }
+
+    /// Asks about the key that was new. True if it is trusted now, false if there was none.
+    pub(crate) fn asks(&self) -> Result<bool, Ending> {
+        let (Some(keys), Some(key)) = (self.keys, self.stranger.take()) else { return Ok(false) };
+        let (host, fingerprint) = (&self.host, key.fingerprint());
+        let question = format!(
+            "{host} is new here: its key is {fingerprint} (wst key show tells it there). Trust it? [yes/no] "
+        );
+        if !ask_for(&question, &["yes", "no"], None).is("yes") {
+            let say = format!("the key of {host} was not trusted, and nothing was sent");
+            return Err(Ending::early(Exit::Peer, say));
+        }
+        keys.remember(host, &key).map_err(|say| Ending::early(Exit::Store, say))?;
+        self.tell(&key, &Known::New);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_may_be_written_as_it_is_told() {
+        let key = PublicKey([7; 32]);
+        let fingerprint = key.fingerprint();
+        for text in [
+            fingerprint.clone(),
+            fingerprint.replace('-', ""),
+            fingerprint.to_uppercase(),
+            key.to_string(),
+        ] {
+            assert!(is_of(&text, &key), "{text}");
+        }
+        assert!(!is_of(&fingerprint[..35], &key) && !is_of("", &key));
+    }
+}

@@ -1,0 +1,55 @@
+//! The directory that files are received into.
+
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use wetstring_drive::disk::{DiskStore, ReceiveOptions};
+use wetstring_drive::in_words;
+
+use crate::config::Everything;
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::format::escaped;
+
+/// Makes the directory if only it is missing. Of a longer path that is not there the beginning is more
+/// likely a mistake.
+pub(crate) fn make(directory: &Path) -> Result<(), Ending> {
+    let name = escaped(directory.as_os_str().as_bytes());
+    let say = match std::fs::create_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            format!("expected a directory to receive into, {name} is in none; mkdir -p makes both")
+        }
+        // What else is wrong with it is found when it is opened.
+        _ => return Ok(()),
+    };
+    Err(Ending::early(Exit::Store, say))
+}
+
+/// A store that receives into this directory.
+pub(crate) fn receiving(directory: &Path, options: ReceiveOptions) -> Result<DiskStore, Ending> {
+    make(directory)?;
+    DiskStore::receiving(directory, options).map_err(|error| no_place(directory, &error))
+}
+
+/// The directory cannot be used.
+pub(crate) fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
+    let name = escaped(directory.as_os_str().as_bytes());
+    let why = match error.kind() {
+        ErrorKind::NotADirectory => "it is not a directory".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => in_words(&error),
+    };
+    Ending::early(Exit::Store, format!("could not receive into {name}: {why}"))
+}
+
+/// What the settings say of files that come.
+pub(crate) fn receive_options(all: &Everything) -> ReceiveOptions {
+    ReceiveOptions {
+        collision: all.collision,
+        incomplete: all.incomplete,
+        resume: all.resume,
+        verify: all.verify,
+        ..ReceiveOptions::default()
+    }
+}

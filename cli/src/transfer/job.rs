@@ -1,0 +1,266 @@
+//! One transfer: an engine on a line, with a store, watched, traced, and judged at its end.
+
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::stdio::stdin;
+use rustix::termios::isatty;
+use serde_json::json;
+use wetstring_drive::charset::{Sets, Translated};
+use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
+use wetstring_drive::{
+    Ended, LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, in_words, run,
+};
+use wetstring_proto::xymodem::Variant;
+use wetstring_proto::zmodem::Commands;
+use wetstring_proto::{Engine, Failure, FailureKind, Outcome, TraceEvent, arpanet};
+
+use super::ncp;
+use super::speaks::Speaks;
+use super::store::Keeper;
+use super::verdict::say_lost;
+use crate::args::Common;
+use crate::config::Everything;
+use crate::config::protocol::Protocol;
+use crate::transfer::detect::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
+use crate::transfer::direction::Way;
+use crate::transfer::filter::Filter;
+use crate::transfer::host_commands::Commanded;
+use crate::transfer::limits::Limits;
+use crate::transfer::observer::Observer;
+use crate::transfer::opening::{not_opened, signals};
+use crate::transfer::port_facts;
+use crate::transfer::trace::Recorder;
+use crate::transfer::verdict::Verdict;
+use crate::transfer::waiting::{self, Waiting};
+use crate::ui::ending::{Ending, usage};
+use crate::ui::exit::{Exit, Medium};
+use crate::ui::output::{Level, Voice};
+
+/// How many time-outs (10 s, `rz -t`) a receiver offers ZMODEM before it tries YMODEM: as many as
+/// lrzsz.
+const OFFERS: u32 = 5;
+
+/// A number that another process, or the next one, does not have.
+fn salt() -> u64 {
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::from(time.map_or(0, |time| time.subsec_nanos())) ^ u64::from(std::process::id())
+}
+
+/// Everything a transfer needs.
+pub(crate) struct Job<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) common: &'a Common,
+    pub(crate) way: Way,
+    pub(crate) speaks: Speaks,
+    pub(crate) all: Everything,
+    pub(crate) spec: LineSpec,
+    pub(crate) keeper: Keeper,
+    pub(crate) filter: Filter,
+    pub(crate) limits: Limits,
+    /// The name of a file whose name the protocol does not tell.
+    pub(crate) unnamed: Vec<u8>,
+    /// Whether to say at the end where the time went.
+    pub(crate) explain: bool,
+    /// Whether to say what is awaited, and to look out for a peer that cannot be the right one.
+    pub(crate) looks_out: bool,
+}
+
+impl Job<'_> {
+    /// Opens the line, moves the files, and says how it went.
+    pub(crate) fn run(mut self) -> Result<Ending, Ending> {
+        let voice = self.voice;
+        if self.spec == LineSpec::Stdio {
+            voice.line_is_stdio();
+        }
+        let who = if self.way == Way::Send { "sender" } else { "receiver" };
+        let mut recorder = Recorder::new(voice, who, self.common.trace.as_deref())
+            .map_err(|say| Ending::early(Exit::Store, say))?
+            .keep(self.explain);
+        let signals = signals()?;
+        let mut port = self.open(&signals)?;
+        let fit = port_facts::fit(port.facts(), self.speaks).map_err(usage)?;
+        self.speaks = fit.speaks;
+        if let Some(note) = fit.note {
+            voice.say(Level::Note, &note);
+        }
+        port_facts::apply(port.facts(), &mut self.all);
+        if port.carries_bps().is_none() {
+            // It goes by what is acknowledged where no rate is known.
+            self.all.zmodem.line.rate_bps = 0;
+        }
+        let mut engine = self.engine().map_err(usage)?;
+        let rate_bps = port.carries_bps();
+        self.introduce(port.facts(), &mut recorder);
+        let free = self.spec != LineSpec::Stdio && !self.keeper.takes_stdin();
+        let mut observer = Observer::new(voice, self.way, rate_bps)
+            .limit(self.limits.clone())
+            .call(&self.unnamed)
+            .listen(free);
+        if self.looks_out {
+            let (lookout, waiting) = self.look_out(engine, port.facts());
+            engine = lookout;
+            observer = observer.awaits(waiting);
+        }
+        let mut options = RunOptions::new(&mut recorder);
+        options.signals = Some(&signals);
+        options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
+        let allowed = self.all.zmodem.commands == Commands::Run;
+        let mut store = self.filter.before(self.keeper.store());
+        let mut store = Commanded { store: &mut store, allowed };
+        let kermit = matches!(self.speaks, Speaks::One(Protocol::Kermit) | Speaks::KermitOrZmodem);
+        let sets = if kermit { Sets::from(&self.all.kermit) } else { Sets::AS_IS };
+        let mut store = Translated::new(&mut store, sets);
+        let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
+        observer.finish();
+        say_lost(voice, store.lost());
+        match port.finish(signals.patience(PATIENCE)) {
+            Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
+            Ok(None) => {}
+            Err(e) => {
+                voice.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)));
+            }
+        }
+        voice.line_is_over();
+        Ok(self.conclude(recorder, &ended, &observer))
+    }
+
+    /// Says how it went.
+    fn conclude(
+        mut self,
+        mut recorder: Recorder<'_>,
+        ended: &Ended,
+        observer: &Observer<'_>,
+    ) -> Ending {
+        let voice = self.voice;
+        self.name_the_file(&mut recorder);
+        recorder.outcome(ended.outcome, &ended.stats);
+        let (lines, error) = recorder.finish();
+        if let Some(why) = error {
+            voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
+        }
+        let differs = matches!(
+            ended.outcome,
+            Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. })
+        );
+        if differs {
+            self.keeper.discard_partial();
+        }
+        let medium = Medium::of(&self.spec);
+        let verdict =
+            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
+        let again = !differs && self.speaks.resumes();
+        verdict.tell_records(again);
+        if let Some(lines) = lines {
+            crate::transfer::account::tell(voice, lines.iter().map(String::as_str));
+        }
+        let verdict =
+            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
+        verdict.conclude(ended, observer)
+    }
+
+    /// Says at the head of the trace what this run is, so that it can be replayed.
+    fn introduce(&self, facts: &PortFacts, recorder: &mut Recorder<'_>) {
+        let way = if self.way == Way::Send { "send" } else { "receive" };
+        recorder.run(&TraceEvent::Text { name: "way", text: way.as_bytes() });
+        recorder.run(&TraceEvent::Text { name: "line", text: facts.name.as_bytes() });
+        let rate = u64::from(facts.rate_bps.unwrap_or(0));
+        recorder.run(&TraceEvent::Value { name: "rate_bps", value: rate });
+        let reliable = u64::from(facts.reliable == Some(true));
+        recorder.run(&TraceEvent::Value { name: "reliable", value: reliable });
+        let Speaks::One(protocol) = self.speaks else { return };
+        recorder.run(&TraceEvent::Text { name: "protocol", text: protocol.name().as_bytes() });
+        for row in protocol.table() {
+            let mut value = String::new();
+            // Writing to a string cannot fail. The variant is the protocol.
+            let _ = self.all.show(row.name, &mut value);
+            if value != row.default && row.name != "xymodem.variant" {
+                let set = format!("{}={value}", row.name);
+                recorder.run(&TraceEvent::Text { name: "set", text: set.as_bytes() });
+            }
+        }
+    }
+
+    /// Says where the one file that was sent is, so that a replay can have the same content.
+    fn name_the_file(&self, recorder: &mut Recorder<'_>) {
+        if let ([record], Way::Send) = (self.keeper.files(), self.way)
+            && let Some(path) = record.path.as_ref().and_then(|path| path.canonicalize().ok())
+        {
+            let text = path.as_os_str().as_bytes();
+            recorder.run(&TraceEvent::Text { name: "path", text });
+        }
+    }
+
+    fn open(&self, signals: &Signals) -> Result<Box<dyn Port>, Ending> {
+        let voice = self.voice;
+        let mut notes = |text: &str| {
+            voice.say(Level::Note, text);
+            voice.event("line", json!({"text": text}));
+        };
+        let opened = open_attended(&self.spec, Purpose::Transfer, Some(signals), &mut notes);
+        let port = opened.map_err(|bad| not_opened(&self.spec, &bad))?;
+        let facts = port.facts();
+        voice.event(
+            "opened",
+            json!({
+                "line": facts.name, "reliable": facts.reliable, "clear": facts.clear,
+                "rate_bps": facts.rate_bps,
+            }),
+        );
+        voice.say(Level::Detail, &format!("line: {}", facts.name));
+        Ok(port)
+    }
+
+    /// The engine with one around it that recognises the wrong peer, and what is said meanwhile.
+    fn look_out(&self, engine: Box<dyn Engine>, facts: &PortFacts) -> (Box<dyn Engine>, Waiting) {
+        let waiting = |finding| Waiting::new(self.way, self.speaks, &self.spec, facts, finding);
+        match waiting::expected(self.way, self.speaks, &self.spec) {
+            None => (engine, waiting(None)),
+            Some(expected) => {
+                let (lookout, finding) = Lookout::new(engine, expected, salt());
+                (Box::new(lookout), waiting(Some(finding)))
+            }
+        }
+    }
+
+    /// An engine for a host of the ARPANET.
+    fn ncp(&self) -> Result<Box<dyn Engine>, String> {
+        let LineSpec::Ncp(spec) = &self.spec else { return Err("expected ncp:".to_owned()) };
+        let config = ncp::config(&self.all.ncp, spec)?;
+        let memory = vec![0; config.sender_memory()];
+        if self.way == Way::Send {
+            let sender = arpanet::Sender::new(config, memory).map_err(|bad| bad.to_string())?;
+            return Ok(Box::new(sender));
+        }
+        let mut receiver = arpanet::Receiver::new(config, memory).map_err(|bad| bad.to_string())?;
+        if !receiver.want(spec.path.as_bytes()) {
+            return Err("expected the file to receive in the line, as in ncp://6/NAME".to_owned());
+        }
+        Ok(Box::new(receiver))
+    }
+
+    fn engine(&self) -> Result<Box<dyn Engine>, String> {
+        let (all, ymodem) = (&self.all, Protocol::Xymodem(Variant::Ymodem));
+        Ok(match self.speaks {
+            Speaks::Ncp => self.ncp()?,
+            Speaks::One(protocol) if self.way == Way::Send => protocol.sender(all)?,
+            Speaks::One(protocol) => protocol.receiver(all)?,
+            Speaks::KermitOrZmodem => {
+                let kermit = Protocol::Kermit.receiver(all)?;
+                let zmodem = Protocol::Zmodem.receiver(all)?;
+                // Its sender may wait for ZRINIT, as Kermit's may for the first NAK.
+                let mut like = Protocol::Zmodem.receiver(all)?;
+                Box::new(Choice::new(kermit, zmodem, kermit_or_zmodem).offering(&mut *like))
+            }
+            Speaks::ZmodemOrYmodem => {
+                let zmodem = Protocol::Zmodem.sender(all)?;
+                Box::new(Choice::new(zmodem, ymodem.sender(all)?, zmodem_or_ymodem))
+            }
+            Speaks::ZmodemThenYmodem => {
+                let zmodem = Protocol::Zmodem.receiver(all)?;
+                let choice = Choice::new(zmodem, ymodem.receiver(all)?, zmodem_or_time);
+                let offer = std::time::Duration::from_secs(u64::from(all.zmodem.timeout_s));
+                Box::new(choice.or_after(offer * OFFERS))
+            }
+        })
+    }
+}

@@ -1,0 +1,385 @@
+//! Sees a transfer: progress and events for the person and for a program.
+
+use std::cell::Cell;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wetstring_drive::Watch;
+use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
+
+use super::direction::Way;
+use crate::transfer::limits::{Guard, Limits};
+use crate::transfer::waiting::Waiting;
+use crate::ui::format::{self, escaped};
+use crate::ui::keyboard::{self, Keys};
+use crate::ui::output::{Level, Voice};
+use crate::ui::progress::{Meter, Progress, Reading};
+
+/// Whose words nothing follows for so long goes on, and they are told.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The watch of `wst send` and `wst receive`.
+pub(crate) struct Observer<'a> {
+    voice: &'a Voice,
+    way: Way,
+    rate_bps: Option<u32>,
+    meter: Option<Meter>,
+    /// Bytes that have not left the port.
+    unsent: u64,
+    progress: Progress<'a>,
+    /// Files that were refused or cancelled, by either end.
+    pub(crate) missed: u64,
+    /// Files that are whole and that no digest has been compared of.
+    pub(crate) unverified: u64,
+    /// Files that are whole, with a digest of both ends.
+    pub(crate) verified: u64,
+    /// The last words of the partner, safe to show.
+    pub(crate) partner_said: Option<String>,
+    /// When they came, while they are not told: if they are its last, the end of the program says them.
+    untold: Cell<Option<Instant>>,
+    /// What a server has said of what it was asked for.
+    pub(crate) replies: Vec<Vec<u8>>,
+    /// Commands of the peer that were not followed, each with whether its job stays in its queue.
+    declined: Vec<(u8, bool)>,
+    /// What comes now is text for the screen, no file.
+    screen: bool,
+    /// How the command ended that the partner was sent.
+    pub(crate) completed: Option<u8>,
+    /// Whether stdin is free for a person's keys.
+    listens: bool,
+    keys: Option<Keys>,
+    guard: Guard,
+    /// What to call a file whose name the protocol does not tell.
+    unnamed: String,
+    /// The limit that was broken, once one was.
+    pub(crate) broken_limit: Option<&'static str>,
+    /// The wait for the peer's answer.
+    waiting: Option<Waiting>,
+}
+
+impl<'a> Observer<'a> {
+    /// Nothing has been seen yet. `rate_bps` is the line's, if known.
+    pub(crate) fn new(voice: &'a Voice, way: Way, rate_bps: Option<u32>) -> Self {
+        Self {
+            voice,
+            way,
+            rate_bps,
+            meter: None,
+            unsent: 0,
+            progress: Progress::new(voice),
+            missed: 0,
+            unverified: 0,
+            verified: 0,
+            partner_said: None,
+            untold: Cell::new(None),
+            replies: Vec::new(),
+            declined: Vec::new(),
+            screen: false,
+            completed: None,
+            listens: false,
+            keys: None,
+            guard: Guard::new(Limits::default()),
+            unnamed: "(no name)".to_owned(),
+            broken_limit: None,
+            waiting: None,
+        }
+    }
+
+    /// Listens to the keyboard too, if stdin is one and `free`.
+    pub(crate) fn listen(mut self, free: bool) -> Self {
+        self.listens = free;
+        self
+    }
+
+    /// Ends the transfer when one of these is broken.
+    pub(crate) fn limit(mut self, limits: Limits) -> Self {
+        self.guard = Guard::new(limits);
+        self
+    }
+
+    /// What a file is called here whose name the protocol does not tell.
+    pub(crate) fn call(mut self, name: &[u8]) -> Self {
+        if !name.is_empty() {
+            self.unnamed = escaped(name);
+        }
+        self
+    }
+
+    /// The name for a person.
+    fn title(&self, name: &[u8]) -> String {
+        if name.is_empty() { self.unnamed.clone() } else { escaped(name) }
+    }
+
+    /// Says what the peer has said, unless that is told.
+    fn tell(&self) {
+        if let (Some(_), Some(text)) = (self.untold.take(), &self.partner_said) {
+            self.voice.say(Level::Note, &format!("the peer says: {text}"));
+        }
+    }
+
+    /// The last words of the peer, if `text` does not have them already, are told.
+    pub(crate) fn told_by(&self, text: &str) {
+        if self.partner_said.as_ref().is_some_and(|said| text.contains(said.as_str())) {
+            self.untold.set(None);
+        }
+        self.tell();
+    }
+
+    /// Says at once what is awaited, and counts the time until the peer answers.
+    pub(crate) fn awaits(mut self, waiting: Waiting) -> Self {
+        waiting.begin(self.voice);
+        self.waiting = Some(waiting);
+        self
+    }
+
+    /// Shows the wait, until the peer is heard.
+    fn wait(&mut self, heard: bool) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.go_on(self.voice, heard || self.meter.is_some());
+        }
+    }
+
+    /// How the transfer began, where that is known.
+    pub(crate) fn beginning(&self) -> Option<&Waiting> {
+        self.waiting.as_ref()
+    }
+
+    /// Takes the bar away, and gives the keyboard back.
+    pub(crate) fn finish(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.end(self.voice);
+        }
+        (self.keys, self.listens) = (None, false);
+        self.progress.clear();
+    }
+
+    fn started(&mut self, info: &FileInfo<'_>, offset: u64, stats: &Stats) {
+        let name = self.title(info.name);
+        self.voice.event("file-started", started_json(info, offset));
+        if std::mem::take(&mut self.listens) {
+            self.keys = Keys::take();
+            if self.keys.is_some() {
+                self.voice.say(Level::Note, keyboard::HELP);
+            }
+        }
+        if offset > 0 {
+            let say = format!("{name}: going on at {}", format::size(offset));
+            self.voice.say(Level::Note, &say);
+        }
+        self.voice.say(Level::Detail, &format!("{name}: begins"));
+        self.meter = Some(Meter::new(name, info.size, offset, self.rate_bps, stats));
+    }
+
+    fn done(&mut self, size: u64, verified: bool, stats: &Stats) {
+        self.progress.clear();
+        let Some(mut meter) = self.meter.take() else { return };
+        let reading = meter.read_end(size, stats);
+        *(if verified { &mut self.verified } else { &mut self.unverified }) += 1;
+        let line = match reading.efficiency {
+            Some(efficiency) => format!(", {:.0} % of the line", efficiency * 100.0),
+            None => String::new(),
+        };
+        let truth = if verified { "verified" } else { "not verified by the peer" };
+        let again = match reading.again {
+            0 => String::new(),
+            again => format!(", {}", format::count(again, "retransmission")),
+        };
+        let say = format!(
+            "{}: {} {} in {} ({}{line}){again}, {truth}",
+            meter.name,
+            self.way.done(),
+            format::size(size),
+            format::time(reading.elapsed),
+            format::rate(reading.bytes_per_s),
+        );
+        self.voice.say(Level::Note, &say);
+        let mut fields = reading_json(&meter, &reading);
+        fields["verified"] = json!(verified);
+        self.voice.event("file-done", fields);
+    }
+
+    fn refused(&mut self, name: &[u8], why: Option<Refusal>, by_peer: bool) {
+        self.progress.clear();
+        self.meter = None;
+        self.missed += 1;
+        let name = self.title(name);
+        let reason = why.map_or("no reason given", Refusal::as_str);
+        let who = if by_peer { "refused by the peer" } else { "refused here" };
+        self.voice.say(Level::Error, &format!("{name}: {who}: {reason}"));
+        let fields = json!({"name": name, "why": why.map(Refusal::as_str), "by_peer": by_peer});
+        self.voice.event("file-refused", fields);
+    }
+
+    /// The peer has work for us that is not done. Each kind is told once.
+    fn declined(&mut self, what: u8, kept: bool) {
+        // Files were to be received, and these did not come.
+        self.missed += u64::from(self.way == Way::Receive && what == b'E');
+        if self.declined.contains(&(what, kept)) {
+            return;
+        }
+        self.declined.push((what, kept));
+        self.progress.clear();
+        let has = match what {
+            b'S' => "has files for you",
+            b'E' => "has mail or commands for this system, which wst does not deliver",
+            b'R' => "asks for files of yours, which wst does not send unasked",
+            b'X' => "asks for files of yours by a pattern, which wst does not follow",
+            _ => "gave a command that wst does not know",
+        };
+        let rest = match (what, kept) {
+            (_, false) => "; it was told so, and has dropped that request",
+            (b'S', true) => {
+                "; they stay in its queue: wst receive -P uucp-g takes them, or -o DIR with wst send"
+            }
+            _ => "; that stays in its queue",
+        };
+        self.voice.say(Level::Note, &format!("the peer {has}{rest}"));
+        let what = char::from(what).to_string();
+        self.voice.event("peer-has-work", json!({"command": what, "kept": kept}));
+    }
+
+    fn cancelled(&mut self, by_peer: bool) {
+        self.progress.clear();
+        let name = self.meter.take().map_or_else(String::new, |meter| meter.name);
+        self.missed += 1;
+        let who = if by_peer { "by the peer" } else { "here" };
+        let say = match name.is_empty() {
+            true if self.screen && by_peer => {
+                "the answer may not be whole: the server says that what gave it failed".to_owned()
+            }
+            true if self.screen => "the answer: cancelled here".to_owned(),
+            true => format!("a file that had not begun: cancelled {who}"),
+            false => format!("{name}: cancelled {who}"),
+        };
+        self.voice.say(Level::Error, &say);
+        self.voice.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
+    }
+}
+
+impl Watch for Observer<'_> {
+    fn event(&mut self, event: &Event<'_>, stats: &Stats) {
+        self.tell();
+        self.wait(stats.packets_in > 0);
+        match event {
+            Event::Negotiated(text) => {
+                self.voice.say(Level::Detail, &format!("agreed: {text}"));
+                self.voice.event("negotiated", json!({"text": text}));
+            }
+            Event::FileStarted { info, offset } => {
+                self.screen = info.screen;
+                if !self.screen {
+                    self.started(info, *offset, stats);
+                }
+            }
+            Event::FileDone { .. } if self.screen => {}
+            Event::FileDone { size, verified } => self.done(*size, *verified, stats),
+            Event::Replied(text) => self.replies.push(text.to_vec()),
+            Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
+            Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
+            Event::Completed { status } => {
+                self.voice.event("completed", json!({"status": status}));
+                self.completed = Some(crate::transfer::host_commands::exit_code(*status));
+            }
+            Event::Turned { receives } => {
+                self.way = if *receives { Way::Receive } else { Way::Send };
+            }
+            Event::Declined { what, kept } => self.declined(*what, *kept),
+            Event::Message(text) => {
+                let text = escaped(text);
+                self.voice.event("message", json!({"text": text}));
+                self.partner_said = Some(text);
+                self.untold.set(Some(Instant::now()));
+            }
+            _ => {}
+        }
+    }
+
+    fn command(&mut self) -> Option<Command> {
+        if self.broken_limit.is_some() {
+            return Some(Command::Abort);
+        }
+        self.keys.as_mut()?.command()
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        self.keys.as_ref()?.wake()
+    }
+
+    fn port(&mut self, unsent_bytes: u64, asks: bool) {
+        self.unsent = unsent_bytes;
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| asks) {
+            waiting.asked(self.voice);
+        }
+    }
+
+    fn progress(&mut self, stats: &Stats) {
+        if self.untold.get().is_some_and(|came| came.elapsed() > LAST_WORDS) {
+            self.tell();
+        }
+        if self.broken_limit.is_none() {
+            self.broken_limit = self.guard.verdict(stats.file_bytes);
+        }
+        self.wait(stats.packets_in > 0);
+        let Some(meter) = &mut self.meter else { return };
+        let unsent = (self.way == Way::Send).then_some(self.unsent);
+        let reading = meter.read(stats, unsent);
+        self.progress.show(meter, &reading);
+        if self.voice.has_json() {
+            self.voice.event("progress", reading_json(meter, &reading));
+        }
+    }
+}
+
+fn started_json(info: &FileInfo<'_>, offset: u64) -> Value {
+    json!({
+        "name": escaped(info.name),
+        "size": info.size,
+        "modified": info.modified,
+        "mode": info.mode,
+        "kind": if info.kind == FileKind::Text { "text" } else { "binary" },
+        "offset": offset,
+    })
+}
+
+fn reading_json(meter: &Meter, reading: &Reading) -> Value {
+    json!({
+        "name": meter.name,
+        "bytes": reading.bytes,
+        "size": meter.size,
+        "elapsed_s": reading.elapsed.as_secs_f64(),
+        "bytes_per_s": reading.bytes_per_s,
+        "efficiency": reading.efficiency,
+        "left_s": reading.left.map(|left| left.as_secs_f64()),
+        "retransmissions": reading.again,
+    })
+}
+
+/// The counters of a transfer.
+pub(crate) fn stats_json(stats: &Stats) -> Value {
+    json!({
+        "files_done": stats.files_done,
+        "files_skipped": stats.files_skipped,
+        "file_bytes": stats.file_bytes,
+        "wire_out_bytes": stats.wire_out_bytes,
+        "wire_in_bytes": stats.wire_in_bytes,
+        "encoded_bytes": stats.encoded_bytes,
+        "repeated_bytes": stats.repeated_bytes,
+        "packets_out": stats.packets_out,
+        "packets_in": stats.packets_in,
+        "retransmissions": stats.retransmissions,
+        "naks_out": stats.naks_out,
+        "naks_in": stats.naks_in,
+        "timeouts": stats.timeouts,
+        "damaged": stats.damaged,
+        "duplicates": stats.duplicates,
+        "noise_bytes": stats.noise_bytes,
+        "longest_packet_bytes": stats.longest_packet_bytes,
+    })
+}
+
+impl Drop for Observer<'_> {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}

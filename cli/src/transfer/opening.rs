@@ -1,0 +1,102 @@
+//! Signals and lines, taken before anything moves, and what is said when one cannot be had.
+
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use wetstring_drive::port::OpenError;
+use wetstring_drive::{LineSpec, Signals, in_words};
+
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+
+/// Takes over Ctrl-C and its relatives.
+pub(crate) fn signals() -> Result<Signals, Ending> {
+    Signals::install().map_err(|e| {
+        Ending::early(Exit::Line, format!("could not take over Ctrl-C: {}", in_words(&e)))
+    })
+}
+
+/// The end of a program whose line could not be opened.
+pub(crate) fn not_opened(spec: &LineSpec, error: &OpenError) -> Ending {
+    let exit = match error {
+        OpenError::Interrupted(_) => Exit::Interrupted,
+        _ => Exit::Line,
+    };
+    Ending::early(exit, why_not(spec, error))
+}
+
+/// Why a line could not be opened, and what to do about it.
+pub(crate) fn why_not(spec: &LineSpec, error: &OpenError) -> String {
+    let said = in_words(&error);
+    let OpenError::Io { error, .. } = error else { return said };
+    let advice = match spec {
+        LineSpec::Serial(serial) => of_a_port(&serial.path, error.kind()),
+        LineSpec::Tcp(_) | LineSpec::Telnet(_) | LineSpec::Rfc2217(..) | LineSpec::Tls(_)
+            if error.kind() == ErrorKind::ConnectionRefused =>
+        {
+            Some("nothing listens there: is the peer started?".to_owned())
+        }
+        _ => None,
+    };
+    advice.map_or(said.clone(), |advice| format!("{said}; {advice}"))
+}
+
+/// What helps with a serial port.
+fn of_a_port(path: &Path, kind: ErrorKind) -> Option<String> {
+    Some(match kind {
+        ErrorKind::NotFound => "wst ports lists the serial ports of this machine".to_owned(),
+        ErrorKind::PermissionDenied => {
+            let group = group_of(path).unwrap_or_else(|| "dialout".to_owned());
+            format!(
+                "serial ports are for the group {group}: sudo usermod -aG {group} $USER, then log in again"
+            )
+        }
+        // ENOTTY has no kind of its own.
+        _ if path.is_file() => "it is a file: the line comes last".to_owned(),
+        _ => return None,
+    })
+}
+
+/// The group that a device belongs to, unless it is root's own.
+fn group_of(path: &Path) -> Option<String> {
+    let gid = std::fs::metadata(path).ok()?.gid();
+    let groups = std::fs::read_to_string("/etc/group").ok()?;
+    let name = groups.lines().find_map(|line| {
+        let mut parts = line.split(':');
+        let (name, number) = (parts.next()?, parts.nth(1)?);
+        (number.parse() == Ok(gid)).then_some(name)
+    })?;
+    (gid != 0).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    fn said(line: &str, kind: ErrorKind) -> String {
+        let spec: LineSpec = line.parse().expect("a line");
+        let what = format!("open {line}");
+        why_not(&spec, &OpenError::Io { what, error: io::Error::from(kind) })
+    }
+
+    #[test]
+    fn what_helps_is_said_with_the_error() {
+        let missing = said("/dev/ttyUSB97", ErrorKind::NotFound);
+        assert!(
+            missing.ends_with("; wst ports lists the serial ports of this machine"),
+            "{missing}"
+        );
+        let denied = said("/dev/ttyUSB97", ErrorKind::PermissionDenied);
+        assert_eq!(
+            denied,
+            "could not open /dev/ttyUSB97: permission denied; serial ports are for the group \
+             dialout: sudo usermod -aG dialout $USER, then log in again"
+        );
+        let refused = said("tcp://127.0.0.1:1", ErrorKind::ConnectionRefused);
+        assert!(refused.ends_with("; nothing listens there: is the peer started?"), "{refused}");
+        let other = said("tcp://127.0.0.1:1", ErrorKind::TimedOut);
+        assert_eq!(other, "could not open tcp://127.0.0.1:1: timed out");
+    }
+}

@@ -1,0 +1,121 @@
+//! The files that a person names: a directory stands for all that is below it.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use wetstring_drive::disk::{DiskStore, FileOutcome, FileRecord, Origin, SendOptions, Source};
+use wetstring_drive::in_words;
+
+use crate::ui::ending::Ending;
+use crate::ui::exit::Exit;
+use crate::ui::format::{count, escaped};
+use crate::ui::output::{Level, Voice};
+
+/// A file, or with their directories all files below a directory. One that cannot be read is found out
+/// before the line is opened. `keeps`: the receiver is told to keep directories.
+pub(crate) fn sources(voice: &Voice, path: &Path, keeps: bool) -> Result<Vec<Source>, Ending> {
+    if !path.is_dir() {
+        readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
+        return Ok(vec![Source::path(path)]);
+    }
+    // A link that was named is followed, one below is not; `.` and `..` have names of their own.
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let title = whole.file_name().map_or_else(PathBuf::new, PathBuf::from);
+    let mut files = Vec::new();
+    gather(&whole, true, &mut files)?;
+    let shown = escaped(path.as_os_str().as_bytes());
+    let hint = if keeps { "" } else { "; a wst there keeps their directories with receive -r" };
+    let say = format!("{shown}: {}{hint}", count(files.len() as u64, "file"));
+    if !files.is_empty() {
+        voice.say(Level::Note, &say);
+    }
+    let named = files.into_iter().map(|file| {
+        let below = file.strip_prefix(&whole).unwrap_or(&file);
+        let name = title.join(below);
+        Source::path(&file).named(name.as_os_str().as_bytes())
+    });
+    Ok(named.collect())
+}
+
+/// Deletes the files that were sent and are as they were sent; how many others there are.
+pub(crate) fn delete_sent(voice: &Voice, files: &[FileRecord], who: &str) -> u64 {
+    let mut kept = 0;
+    for file in files.iter().filter(|file| file.outcome == FileOutcome::Sent) {
+        let Some(path) = &file.path else { continue };
+        if let Err(why) = file.delete_sent() {
+            let name = escaped(path.as_os_str().as_bytes());
+            voice.say(Level::Error, &format!("{who}: {name}: sent and not deleted: {why}"));
+            kept += 1;
+        }
+    }
+    kept
+}
+
+/// A store that sends these files. Those that had to get another name are said.
+pub(crate) fn outbox(voice: &Voice, sources: Vec<Source>, options: SendOptions) -> DiskStore {
+    let paths: Vec<Option<PathBuf>> = sources
+        .iter()
+        .map(|source| match &source.from {
+            Origin::Path(path) => Some(path.clone()),
+            Origin::Stdin => None,
+        })
+        .collect();
+    let store = DiskStore::sending(sources, options);
+    for renamed in store.renamed() {
+        let path =
+            paths[renamed.index].as_ref().map_or(b"stdin".as_slice(), |p| p.as_os_str().as_bytes());
+        let (path, own, wire) = (escaped(path), escaped(&renamed.own), escaped(&renamed.wire));
+        voice.say(
+            Level::Note,
+            &format!("{path} is sent as {wire}: another file of this batch is called {own}"),
+        );
+        voice.event("renamed", json!({"path": path, "own": own, "name": wire}));
+    }
+    store
+}
+
+/// Whether a file can be read, as far as can be said without reading it.
+pub(crate) fn readable(path: &Path) -> Result<(), String> {
+    let name = escaped(path.as_os_str().as_bytes());
+    let metadata =
+        std::fs::metadata(path).map_err(|e| format!("could not read {name}: {}", in_words(&e)))?;
+    let kind = metadata.file_type();
+    if kind.is_fifo() {
+        // To open it and let go would end its writer. It is opened once, to be sent.
+        return Ok(());
+    }
+    if !kind.is_file() {
+        let what = if kind.is_dir() { "the directory" } else { "the device or socket" };
+        return Err(format!("expected a file, got {what} {name}"));
+    }
+    std::fs::File::open(path)
+        .map(drop)
+        .map_err(|e| format!("could not read {name}: {}", in_words(&e)))
+}
+
+/// A file, or with `recursive` all files below a directory.
+pub(crate) fn gather(path: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> Result<(), Ending> {
+    if recursive && path.is_dir() && !path.is_symlink() {
+        let failed = |e| {
+            let name = escaped(path.as_os_str().as_bytes());
+            Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&e)))
+        };
+        let entries = std::fs::read_dir(path).map_err(failed)?;
+        let mut inside = entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
+        inside.sort();
+        for path in inside {
+            if !path.is_symlink() {
+                gather(&path, true, files)?;
+            }
+        }
+        return Ok(());
+    }
+    readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
+    files.push(path.to_owned());
+    Ok(())
+}

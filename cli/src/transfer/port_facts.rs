@@ -1,0 +1,243 @@
+//! From what is known of a port to the facts in the configurations of the protocols.
+
+use wetstring_drive::PortFacts;
+use wetstring_drive::zone::offset_at;
+use wetstring_proto::LineFacts;
+use wetstring_proto::kermit::frame::Parity;
+use wetstring_proto::kermit::prefix::PrefixTable;
+use wetstring_proto::kermit::{Config, Zone};
+use wetstring_proto::zmodem::escape::Escaping;
+
+use crate::config::Everything;
+use crate::config::protocol::Protocol;
+use crate::transfer::speaks::Speaks;
+
+/// Bytes of a long packet beside those its length counts: header, header check and terminator.
+const BESIDE_LEN: usize = 8;
+
+const XON: u8 = 17;
+const XOFF: u8 = 19;
+
+/// Puts the facts of a port into the configurations. What a person has chosen stays.
+pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
+    let line = LineFacts {
+        reliable: facts.reliable,
+        clear: facts.clear,
+        rate_bps: facts.rate_bps.unwrap_or(0),
+        telnet: facts.telnet,
+    };
+    crate::config::protocol::know(all, line);
+    all.kermit.zone = Zone(offset_at);
+    if facts.local && !all.is_chosen("kermit.interrupts") {
+        // Nobody types at the far end of a line that we opened: such bytes are noise.
+        all.kermit.interrupts = 0;
+    }
+    if facts.seven_bit && !all.is_chosen("kermit.parity") {
+        // The device looks after the parity bit; what counts is that there is no eighth.
+        all.kermit.parity = Some(Parity::Space);
+    }
+    if facts.xon_xoff {
+        let codes = [XON, XOFF, XON | 0x80, XOFF | 0x80];
+        all.kermit.prefixed = codes.into_iter().fold(all.kermit.prefixed, PrefixTable::with);
+        if all.zmodem.escape == Escaping::Zdle {
+            // The least that passes.
+            all.zmodem.escape = Escaping::Turbo;
+        }
+    }
+    let untouched = Config::default().receive_length;
+    if let (Some(segment), true) = (facts.segment_len, all.kermit.receive_length == untouched) {
+        all.kermit.receive_length = fitted(segment, untouched);
+    }
+}
+
+/// What can be spoken on a line of these facts, or why it cannot.
+///
+/// Only Kermit knows how to live without the eighth bit. ZMODEM escapes XON and XOFF; XMODEM and
+/// YMODEM send them as they come, in data, block numbers and checks, and so does UUCP's `g`.
+pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
+    let protocols: &[Protocol] = match speaks {
+        Speaks::One(Protocol::Kermit) => &[],
+        Speaks::One(protocol) => &[protocol],
+        // A receiver that recognises the sender can still be Kermit's.
+        Speaks::KermitOrZmodem if facts.seven_bit => {
+            let note = format!(
+                "{} carries 7 bits of each character: ZMODEM cannot pass, so this waits for Kermit",
+                facts.name
+            );
+            return Ok(Fit { speaks: Speaks::One(Protocol::Kermit), note: Some(note) });
+        }
+        Speaks::KermitOrZmodem => &[],
+        Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => &[Protocol::Zmodem],
+        Speaks::Ncp => &[],
+    };
+    for protocol in protocols {
+        let title = protocol.title();
+        if *protocol == Protocol::Netblt {
+            let name = &facts.name;
+            return Err(format!("expected udp: or ip: as the line for NETBLT, got {name}"));
+        }
+        if facts.seven_bit {
+            return Err(format!(
+                "expected a line of 8 bits for {title}, got 7 from {}: {title} has no way to send \
+                 the eighth; -P kermit has, or set databits=8",
+                facts.name
+            ));
+        }
+        if facts.xon_xoff && matches!(protocol, Protocol::Xymodem(_) | Protocol::Uucp) {
+            return Err(format!(
+                "expected a line without XON/XOFF for {title}, got {} with it: {title} cannot escape \
+                 these two bytes, and the line takes them out; -P zmodem or -P kermit can, or set \
+                 flow=none or flow=rtscts",
+                facts.name
+            ));
+        }
+    }
+    Ok(Fit { speaks, note: None })
+}
+
+/// What will be spoken, and what a person should know of it.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Fit {
+    pub(crate) speaks: Speaks,
+    pub(crate) note: Option<String>,
+}
+
+/// The longest packet to ask for so that packets fill segments and leave no runt (Kermit streaming (1998): "1450
+/// (or slightly less), or any multiple thereof").
+fn fitted(segment: usize, most: u16) -> u16 {
+    let most_bytes = usize::from(most);
+    if segment <= 2 * BESIDE_LEN || segment > most_bytes {
+        // A segment of the loopback interface takes any packet whole.
+        return most;
+    }
+    (most_bytes / segment * segment - BESIDE_LEN) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(segment_len: Option<usize>) -> PortFacts {
+        PortFacts {
+            name: "tcp".to_owned(),
+            reliable: Some(true),
+            clear: true,
+            local: true,
+            rate_bps: None,
+            segment_len,
+            seven_bit: false,
+            xon_xoff: false,
+            telnet: false,
+        }
+    }
+
+    #[test]
+    fn packets_fill_segments() {
+        assert_eq!(fitted(1448, 9024), 6 * 1448 - 8);
+        assert_eq!(fitted(536, 9024), 16 * 536 - 8);
+        assert_eq!(fitted(65_483, 9024), 9024);
+        assert_eq!(fitted(0, 9024), 9024);
+    }
+
+    #[test]
+    fn a_persons_choice_stays() {
+        let mut all = Everything::default();
+        all.kermit.receive_length = 1000;
+        apply(&tcp(Some(1448)), &mut all);
+        assert_eq!(all.kermit.receive_length, 1000);
+        assert!(all.kermit.line.clear && all.kermit.is_reliable());
+        assert!(all.zmodem.line.clear && all.xymodem.line.reliable == Some(true));
+        let mut all = Everything::default();
+        apply(&PortFacts { rate_bps: Some(9600), ..tcp(None) }, &mut all);
+        assert_eq!((all.kermit.line.rate_bps, all.kermit.receive_length), (9600, 9024));
+        assert_eq!((all.zmodem.line.rate_bps, all.xymodem.line.rate_bps), (9600, 9600));
+    }
+
+    #[test]
+    fn raw_ctrl_c_counts_only_where_a_person_may_type_it() {
+        let interrupts = |local, chosen: Option<&str>| {
+            let mut all = Everything::default();
+            if let Some(value) = chosen {
+                all.set("kermit.interrupts", value).unwrap();
+            }
+            apply(&PortFacts { local, ..tcp(None) }, &mut all);
+            all.kermit.interrupts
+        };
+        assert_eq!((interrupts(true, None), interrupts(false, None)), (0, 3));
+        assert_eq!((interrupts(true, Some("3")), interrupts(true, Some("5"))), (3, 5));
+        assert_eq!(interrupts(false, Some("0")), 0);
+    }
+
+    #[test]
+    fn a_line_of_seven_bits_has_no_eighth() {
+        let parity = |seven_bit, chosen: Option<&str>| {
+            let mut all = Everything::default();
+            if let Some(value) = chosen {
+                all.set("kermit.parity", value).unwrap();
+            }
+            apply(&PortFacts { seven_bit, ..tcp(None) }, &mut all);
+            all.kermit.parity
+        };
+        assert_eq!((parity(false, None), parity(true, None)), (None, Some(Parity::Space)));
+        assert_eq!(parity(true, Some("even")), Some(Parity::Even));
+    }
+
+    #[test]
+    fn what_stops_the_driver_is_prefixed() {
+        let mut all = Everything::default();
+        all.set("kermit.prefixed", "3").unwrap();
+        apply(&tcp(None), &mut all);
+        assert!(!all.kermit.prefixed.contains(17));
+        apply(&PortFacts { xon_xoff: true, ..tcp(None) }, &mut all);
+        for code in [3, 17, 19, 145, 147] {
+            assert!(all.kermit.prefixed.contains(code), "{code}");
+        }
+        assert!(!all.kermit.prefixed.contains(1));
+    }
+
+    #[test]
+    fn what_a_line_cannot_carry_is_said_at_the_start() {
+        use wetstring_proto::xymodem::Variant;
+        let on = |seven_bit, xon_xoff, speaks| {
+            fit(&PortFacts { seven_bit, xon_xoff, ..tcp(None) }, speaks)
+        };
+        let [xmodem, ymodem] = [Variant::Xmodem, Variant::YmodemG].map(Protocol::Xymodem);
+        let kermit = Speaks::One(Protocol::Kermit);
+        let [x, y, z] = [xmodem, ymodem, Protocol::Zmodem].map(Speaks::One);
+        let u = Speaks::One(Protocol::Uucp);
+        let all = [kermit, x, y, z, u, Speaks::KermitOrZmodem, Speaks::ZmodemOrYmodem];
+        for speaks in all {
+            assert_eq!(on(false, false, speaks), Ok(Fit { speaks, note: None }));
+        }
+        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM"), (z, "ZMODEM"), (u, "UUCP")] {
+            let say = on(true, false, speaks).unwrap_err();
+            assert!(say.contains(title) && say.contains("8 bits") && say.contains("tcp"), "{say}");
+        }
+        assert!(on(true, false, Speaks::ZmodemOrYmodem).is_err());
+        assert!(on(true, true, kermit).is_ok_and(|fit| fit.speaks == kermit));
+        let waits = on(true, false, Speaks::KermitOrZmodem).unwrap();
+        assert!(waits.speaks == kermit && waits.note.is_some_and(|note| note.contains("7 bits")));
+        for (speaks, title) in [(x, "XMODEM"), (y, "YMODEM"), (u, "UUCP")] {
+            let say = on(false, true, speaks).unwrap_err();
+            assert!(say.contains(title) && say.contains("XON/XOFF"), "{say}");
+        }
+        assert!(on(false, true, z).is_ok() && on(false, true, Speaks::KermitOrZmodem).is_ok());
+    }
+
+    #[test]
+    fn zmodem_escapes_what_stops_the_driver() {
+        for (chosen, used) in [
+            (Escaping::Zdle, Escaping::Turbo),
+            (Escaping::Turbo, Escaping::Turbo),
+            (Escaping::Normal, Escaping::Normal),
+            (Escaping::Controls, Escaping::Controls),
+        ] {
+            let mut all = Everything::default();
+            all.zmodem.escape = chosen;
+            apply(&tcp(None), &mut all);
+            assert_eq!(all.zmodem.escape, chosen);
+            apply(&PortFacts { xon_xoff: true, ..tcp(None) }, &mut all);
+            assert_eq!(all.zmodem.escape, used);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The trace of a transfer: to a file in the laboratory's format, to the person with `-vv`, and
+//! kept for an explanation.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+
+use wetstring_drive::in_words;
+use wetstring_proto::{Instant, Outcome, Stats, Trace, TraceEvent};
+
+use crate::ui::output::{Level, Voice};
+
+/// Writes `TIME who event` lines.
+pub(crate) struct Recorder<'a> {
+    voice: &'a Voice,
+    who: &'static str,
+    file: Option<BufWriter<File>>,
+    failed: Option<std::io::Error>,
+    /// The lines, if an explanation is wanted.
+    kept: Option<Vec<String>>,
+    /// The last line's time, and when the engine came to its end.
+    last: Instant,
+    ended: Option<Instant>,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder that writes to `path`, if there is one, and to the person if `-vv` was given.
+    pub(crate) fn new(
+        voice: &'a Voice,
+        who: &'static str,
+        path: Option<&Path>,
+    ) -> Result<Self, String> {
+        let create = |path: &Path| {
+            let file = File::create(path);
+            file.map_err(|e| {
+                format!("could not create the trace {}: {}", path.display(), in_words(&e))
+            })
+        };
+        let file = path.map(create).transpose()?.map(BufWriter::new);
+        let (kept, ended) = (None, None);
+        Ok(Self { voice, who, file, failed: None, kept, last: Instant::ZERO, ended })
+    }
+
+    /// Keeps the lines too, if `keep`.
+    pub(crate) fn keep(mut self, keep: bool) -> Self {
+        self.kept = keep.then(Vec::new);
+        self
+    }
+
+    /// What the run says of itself.
+    pub(crate) fn run(&mut self, event: &TraceEvent<'_>) {
+        if self.is_written() {
+            self.write(format!("{} run {event}", self.last));
+        }
+    }
+
+    /// The transfer is over: what came of it. An outcome is fixed when the engine comes to its
+    /// end; what it stays for after that is no part of the transfer.
+    pub(crate) fn outcome(&mut self, outcome: Outcome, stats: &Stats) {
+        if !self.is_written() {
+            return;
+        }
+        let settled = self.ended.unwrap_or(self.last);
+        self.write(format!("{settled} {} settled outcome={outcome:?}", self.who));
+        let Stats { file_bytes, encoded_bytes, .. } = stats;
+        let counts = format!("stats file={file_bytes} encoded={encoded_bytes}");
+        self.write(format!("{} {} {counts}", self.last, self.who));
+    }
+
+    fn is_written(&self) -> bool {
+        self.file.is_some() || self.kept.is_some()
+    }
+
+    fn write(&mut self, line: String) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = writeln!(file, "{line}")
+        {
+            // A full disk must not stop the transfer; the person is told at the end.
+            self.file = None;
+            self.failed = Some(error);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(line);
+        }
+    }
+
+    /// Ends the file, and says in words what went wrong with it. Gives the lines, if they were kept.
+    pub(crate) fn finish(mut self) -> (Option<Vec<String>>, Option<String>) {
+        let flushed = self.file.as_mut().map_or(Ok(()), BufWriter::flush);
+        (self.kept, self.failed.or(flushed.err()).map(|e| in_words(&e)))
+    }
+}
+
+impl Trace for Recorder<'_> {
+    fn record(&mut self, at: Instant, event: &TraceEvent<'_>) {
+        self.last = at;
+        if let TraceEvent::State { to: "end", .. } = event {
+            self.ended.get_or_insert(at);
+        }
+        if self.is_written() {
+            self.write(format!("{at} {} {event}", self.who));
+        }
+        // Whoever watches wants to see packets and timers, not how the bytes of each moved.
+        let moves = matches!(
+            event,
+            TraceEvent::Left { .. } | TraceEvent::Came { .. } | TraceEvent::Waiting(_)
+        );
+        if !moves && self.voice.hears(Level::Packet) {
+            self.voice.say(Level::Packet, &format!("{at} {} {event}", self.who));
+        }
+    }
+
+    fn enabled(&self) -> bool {
+        self.is_written() || self.voice.hears(Level::Packet)
+    }
+}

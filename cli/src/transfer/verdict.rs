@@ -1,0 +1,232 @@
+//! What is said of a transfer at its end, and the code it ends with.
+
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::{Value, json};
+use wetstring_drive::disk::{FileOutcome, FileRecord};
+use wetstring_drive::{Ended, in_words};
+use wetstring_proto::{Failure, FailureKind, Outcome, Refusal};
+
+use crate::transfer::direction::Way;
+use crate::transfer::observer::{Observer, stats_json};
+use crate::transfer::store::Keeper;
+use crate::transfer::waiting::Waiting;
+use crate::ui::ending::{Ending, Tally};
+use crate::ui::exit::{self, Exit, Medium};
+use crate::ui::format::{self, escaped};
+use crate::ui::output::{Level, Voice};
+
+/// A transfer that is over, as seen by the store.
+pub(crate) struct Verdict<'a> {
+    pub(crate) voice: &'a Voice,
+    pub(crate) way: Way,
+    pub(crate) keeper: &'a Keeper,
+    /// The name of a file whose name the protocol does not tell.
+    pub(crate) unnamed: &'a [u8],
+    pub(crate) medium: Medium,
+}
+
+impl Verdict<'_> {
+    /// What only the store knows: where files are, and which could not be read.
+    pub(crate) fn tell_records(&self, resumable: bool) {
+        for record in self.keeper.files() {
+            let nameless = record.wire_name.is_empty();
+            let name = escaped(if nameless { self.unnamed } else { &record.wire_name });
+            let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
+            match (&record.outcome, &path) {
+                (FileOutcome::Stored, Some(path)) => {
+                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
+                    let same = path.rsplit('/').next() == Some(name.as_str()) && rule.is_empty();
+                    let level = if same { Level::Detail } else { Level::Note };
+                    self.voice.say(level, &format!("{name}: stored as {path}{rule}"));
+                    if let Some(old) = &record.put_aside {
+                        let old = escaped(old.as_os_str().as_bytes());
+                        let say = format!("{name}: what was there before is {old} now");
+                        self.voice.say(Level::Note, &say);
+                    }
+                }
+                (FileOutcome::Partial, Some(path)) if self.way == Way::Receive => {
+                    let size = format::size(record.size);
+                    let advice = if resumable { "; send it again with --resume" } else { "" };
+                    let say = format!("{name}: {size} kept in {path}{advice}");
+                    self.voice.say(Level::Note, &say);
+                }
+                (FileOutcome::Skipped(why), _) => {
+                    self.voice.say(Level::Error, &format!("{name}: skipped: {why}"));
+                }
+                (FileOutcome::Refused(why), _) => {
+                    let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
+                    let say = format!("{name}: refused: {}{rule}", why.as_str());
+                    self.voice.say(Level::Detail, &say);
+                }
+                _ => {}
+            }
+            if record.changed {
+                self.voice.say(Level::Error, &format!("{name}: changed while it was sent"));
+            }
+        }
+    }
+
+    pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
+        let (exit, message) = self.verdict(ended, observer);
+        observer.told_by(&message);
+        let files: Vec<Value> = self.keeper.files().iter().map(record_json).collect();
+        let fields = json!({
+            "files": files,
+            "unlisted": self.keeper.unlisted(),
+            "verified": observer.verified,
+            "unverified": observer.unverified,
+            "elapsed_s": ended.elapsed.as_secs_f64(),
+            "stats": stats_json(&ended.stats),
+        });
+        let records = self.keeper.files();
+        let unread = |record: &&FileRecord| matches!(record.outcome, FileOutcome::Skipped(_));
+        let sent = records.iter().filter(|record| record.outcome == FileOutcome::Sent);
+        Ending {
+            exit,
+            message,
+            fields,
+            tally: Box::new(Tally {
+                unread: records.iter().filter(|record| unread(record) || record.changed).count(),
+                sent: sent.cloned().collect(),
+                completed: observer.completed,
+                cut: matches!(
+                    ended.outcome,
+                    Outcome::Failed(Failure { kind: FailureKind::Refused, .. })
+                ),
+            }),
+        }
+    }
+
+    fn verdict(&self, ended: &Ended, observer: &Observer<'_>) -> (Exit, String) {
+        // A signal that came when all was done, such as the hang-up of a terminal, changes nothing.
+        if let Some(signal) = ended.interrupted.filter(|_| ended.outcome != Outcome::Done) {
+            return (Exit::Interrupted, format!("interrupted by signal {signal}"));
+        }
+        if let Some(limit) = observer.broken_limit.filter(|_| ended.outcome != Outcome::Done) {
+            return (Exit::Timeout, limit.to_owned());
+        }
+        let failure = match ended.outcome {
+            Outcome::Failed(failure) => failure,
+            Outcome::Done => return self.done(observer),
+        };
+        if failure.kind == FailureKind::Refused {
+            // As where a protocol leaves the file out, but for what would have followed.
+            let (exit, message) = self.done(observer);
+            let exit = if exit == Exit::Done { Exit::Skipped } else { exit };
+            return (exit, format!("{message}; {}", failure.kind));
+        }
+        let beginning = observer.beginning();
+        if let (FailureKind::WrongPeer, Some(who)) =
+            (failure.kind, beginning.and_then(Waiting::wrong_peer))
+        {
+            return (Exit::Peer, who);
+        }
+        let guess = beginning.and_then(|beginning| beginning.guess(failure, &ended.stats));
+        let exit = Exit::of(failure);
+        let mut message = failure.to_string();
+        if let (FailureKind::PeerError, Some(said)) = (failure.kind, &observer.partner_said) {
+            return (exit, format!("the peer says: {said}{}", self.not_sent()));
+        }
+        let said_why = failure.kind == FailureKind::Closed && observer.partner_said.is_some();
+        let detail = match exit {
+            Exit::Store => self.keeper.last_error().map(str::to_owned),
+            Exit::Peer => observer.partner_said.clone(),
+            // Who says why before it hangs up is to be heard.
+            Exit::Line if said_why => observer.partner_said.clone(),
+            _ => ended.error.as_ref().map(in_words),
+        };
+        let told = said_why || failure.kind == FailureKind::PeerError && detail.is_some();
+        let heard = ended.stats.packets_in > 0;
+        let advice = if told { "" } else { exit::advice(failure, self.medium, heard) };
+        // What the store says has the path, and the system's own words.
+        if let (Exit::Store, Some(detail)) = (exit, &detail) {
+            message.clone_from(detail);
+        }
+        let detail = detail.filter(|detail| *detail != message);
+        let advice = guess.as_deref().unwrap_or(advice);
+        for more in [detail.as_deref().unwrap_or(""), advice] {
+            if !more.is_empty() {
+                message = format!("{message}; {more}");
+            }
+        }
+        message += &self.not_sent();
+        (exit, message)
+    }
+
+    /// Names what did not go, if nothing was begun, so that nothing else names it.
+    fn not_sent(&self) -> String {
+        let unasked = self.keeper.unasked();
+        let Some(first) = unasked.first().filter(|_| self.keeper.files().is_empty()) else {
+            return String::new();
+        };
+        let more = match unasked.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {}", format::count(more as u64, "other file")),
+        };
+        format!("; not sent: {}{more}", escaped(first))
+    }
+
+    /// The end of a transaction in good order, in which single files may be missing.
+    fn done(&self, observer: &Observer<'_>) -> (Exit, String) {
+        if let Some(status) = observer.completed.filter(|status| *status != 0) {
+            let say = format!("the command ended at the other end with status {status}");
+            return (Exit::Peer, say);
+        }
+        let records = self.keeper.files();
+        let whole = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent);
+        let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
+        let good = records.iter().filter(whole).count();
+        let missed = (records.len() - good) as u64;
+        if missed == 0 && observer.missed == 0 {
+            let changed = records.iter().filter(|record| record.changed).count() as u64;
+            if changed > 0 {
+                let changed = format::count(changed, "file");
+                return (Exit::Skipped, format!("{changed} changed while being sent"));
+            }
+            let none = good == 0 && self.way == Way::Receive;
+            return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
+        }
+        let missed = format::count(missed.max(observer.missed), "file");
+        let full = |r: &FileRecord| r.outcome == FileOutcome::Refused(Refusal::NoSpace);
+        if records.iter().any(full) {
+            let say = "not enough space here; make room or choose another directory with -o";
+            return (Exit::Store, format!("{missed} refused: {say}"));
+        }
+        let message = format!("{missed} skipped, refused or cancelled");
+        // A name that was refused before the store saw it has no record.
+        let only_unread = good == 0 && !records.is_empty() && records.iter().all(|r| unread(&r));
+        (if only_unread { Exit::Store } else { Exit::Skipped }, message)
+    }
+}
+
+fn record_json(record: &FileRecord) -> Value {
+    let (outcome, why) = match &record.outcome {
+        FileOutcome::Stored => ("stored", None),
+        FileOutcome::Sent => ("sent", None),
+        FileOutcome::Refused(why) => ("refused", Some(why.as_str().to_owned())),
+        FileOutcome::Skipped(why) => ("skipped", Some(why.clone())),
+        _ => ("partial", None),
+    };
+    json!({
+        "name": escaped(&record.wire_name),
+        "path": record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        "put_aside": record.put_aside.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        "size": record.size,
+        "resumed_from": record.resumed_from,
+        "outcome": outcome,
+        "why": why,
+        "name_rule": record.name_rule.map(|rule| rule.to_string()),
+        "verified": record.verified,
+        "changed": record.changed,
+    })
+}
+
+/// Says how many characters had no place in the other set.
+pub(crate) fn say_lost(voice: &Voice, lost: u64) {
+    if lost > 0 {
+        let what = if lost == 1 { "character is" } else { "characters are" };
+        let say = format!("{lost} {what} not in the other character set; ? stands for each");
+        voice.say(Level::Note, &say);
+    }
+}

@@ -1,0 +1,216 @@
+//! What the program says: to a person on stderr, to a program as NDJSON on stdout, to a log.
+//!
+//! When the line is this process's own stdin and stdout, the protocol owns them. Then NDJSON goes
+//! to stderr, and nothing at all is said if stderr is the same terminal as the line.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+
+use indicatif::ProgressBar;
+use serde_json::{Map, Value, json};
+
+use crate::ui::exit::Exit;
+use std::path::Path;
+use wetstring_drive::in_words;
+
+/// How much a message matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Level {
+    /// Said even with `--quiet`.
+    Error,
+    /// Said unless `--quiet`.
+    Note,
+    /// Said with `-v`.
+    Detail,
+    /// Said with `-vv`.
+    Packet,
+}
+
+/// Says things. One for the whole program; methods take `&self` so that a trace and a watch can
+/// share it.
+pub(crate) struct Voice {
+    inner: RefCell<Inner>,
+}
+
+struct Inner {
+    json: bool,
+    most: Level,
+    log: Option<File>,
+    bar: Option<ProgressBar>,
+    /// The protocol owns stdout.
+    line_is_stdio: bool,
+    /// stderr is the same terminal as the line.
+    silent: bool,
+    ended: bool,
+}
+
+impl Voice {
+    /// A voice for a command line that was not understood.
+    pub(crate) fn bare(json: bool) -> Self {
+        Self {
+            inner: RefCell::new(Inner {
+                json,
+                most: Level::Note,
+                log: None,
+                bar: None,
+                line_is_stdio: false,
+                silent: false,
+                ended: false,
+            }),
+        }
+    }
+
+    /// A voice that says nothing at all.
+    pub(crate) fn silent() -> Self {
+        let voice = Self::bare(false);
+        let mut inner = voice.inner.borrow_mut();
+        (inner.most, inner.silent) = (Level::Error, true);
+        drop(inner);
+        voice
+    }
+
+    /// The voice that the flags ask for.
+    pub(crate) fn new(
+        json: bool,
+        quiet: bool,
+        verbose: u8,
+        log: Option<&Path>,
+    ) -> Result<Self, String> {
+        let voice = Self::bare(json);
+        let open = |path: &Path| {
+            let file = File::options().create(true).append(true).open(path);
+            file.map_err(|e| format!("could not open the log {}: {}", path.display(), in_words(&e)))
+        };
+        let mut inner = voice.inner.borrow_mut();
+        inner.log = log.map(open).transpose()?;
+        inner.most = match (quiet, verbose) {
+            (true, _) => Level::Error,
+            (false, 0) => Level::Note,
+            (false, 1) => Level::Detail,
+            (false, _) => Level::Packet,
+        };
+        drop(inner);
+        Ok(voice)
+    }
+
+    /// From now on the protocol owns stdin and stdout.
+    pub(crate) fn line_is_stdio(&self) {
+        let mut inner = self.inner.borrow_mut();
+        inner.line_is_stdio = true;
+        let stderr = terminal(std::io::stderr().as_fd());
+        let line = [std::io::stdin().as_fd(), std::io::stdout().as_fd()].map(terminal);
+        inner.silent = stderr.is_some() && line.contains(&stderr);
+    }
+
+    /// The protocol is over, and terminals are as they were: everything may be said again.
+    pub(crate) fn line_is_over(&self) {
+        self.inner.borrow_mut().silent = false;
+    }
+
+    /// Whether a message of this level would be heard by anybody.
+    pub(crate) fn hears(&self, level: Level) -> bool {
+        let inner = self.inner.borrow();
+        level <= inner.most && (!inner.silent || inner.log.is_some())
+    }
+
+    /// Whether a progress line would be seen by a person.
+    pub(crate) fn shows_progress(&self) -> bool {
+        let inner = self.inner.borrow();
+        inner.most >= Level::Note && !inner.silent
+    }
+
+    /// Says a line to the person. The text is safe to show.
+    pub(crate) fn say(&self, level: Level, text: &str) {
+        let inner = &mut *self.inner.borrow_mut();
+        if level > inner.most {
+            return;
+        }
+        if let Some(log) = &mut inner.log {
+            // Nobody is left to be told that the log cannot be written.
+            let _ = writeln!(log, "{text}");
+        }
+        if inner.silent {
+            return;
+        }
+        let show = || {
+            let _ = writeln!(std::io::stderr(), "{text}");
+        };
+        match &inner.bar {
+            Some(bar) => bar.suspend(show),
+            None => show(),
+        }
+    }
+
+    /// Lets lines be said above a bar; `None` when the bar is gone.
+    pub(crate) fn beside(&self, bar: Option<ProgressBar>) {
+        self.inner.borrow_mut().bar = bar;
+    }
+
+    /// Whether events are written at all.
+    pub(crate) fn has_json(&self) -> bool {
+        self.inner.borrow().json
+    }
+
+    /// Writes an event: `fields` is a JSON object.
+    pub(crate) fn event(&self, name: &str, fields: Value) {
+        let inner = self.inner.borrow();
+        if !inner.json || inner.ended {
+            return;
+        }
+        let mut object = Map::new();
+        object.insert("v".to_owned(), json!(1));
+        object.insert("event".to_owned(), json!(name));
+        if let Value::Object(fields) = fields {
+            object.extend(fields);
+        }
+        let line = format!("{}\n", Value::Object(object));
+        // A reader that has gone away is no reason to stop a transfer.
+        if !inner.line_is_stdio {
+            let mut out = std::io::stdout().lock();
+            let _ = out.write_all(line.as_bytes());
+            let _ = out.flush();
+        } else if !inner.silent {
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    /// Writes a result for a person to stdout; to stderr where stdout is the line.
+    pub(crate) fn print(&self, text: &str) {
+        let inner = self.inner.borrow();
+        if !inner.line_is_stdio {
+            print(text);
+        } else if !inner.silent {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+    }
+
+    /// Writes the last event, once, whoever asks first.
+    pub(crate) fn end(&self, exit: Exit, message: &str, fields: Value) {
+        let mut object = Map::new();
+        object.insert("exit".to_owned(), json!(exit as u8));
+        object.insert("outcome".to_owned(), json!(exit.word()));
+        object.insert("message".to_owned(), json!(message));
+        if let Value::Object(fields) = fields {
+            object.extend(fields);
+        }
+        self.event("end", Value::Object(object));
+        self.inner.borrow_mut().ended = true;
+    }
+}
+
+/// Which terminal a descriptor is, if it is one.
+fn terminal(fd: BorrowedFd<'_>) -> Option<u64> {
+    if !fd.is_terminal() {
+        return None;
+    }
+    let file = File::from(fd.try_clone_to_owned().ok()?);
+    file.metadata().ok().map(|metadata| metadata.rdev())
+}
+
+/// Writes data to stdout. A reader that has seen enough (`head`) is no error.
+pub(crate) fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}

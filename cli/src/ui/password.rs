@@ -1,0 +1,49 @@
+//! A password that a person types unseen, or that comes as a line of stdin.
+
+use std::io::{self, BufRead, Read};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::stdio::{stderr, stdin};
+use wetstring_drive::Signals;
+use wetstring_drive::terminal::Restore;
+
+/// Asks a question at the terminal, whose answer is not shown.
+pub(crate) fn ask(question: &str) -> io::Result<Vec<u8>> {
+    rustix::io::write(stderr(), question.as_bytes())?;
+    let signals = Signals::install()?;
+    let silent = Restore::silent(stdin())?;
+    let interrupted = loop {
+        let mut fds = [
+            PollFd::from_borrowed_fd(stdin(), PollFlags::IN),
+            PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN),
+        ];
+        let ready = poll(&mut fds, None).is_ok();
+        if signals.count() > 0 {
+            break true;
+        }
+        if ready && !fds[0].revents().is_empty() {
+            break false;
+        }
+    };
+    let line = if interrupted { Err(io::ErrorKind::Interrupted.into()) } else { line() };
+    drop(silent);
+    rustix::io::write(stderr(), b"\n")?;
+    line
+}
+
+/// A line of stdin.
+pub(crate) fn line() -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    io::stdin().lock().take(LONGEST + 2).read_until(b'\n', &mut line)?;
+    while line.last().is_some_and(|last| matches!(last, b'\n' | b'\r')) {
+        line.pop();
+    }
+    if line.len() as u64 > LONGEST {
+        let say = format!("expected a password of at most {LONGEST} bytes, got more");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, say));
+    }
+    Ok(line)
+}
+
+/// The longest password; what is longer is no password but a file.
+const LONGEST: u64 = 1024;
