@@ -11,7 +11,7 @@ use wetstring_drive::disk::{PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
-use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};
+use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Names, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::{Access, Common, Get, Put, Remote};
@@ -175,10 +175,10 @@ pub(crate) fn get(
     let (names, line) = verb.names_and_line();
     let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let options = ReceiveOptions {
-        collision: all.collision,
-        incomplete: all.incomplete,
+        collision: all.store.collision,
+        incomplete: all.store.incomplete,
         resume: if verb.how.resume { Resume::Existing } else { Resume::Never },
-        verify: all.verify,
+        verify: all.store.verify,
         paths: if verb.how.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };
@@ -238,7 +238,7 @@ pub(crate) fn put(
         paths: verb.how.recursive,
         kind: verb.how.kind().unwrap_or(FileKind::Binary),
         resume: verb.how.resume,
-        common_names: all.kermit.convert_names,
+        common_names: all.kermit.names == Names::Converted,
         ..SendOptions::default()
     };
     let mut keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));

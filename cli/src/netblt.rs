@@ -20,7 +20,7 @@ use wetstring_drive::datagram::secure::GOOD_FOR;
 use wetstring_drive::datagram::{Credentials, Endpoint};
 use wetstring_drive::line::HostPort;
 use wetstring_drive::{Ended, LineSpec, Signals, in_words};
-use wetstring_proto::netblt::{Config, Rate, Role};
+use wetstring_proto::netblt::{Config, Role};
 use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
 
 use crate::args::{Common, Transfer};
@@ -150,7 +150,8 @@ impl<'a> Session<'a> {
         if self.ours.all.is_chosen("netblt.datagram") {
             options.datagram = Some(usize::from(self.ours.all.netblt.max_datagram));
         }
-        if let Rate::Automatic { max_rate_bps: rate @ 1.. } = self.ours.all.netblt.rate {
+        let (burst, rate) = (self.ours.all.netblt.burst, self.ours.all.netblt.max_rate.bps());
+        if burst == 0 && rate > 0 {
             // What keeps to its rate is never dropped; headers and repetitions count too.
             options.limits.bytes_per_s = Some(rate / 8 + rate / 32);
         }

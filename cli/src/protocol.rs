@@ -4,9 +4,7 @@ use wetstring_proto::settings::Setting;
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::{Engine, LineFacts, kermit, netblt, uucp, xymodem, zmodem};
 
-use crate::config::{
-    Everything, KERMIT_TABLE, NETBLT_TABLE, UUCP_TABLE, XYMODEM_TABLE, ZMODEM_TABLE,
-};
+use crate::config::Everything;
 
 /// A protocol, as a person chooses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -74,11 +72,11 @@ impl Protocol {
     /// Its rows in the table of settings.
     pub(crate) const fn table(self) -> &'static [Setting] {
         match self {
-            Self::Kermit => KERMIT_TABLE,
-            Self::Xymodem(_) => XYMODEM_TABLE,
-            Self::Zmodem => ZMODEM_TABLE,
-            Self::Netblt => NETBLT_TABLE,
-            Self::Uucp => UUCP_TABLE,
+            Self::Kermit => kermit::Config::TABLE,
+            Self::Xymodem(_) => xymodem::Config::TABLE,
+            Self::Zmodem => zmodem::Config::TABLE,
+            Self::Netblt => netblt::Config::TABLE,
+            Self::Uucp => uucp::Config::TABLE,
         }
     }
 

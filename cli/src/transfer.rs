@@ -17,6 +17,7 @@ use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
     Ended, LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, run,
 };
+use wetstring_proto::kermit::Names;
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::{
@@ -214,7 +215,9 @@ pub(crate) fn send(
         paths: verb.paths,
         kind: if verb.text { FileKind::Text } else { FileKind::Binary },
         resume: verb.resume,
-        common_names: stream && protocol == Protocol::Kermit && all.kermit.convert_names,
+        common_names: stream
+            && protocol == Protocol::Kermit
+            && all.kermit.names == Names::Converted,
         ..SendOptions::default()
     };
     let count = sources.len();
@@ -476,10 +479,10 @@ fn keeper(
 /// What the settings say of files that come.
 fn receive_options(all: &Everything) -> ReceiveOptions {
     ReceiveOptions {
-        collision: all.collision,
-        incomplete: all.incomplete,
-        resume: all.resume,
-        verify: all.verify,
+        collision: all.store.collision,
+        incomplete: all.store.incomplete,
+        resume: all.store.resume,
+        verify: all.store.verify,
         ..ReceiveOptions::default()
     }
 }
@@ -728,7 +731,7 @@ impl Job<'_> {
             Speaks::ZmodemThenYmodem => {
                 let zmodem = Protocol::Zmodem.receiver(all)?;
                 let choice = Choice::new(zmodem, ymodem.receiver(all)?, zmodem_or_time);
-                let offer = std::time::Duration::from_secs(u64::from(all.zmodem.timeout_s));
+                let offer = all.zmodem.timeout;
                 Box::new(choice.or_after(offer * OFFERS))
             }
         })

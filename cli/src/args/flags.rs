@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 use wetstring_drive::LineSpec;
+use wetstring_drive::disk::StoreSettings;
 use wetstring_proto::settings::{Range, Setting};
 use wetstring_proto::xymodem::Variant;
 
 use super::Cli;
-use crate::config::{Everything, STORE_TABLE};
+use crate::config::Everything;
 use crate::keys;
 use crate::protocol::Protocol;
 
@@ -24,26 +25,9 @@ const SHORT: &[(&str, &[&str], &str)] = &[
     ("prefix", &["kermit.prefixing"], "The same as --prefixing"),
 ];
 
-/// Rows whose flag would be more confusing than `--set`.
-const NO_FLAG: &[&str] = &[
-    "kermit.receive-kind",
-    "kermit.digest",
-    "kermit.buffer",
-    "xymodem.variant",
-    "xymodem.buffer",
-    "zmodem.buffer",
-    // `send --resume` and the store's `--resume` are what a person means.
-    "zmodem.resume",
-    "netblt.resume",
-    "netblt.buffer",
-    "netblt.digest",
-    "netblt.files",
-    "uucp.buffer",
-];
-
 /// The name of a row's own flag.
 fn flag_of(row: &'static Setting) -> Option<&'static str> {
-    if NO_FLAG.contains(&row.name) {
+    if !row.has_flag {
         return None;
     }
     row.name.split_once('.').map(|(_, flag)| flag)
@@ -114,7 +98,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
             });
             let sub = sub.args(short);
             if verb == "receive" {
-                sub.args(setting_args(STORE_TABLE, "Store settings"))
+                sub.args(setting_args(StoreSettings::TABLE, "Store settings"))
             } else {
                 sub
             }

@@ -12,8 +12,8 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::serve::tree::words;
 use wetstring_drive::{LineSpec, RunOptions, SinkStore, in_words, run};
-use wetstring_proto::kermit::Client;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
+use wetstring_proto::kermit::{Client, Names};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 use wetstring_script::world::{
     Confirm, Done, Fault, Getting, Kept, Pathnames, Receiving, Remote, Report, Scope, Screen,
@@ -183,7 +183,7 @@ pub(super) trait Mover: World {
             kind: if text { FileKind::Text } else { FileKind::Binary },
             resume: sending.recover,
             detect: sending.text.is_none() && detects(kept),
-            common_names: self.settings().kermit.convert_names,
+            common_names: self.settings().kermit.names == Names::Converted,
             ..SendOptions::default()
         };
         let mut disk = DiskStore::sending(sources, options);
@@ -211,10 +211,10 @@ pub(super) trait Mover: World {
         paths: bool,
     ) -> Result<DiskStore, Fault> {
         let options = ReceiveOptions {
-            collision: self.settings().collision,
-            incomplete: self.settings().incomplete,
+            collision: self.settings().store.collision,
+            incomplete: self.settings().store.incomplete,
             resume,
-            verify: self.settings().verify,
+            verify: self.settings().store.verify,
             paths: if paths { PathRule::Relative } else { PathRule::LastOnly },
             name: as_name.cloned(),
             ..ReceiveOptions::default()
@@ -242,7 +242,7 @@ pub(super) trait Mover: World {
         let mut sink = SinkStore::new(sink());
         let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
         let as_name = receiving.as_name.as_ref();
-        let mut disk = self.inbox(kept, as_name, self.settings().resume, paths)?;
+        let mut disk = self.inbox(kept, as_name, self.settings().store.resume, paths)?;
         let store: &mut dyn Store = if receiving.calibrate { &mut sink } else { &mut disk };
         let mut store = Confirming::new(store, asker);
         let turned = self.turn(make, &mut store, Way::Receive, false)?;

@@ -190,8 +190,8 @@ impl Live<'_> {
                 None
             },
             users: kept_text("server login").map(|words| login(&words)).transpose()?.flatten(),
-            collision: self.settings.collision,
-            incomplete: self.settings.incomplete,
+            collision: self.settings.store.collision,
+            incomplete: self.settings.store.incomplete,
             bare_names: kept_text("receive pathnames").is_some_and(|value| value == "off"),
             // As in C-Kermit, a name with directories in it goes somewhere else, as CD does.
             no_directories: disabled.contains(&Action::Cd),

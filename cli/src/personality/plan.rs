@@ -11,7 +11,7 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::line::HostPort;
 use wetstring_drive::{LineSpec, in_words};
-use wetstring_proto::xymodem::Variant;
+use wetstring_proto::xymodem::{BlockLength, Variant};
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::zmodem::escape::Escaping;
 use wetstring_proto::zmodem::info::Conversion;
@@ -68,7 +68,7 @@ pub(super) struct Plan {
 const CANCEL: &[u8] =
     b"\x18\x18\x18\x18\x18\x18\x18\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08";
 
-const HOUR_S: u16 = 3600;
+const HOUR: Duration = Duration::from_secs(3600);
 
 impl Plan {
     /// Reads a command line.
@@ -183,10 +183,10 @@ impl Plan {
 
     fn be_patient(&mut self) {
         let (zmodem, xymodem) = (&mut self.all.zmodem, &mut self.all.xymodem);
-        zmodem.patience_s = HOUR_S;
+        zmodem.patience = HOUR;
         zmodem.retries = u8::MAX;
-        xymodem.patience_s = HOUR_S;
-        xymodem.answer_timeout_s = 600;
+        xymodem.patience = HOUR;
+        xymodem.answer_timeout = Duration::from_secs(600);
         xymodem.retries = 94;
     }
 
@@ -218,7 +218,7 @@ impl Plan {
             "16-bit-crc" => zmodem.crc32 = false,
             "turbo" => zmodem.escape = Escaping::Turbo,
             "resume" => self.send.resume = true,
-            "1k" => self.all.xymodem.block = Some(1024),
+            "1k" => self.all.xymodem.block = BlockLength::Long,
             "full-path" => self.full_path = true,
             "dot-to-slash" => {
                 self.full_path = true;

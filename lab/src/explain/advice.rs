@@ -195,10 +195,10 @@ const PROTOCOLS: &[(&str, bool)] = &[
 
 fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
     match protocol {
-        Protocol::Kermit => (KERMIT, kermit::config::TABLE),
-        Protocol::Xymodem(_) => (XYMODEM, xymodem::config::TABLE),
-        Protocol::Zmodem => (ZMODEM, zmodem::config::TABLE),
-        Protocol::Uucp => (UUCP, uucp::config::TABLE),
+        Protocol::Kermit => (KERMIT, kermit::Config::TABLE),
+        Protocol::Xymodem(_) => (XYMODEM, xymodem::Config::TABLE),
+        Protocol::Zmodem => (ZMODEM, zmodem::Config::TABLE),
+        Protocol::Uucp => (UUCP, uucp::Config::TABLE),
     }
 }
 
@@ -362,7 +362,7 @@ impl Account {
         let all = match line_advice::network(&limited).filter(|_| moved_by(base, "ftp")) {
             Some(network) => line_advice::changes(&limited, &network),
             None if moved_by(base, "ncp") => {
-                changes_of(&limited, NCP, arpanet::config::TABLE, reliable)
+                changes_of(&limited, NCP, arpanet::Config::TABLE, reliable)
             }
             None => changes(&limited, protocol, reliable),
         };
@@ -567,7 +567,7 @@ mod tests {
             }
         }
         for row in NCP {
-            let known = arpanet::config::TABLE.iter().find(|known| known.name == row.setting);
+            let known = arpanet::Config::TABLE.iter().find(|known| known.name == row.setting);
             let fits = |value: &&str| match known.map(|known| known.range) {
                 Some(Range::Word(words)) => words.contains(value),
                 Some(Range::Number(low, high)) => {

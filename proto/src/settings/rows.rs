@@ -86,7 +86,7 @@ macro_rules! settings {
             fn set(&mut self, name: &str, value: &str) -> Result<(), $crate::settings::BadSetting> {
                 $($(
                     if $crate::settings::Setting::find(<$part_ty>::TABLE, name).is_some() {
-                        return self.$part.set(name, value);
+                        return $crate::settings::Settings::set(&mut self.$part, name, value);
                     }
                 )*)?
                 let row = $crate::settings::Setting::find(Self::TABLE, name)
@@ -105,7 +105,7 @@ macro_rules! settings {
             fn show(&self, name: &str, out: &mut dyn core::fmt::Write) -> core::fmt::Result {
                 $($(
                     if $crate::settings::Setting::find(<$part_ty>::TABLE, name).is_some() {
-                        return self.$part.show(name, out);
+                        return $crate::settings::Settings::show(&self.$part, name, out);
                     }
                 )*)?
                 match name {

@@ -178,7 +178,7 @@ fn is_user(text: &Text<64>) -> bool {
 
 impl Options {
     /// How files are carried.
-    pub(crate) fn form(&self) -> Form {
+    pub const fn form(&self) -> Form {
         Form { kind: self.kind, byte: self.byte, mode: self.mode, structure: self.structure }
     }
 }
