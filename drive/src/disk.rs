@@ -15,12 +15,14 @@ mod receive;
 mod reserve;
 mod scribe;
 mod send;
+mod settings;
 pub(crate) mod source;
 
 pub use batch::{Renamed, distinct};
 pub(crate) use send::kind_of;
 
 pub use names::{NameRule, PathRule};
+pub use settings::StoreSettings;
 pub use source::NotDeleted;
 
 pub(crate) use digest::{Running, of as digest_of};

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The rooms: [`engine`] is the contract, [`time`], [`trace`], [`mod@file`], [`stats`] and [`memory`]
-//! are its companions, [`mod@line`] is what is known of the line, [`settings`] is the one table of
-//! settings; [`arpanet`], [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
+//! are its companions, [`mod@line`] is what is known of the line, [`mod@settings`] is the one description of
+//! a setting; [`arpanet`], [`kermit`], [`netblt`], [`uucp`], [`xymodem`] and [`zmodem`] are protocols that move
 //! files, [`slip`] carries IP over the line, for whatever moves files there, [`telnet`] is what stands
 //! between a protocol and a Telnet connection, and [`peer`] tells by its first words what the peer speaks.
 #![no_std]
@@ -51,5 +51,5 @@ pub use file::{
 pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
 pub use stats::Stats;
-pub use time::{Duration, Instant};
+pub use time::{BitRate, Duration, Instant};
 pub use trace::{Again, Load, NoTrace, Trace, TraceEvent, Wait};

@@ -41,6 +41,10 @@ pub struct Entry {
     pub name: &'static str,
     /// What a person calls it.
     pub title: &'static str,
+    /// The same with its article, and as exactly as its name.
+    pub a_title: &'static str,
+    /// What is usually typed at the far end to receive by it, and to send.
+    pub far_end: [&'static str; 2],
     /// The settings that make a configuration the one of this name.
     pub preset: &'static [(&'static str, &'static str)],
     /// What carries it.
@@ -49,6 +53,8 @@ pub struct Entry {
     pub passes_7_bits: bool,
     /// It passes a line that takes XON and XOFF out.
     pub passes_xon_xoff: bool,
+    /// A sender can begin where an interrupted transfer ended.
+    pub resumes: bool,
     /// It says the file's name and length. One that does not leaves the padding of its last block at the end.
     pub tells_names: bool,
     /// The check that damage may pass; `None` where it practically cannot.
@@ -57,6 +63,8 @@ pub struct Entry {
 
 /// A configuration from which both engines of a protocol are made.
 pub trait Registered: Settings + Clone + Default + fmt::Debug + Send + Sync + 'static {
+    /// The heading of its settings.
+    const HEADING: &'static str;
     /// What stands in front of the names of its settings: `kermit` of `kermit.window`.
     const FAMILY: &'static str;
     /// The names by which it is chosen, in the order in which a person is shown them.

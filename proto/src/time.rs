@@ -1,4 +1,4 @@
-//! Time as the engines see it: nanoseconds since an epoch that the driver picks.
+//! Time as the engines see it: nanoseconds since an epoch that the driver picks; and rates.
 
 use core::fmt;
 use core::ops::{Add, Sub};
@@ -46,5 +46,24 @@ impl fmt::Display for Instant {
     /// Seconds with nine decimals, so that a text sort is a time sort within a transfer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+/// Bits per second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct BitRate(u64);
+
+impl BitRate {
+    /// No rate: no bound, or not known.
+    pub const ZERO: Self = Self(0);
+
+    /// This many bits per second.
+    pub const fn from_bps(bps: u64) -> Self {
+        Self(bps)
+    }
+
+    /// Bits per second.
+    pub const fn bps(self) -> u64 {
+        self.0
     }
 }

@@ -37,6 +37,7 @@ pub static FAMILIES: &[Family] = &[
 /// Protocols that share engines and settings, such as XMODEM and YMODEM.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
+    heading: &'static str,
     prefix: &'static str,
     entries: &'static [Entry],
     table: fn() -> &'static [Setting],
@@ -47,11 +48,17 @@ impl Family {
     /// The family of a configuration.
     pub const fn of<C: Registered>() -> Self {
         Self {
+            heading: C::HEADING,
             prefix: C::FAMILY,
             entries: C::ENTRIES,
             table: C::table,
             default: || Box::new(C::default()),
         }
+    }
+
+    /// The heading of its settings.
+    pub const fn heading(&self) -> &'static str {
+        self.heading
     }
 
     /// What stands in front of the names of its settings.
@@ -86,6 +93,11 @@ impl Protocol {
     /// All there are.
     pub fn all() -> impl Iterator<Item = Self> {
         FAMILIES.iter().flat_map(Family::protocols)
+    }
+
+    /// Those that a person chooses by their names.
+    pub fn chosen() -> impl Iterator<Item = Self> {
+        Self::all().filter(|protocol| protocol.carrier != Carrier::Hosts)
     }
 
     /// Those that a stream of bytes carries.
@@ -144,6 +156,13 @@ impl std::ops::Deref for Protocol {
 
     fn deref(&self) -> &Entry {
         self.entry
+    }
+}
+
+/// Names are unique.
+impl PartialEq for Family {
+    fn eq(&self, other: &Self) -> bool {
+        self.prefix == other.prefix
     }
 }
 

@@ -33,15 +33,7 @@ fn page(tables: &[&[Setting]]) -> String {
 
 /// Every table of the house.
 fn tables() -> Vec<&'static [Setting]> {
-    use wetstring_proto::{arpanet, kermit, netblt, uucp, xymodem, zmodem};
-    vec![
-        kermit::config::TABLE,
-        xymodem::config::TABLE,
-        zmodem::config::TABLE,
-        netblt::config::TABLE,
-        uucp::config::TABLE,
-        arpanet::config::TABLE,
-    ]
+    wetstring_protocols::FAMILIES.iter().map(wetstring_protocols::Family::table).collect()
 }
 
 /// Checks the page, or writes it.
@@ -72,6 +64,7 @@ mod tests {
             unit: "packets",
             doc: "How many.",
             source: "[KPM]",
+            has_flag: true,
         };
         let page = page(&[&[row]]);
         assert!(page.ends_with("| `kermit.window` | 1..31 packets | `31` | How many. | [KPM] |\n"));

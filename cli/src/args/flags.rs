@@ -6,12 +6,14 @@ use std::fmt::Write as _;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 use wetstring_drive::LineSpec;
+use wetstring_drive::disk::StoreSettings;
+use wetstring_proto::registry::Carrier;
 use wetstring_proto::settings::{Range, Setting};
-use wetstring_proto::xymodem::Variant;
+use wetstring_protocols::Family;
 
 use super::Cli;
+use crate::config::Everything;
 use crate::config::protocol::Protocol;
-use crate::config::{Everything, STORE_TABLE};
 use crate::ui::keyboard;
 
 /// A short flag for more than one row, or under another name: flag, rows, sentence.
@@ -24,26 +26,9 @@ const SHORT: &[(&str, &[&str], &str)] = &[
     ("prefix", &["kermit.prefixing"], "The same as --prefixing"),
 ];
 
-/// Rows whose flag would be more confusing than `--set`.
-const NO_FLAG: &[&str] = &[
-    "kermit.receive-kind",
-    "kermit.digest",
-    "kermit.buffer",
-    "xymodem.variant",
-    "xymodem.buffer",
-    "zmodem.buffer",
-    // `send --resume` and the store's `--resume` are what a person means.
-    "zmodem.resume",
-    "netblt.resume",
-    "netblt.buffer",
-    "netblt.digest",
-    "netblt.files",
-    "uucp.buffer",
-];
-
 /// The name of a row's own flag.
 fn flag_of(row: &'static Setting) -> Option<&'static str> {
-    if NO_FLAG.contains(&row.name) {
+    if !row.has_flag {
         return None;
     }
     row.name.split_once('.').map(|(_, flag)| flag)
@@ -101,10 +86,11 @@ pub(crate) fn command(protocol: Protocol) -> Command {
     let mut command = Cli::command();
     for verb in ["send", "receive"] {
         command = command.mut_subcommand(verb, |sub| {
-            let heading = heading(protocol);
-            let sub = sub.args(setting_args(protocol.table(), heading));
+            let heading = protocol.family().heading();
+            let sub = sub.args(setting_args(protocol.family().table(), heading));
             let short = SHORT.iter().filter_map(|(flag, rows, help)| {
-                let row = protocol.table().iter().find(|row| Some(&row.name) == rows.first())?;
+                let row =
+                    protocol.family().table().iter().find(|row| Some(&row.name) == rows.first())?;
                 let arg = Arg::new(*flag)
                     .long(*flag)
                     .help(*help)
@@ -114,7 +100,7 @@ pub(crate) fn command(protocol: Protocol) -> Command {
             });
             let sub = sub.args(short);
             if verb == "receive" {
-                sub.args(setting_args(STORE_TABLE, "Store settings"))
+                sub.args(setting_args(StoreSettings::TABLE, "Store settings"))
             } else {
                 sub
             }
@@ -128,44 +114,36 @@ pub(crate) fn command(protocol: Protocol) -> Command {
     command
 }
 
-/// Every protocol that has settings.
-const PROTOCOLS: [Protocol; 5] = [
-    Protocol::Kermit,
-    Protocol::Xymodem(Variant::Ymodem),
-    Protocol::Zmodem,
-    Protocol::Netblt,
-    Protocol::Uucp,
-];
-
-/// The heading of a protocol's settings.
-const fn heading(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Kermit => "Kermit settings",
-        Protocol::Xymodem(_) => "XMODEM and YMODEM settings",
-        Protocol::Zmodem => "ZMODEM settings",
-        Protocol::Netblt => "NETBLT settings",
-        Protocol::Uucp => "UUCP settings",
-    }
+/// The families of which a person chooses one, but for that of this protocol.
+fn others(chosen: Protocol) -> impl Iterator<Item = &'static Family> {
+    let mut families: Vec<_> = Protocol::chosen().map(Protocol::family).collect();
+    families.dedup();
+    families.into_iter().filter(move |family| *family != chosen.family())
 }
 
-/// How a protocol is chosen.
-const fn chosen_by(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Kermit => "-P kermit",
-        Protocol::Xymodem(_) => "-P xmodem..., -P ymodem...",
-        Protocol::Zmodem => "-P zmodem",
-        Protocol::Netblt => "udp: and ip: lines",
-        Protocol::Uucp => "-P uucp-g",
+/// How a family is chosen.
+fn chosen_by(family: &'static Family) -> String {
+    let names: Vec<_> = family.protocols().collect();
+    if names.iter().all(|protocol| protocol.carrier == Carrier::Datagrams) {
+        return "udp: and ip: lines".to_owned();
     }
+    let mut titles: Vec<_> = names.iter().map(|protocol| protocol.title.to_lowercase()).collect();
+    titles.dedup();
+    let words = titles.iter().map(|title| match &names[..] {
+        [only] => format!("-P {}", only.name),
+        _ => format!("-P {title}..."),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// The flags of the protocols that were not chosen, for the long help.
 fn of_the_others(chosen: Protocol) -> String {
     let mut text = String::new();
-    for protocol in PROTOCOLS.iter().filter(|other| heading(**other) != heading(chosen)) {
+    for family in others(chosen) {
+        let heading = family.heading();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{} (with {}):", heading(*protocol), chosen_by(*protocol));
-        for arg in setting_args(protocol.table(), heading(*protocol)) {
+        let _ = writeln!(text, "{heading} (with {}):", chosen_by(family));
+        for arg in setting_args(family.table(), heading) {
             let (flag, help) = (arg.get_long().unwrap_or_default(), arg.get_help());
             let value =
                 arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
@@ -182,13 +160,12 @@ fn of_the_others(chosen: Protocol) -> String {
 /// different values, which are then not completed.
 pub(crate) fn complete() -> Command {
     let mut command = command(Protocol::default());
-    let ymodem = Protocol::Xymodem(Variant::default());
-    for protocol in [Protocol::Zmodem, ymodem, Protocol::Netblt, Protocol::Uucp] {
+    for family in others(Protocol::default()) {
         for verb in ["send", "receive"] {
             command = command.mut_subcommand(verb, |sub| {
                 let known =
                     |flag: &str| sub.get_arguments().any(|arg| arg.get_long() == Some(flag));
-                let args = setting_args(protocol.table(), protocol.title());
+                let args = setting_args(family.table(), family.heading());
                 let new: Vec<Arg> = args
                     .into_iter()
                     .filter(|arg| arg.get_long().is_some_and(|flag| !known(flag)))
@@ -238,7 +215,7 @@ pub(super) fn protocol_in(args: &[OsString]) -> Protocol {
     let mut implied = args.iter().skip(1).filter_map(|arg| arg.to_str()?.parse::<LineSpec>().ok());
     let implied = implied.next_back().is_some_and(|line| line.has_datagrams());
     let mut args = args.iter().skip(1).take_while(|arg| *arg != OsStr::new("--"));
-    let mut found = if implied { Protocol::Netblt } else { Protocol::default() };
+    let mut found = if implied { Protocol::named("netblt") } else { Protocol::default() };
     while let Some(arg) = args.next() {
         let Some(arg) = arg.to_str() else { continue };
         let name = match arg {

@@ -278,7 +278,7 @@ pub(crate) fn wants_json(args: &[OsString]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::protocol::{self, Protocol};
+    use crate::config::protocol::Protocol;
     use std::path::PathBuf;
 
     fn settings(line: &str) -> Vec<(String, String)> {
@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn the_command_is_consistent() {
-        for name in protocol::NAMES {
-            command(Protocol::of(name).unwrap()).debug_assert();
+        for protocol in Protocol::chosen() {
+            command(protocol).debug_assert();
         }
     }
 

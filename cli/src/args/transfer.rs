@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use wetstring_drive::LineSpec;
 
-use crate::config::protocol::{self, Protocol};
+use crate::config::protocol::Protocol;
 use crate::ui::ending::{Ending, usage};
+use clap::builder::PossibleValuesParser;
 
 /// What sending and receiving share.
 #[derive(Args, Debug)]
@@ -16,7 +17,7 @@ pub(crate) struct Transfer {
     /// terminal programs), ymodem (U-Boot's loady), xmodem, xmodem-crc, xmodem-1k (routers, boot loaders),
     /// ymodem-g (reliable lines), uucp-g (uucico), netblt (another wst, udp: and ip: lines)
     /// [default: kermit; a receiver recognises Kermit and ZMODEM by itself]
-    #[arg(short = 'P', long, value_parser = protocol::NAMES, hide_possible_values = true)]
+    #[arg(short = 'P', long, value_parser = PossibleValuesParser::new(Protocol::chosen().map(|protocol| protocol.name)), hide_possible_values = true)]
     protocol: Option<String>,
     /// Set any setting by its name, such as kermit.window=31 (see `wst show`)
     #[arg(long = "set", value_name = "NAME=VALUE")]

@@ -11,7 +11,7 @@ use wetstring_drive::disk::{PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
-use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};
+use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Names, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 
 use crate::args::Common;
@@ -92,7 +92,7 @@ impl<'a> Conversation<'a> {
         let mut options = RunOptions::new(&mut self.recorder);
         options.signals = Some(&self.signals);
         options.before = &before;
-        let mut store = Translated::new(store, Sets::from(&self.all.kermit));
+        let mut store = Translated::new(store, Sets::from(self.all.kermit()));
         let ended = run(engine, &mut *self.port, &mut store, observer, options);
         observer.finish();
         say_lost(self.voice, store.lost());
@@ -107,7 +107,7 @@ impl<'a> Conversation<'a> {
         store: &mut dyn Store,
         observer: &mut Observer<'_>,
     ) -> Result<Ended, Ending> {
-        let config = self.all.kermit.clone();
+        let config = self.all.kermit().clone();
         let memory = vec![0; config.client_memory()];
         let mut client =
             Client::new(config, command, memory).map_err(|bad| usage(bad.to_string()))?;
@@ -180,10 +180,10 @@ pub(crate) fn get(
     let (names, line) = verb.names_and_line();
     let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let options = ReceiveOptions {
-        collision: all.collision,
-        incomplete: all.incomplete,
+        collision: all.store.collision,
+        incomplete: all.store.incomplete,
         resume: if verb.how.resume { Resume::Existing } else { Resume::Never },
-        verify: all.verify,
+        verify: all.store.verify,
         paths: if verb.how.recursive { PathRule::Relative } else { PathRule::LastOnly },
         ..ReceiveOptions::default()
     };
@@ -243,7 +243,7 @@ pub(crate) fn put(
         paths: verb.how.recursive,
         kind: verb.how.kind().unwrap_or(FileKind::Binary),
         resume: verb.how.resume,
-        common_names: all.kermit.convert_names,
+        common_names: all.kermit().names == Names::Converted,
         ..SendOptions::default()
     };
     let mut keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
@@ -251,7 +251,7 @@ pub(crate) fn put(
     let mut talk = Conversation::open(voice, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
-    let config = talk.all.kermit.clone();
+    let config = talk.all.kermit().clone();
     let memory = vec![0; config.sender_memory()];
     let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
     let mut observer = Observer::new(voice, Way::Send, talk.port.carries_bps());

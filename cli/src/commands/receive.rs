@@ -41,16 +41,16 @@ pub(crate) fn run(
         common,
         settings,
         &verb.line,
-        There::Sends(verb.transfer.protocol().map(Protocol::name)),
+        There::Sends(verb.transfer.protocol().map(|protocol| protocol.name)),
     )
     .map_err(usage)?;
     let protocol = verb.transfer.protocol();
-    if protocol.is_some_and(Protocol::is_nameless) {
+    if protocol.is_some_and(|protocol| !protocol.tells_names) {
         if verb.name.is_none() && verb.output != Path::new("-") {
             let say = "expected --as NAME with XMODEM, which does not tell the name of its file";
             return Err(usage(say.to_owned()));
         }
-        let padding = if all.xymodem.truncate_pad { "" } else { NAMELESS_PADDED };
+        let padding = if all.xymodem().truncate_pad { "" } else { NAMELESS_PADDED };
         voice.say(Level::Note, &format!("{NAMELESS_COMES}{padding}"));
     }
     let resumes = |(name, value): &(String, String)| name == "store.resume" && value != "never";
@@ -75,9 +75,9 @@ pub(crate) fn run(
         _ => protocol.map_or(Speaks::KermitOrZmodem, Speaks::One),
     };
     let told = if verb.text { Some(true) } else { verb.binary.then_some(false) };
-    all.zmodem.receive_binary |= verb.binary;
+    all.zmodem_mut().receive_binary |= verb.binary;
     // Kermit's engines convert text themselves.
-    let converts = !matches!(speaks, Speaks::One(Protocol::Kermit));
+    let converts = speaks != Speaks::One(Protocol::default());
     let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
     let limits = Limits::default();
     let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();

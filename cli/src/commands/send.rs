@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use wetstring_proto::kermit::Names;
+use wetstring_proto::{kermit, uucp, xymodem};
 
 use wetstring_drive::LineSpec;
 use wetstring_drive::disk::{DiskStore, SendOptions, Source};
@@ -12,7 +14,6 @@ use crate::args::Common;
 use crate::args::line_arg::{self, There};
 use crate::args::transfer::Send;
 use crate::config::Everything;
-use crate::config::protocol::Protocol;
 use crate::transfer::datagrams::{self, Ours};
 use crate::transfer::direction::Way;
 use crate::transfer::filter::Filter;
@@ -40,13 +41,13 @@ pub(crate) fn run(
     settings: &[(String, String)],
 ) -> Result<Ending, Ending> {
     let (files, line) = verb.files_and_line().unwrap_or_default();
-    let there = There::Receives(verb.transfer.protocol().map(Protocol::name));
+    let there = There::Receives(verb.transfer.protocol().map(|protocol| protocol.name));
     let (mut all, spec) = prepare(common, settings, line, there)
         .map_err(|say| usage(line_arg::swapped("send", &files, line).unwrap_or(say)))?;
     let is_ncp = matches!(spec, LineSpec::Ncp(_));
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
-    let nameless = is_ncp || stream && protocol.is_nameless();
+    let nameless = is_ncp || stream && !protocol.tells_names;
     let sources = sources(voice, verb, (&files, line), &spec, nameless)?;
     if verb.resume && stream {
         may_resume(protocol)?;
@@ -55,12 +56,14 @@ pub(crate) fn run(
         paths: verb.paths,
         kind: if verb.text { FileKind::Text } else { FileKind::Binary },
         resume: verb.resume,
-        common_names: stream && protocol == Protocol::Kermit && all.kermit.convert_names,
+        common_names: stream
+            && protocol.is::<kermit::Config>()
+            && all.kermit().names == Names::Converted,
         ..SendOptions::default()
     };
     let count = sources.len();
     let disk = outbox(voice, sources, options);
-    let both_ways = stream && protocol == Protocol::Uucp;
+    let both_ways = stream && protocol.is::<uucp::Config>();
     let disk = and_taking(disk, verb.output.as_deref(), both_ways, &mut all)?;
     if spec.has_datagrams() {
         let keeper = Keeper::Disk(Box::new(disk));
@@ -73,7 +76,7 @@ pub(crate) fn run(
         let say = "expected no --resume: the FTP of 1973 begins in the middle of a file only to retrieve it";
         return Err(usage(say.to_owned()));
     }
-    if protocol.is_nameless() && !is_ncp {
+    if !protocol.tells_names && !is_ncp {
         if count > 1 {
             return Err(usage("expected one file with XMODEM, got several".to_owned()));
         }
@@ -82,10 +85,8 @@ pub(crate) fn run(
     terminal_hint::say(voice, Way::Send, Some(protocol), &all, &spec);
     let keeper = Keeper::Disk(Box::new(disk));
     let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
-    let filter = Filter {
-        expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
-        ..Filter::default()
-    };
+    let filter =
+        Filter { expand: verb.text && protocol.is::<xymodem::Config>(), ..Filter::default() };
     let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
     Job {
         voice,
@@ -116,7 +117,7 @@ fn and_taking(
         let say = "expected -P uucp-g with --output: only in UUCP does a call go both ways";
         return Err(usage(say.to_owned()));
     }
-    all.uucp.takes = true;
+    all.uucp_mut().takes = true;
     inbox::make(directory)?;
     disk.and_receiving(directory, receive_options(all)).map_err(|e| inbox::no_place(directory, &e))
 }

@@ -46,10 +46,10 @@ pub(crate) fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
 /// What the settings say of files that come.
 pub(crate) fn receive_options(all: &Everything) -> ReceiveOptions {
     ReceiveOptions {
-        collision: all.collision,
-        incomplete: all.incomplete,
-        resume: all.resume,
-        verify: all.verify,
+        collision: all.store.collision,
+        incomplete: all.store.incomplete,
+        resume: all.store.resume,
+        verify: all.store.verify,
         ..ReceiveOptions::default()
     }
 }

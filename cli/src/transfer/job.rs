@@ -1,6 +1,7 @@
 //! One transfer: an engine on a line, with a store, watched, traced, and judged at its end.
 
 use std::os::unix::ffi::OsStrExt;
+use wetstring_proto::kermit;
 
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
@@ -10,7 +11,6 @@ use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
     Ended, LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, in_words, run,
 };
-use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::{Engine, Failure, FailureKind, Outcome, TraceEvent, arpanet};
 
@@ -20,7 +20,7 @@ use super::store::Keeper;
 use super::verdict::say_lost;
 use crate::args::Common;
 use crate::config::Everything;
-use crate::config::protocol::Protocol;
+use crate::config::protocol::{Engines as _, Protocol};
 use crate::transfer::detect::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
 use crate::transfer::direction::Way;
 use crate::transfer::filter::Filter;
@@ -86,7 +86,7 @@ impl Job<'_> {
         port_facts::apply(port.facts(), &mut self.all);
         if port.carries_bps().is_none() {
             // It goes by what is acknowledged where no rate is known.
-            self.all.zmodem.line.rate_bps = 0;
+            self.all.zmodem_mut().line.rate_bps = 0;
         }
         let mut engine = self.engine().map_err(usage)?;
         let rate_bps = port.carries_bps();
@@ -104,11 +104,14 @@ impl Job<'_> {
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(&signals);
         options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
-        let allowed = self.all.zmodem.commands == Commands::Run;
+        let allowed = self.all.zmodem().commands == Commands::Run;
         let mut store = self.filter.before(self.keeper.store());
         let mut store = Commanded { store: &mut store, allowed };
-        let kermit = matches!(self.speaks, Speaks::One(Protocol::Kermit) | Speaks::KermitOrZmodem);
-        let sets = if kermit { Sets::from(&self.all.kermit) } else { Sets::AS_IS };
+        let kermit = match self.speaks {
+            Speaks::One(protocol) => protocol.is::<kermit::Config>(),
+            speaks => speaks == Speaks::KermitOrZmodem,
+        };
+        let sets = if kermit { Sets::from(self.all.kermit()) } else { Sets::AS_IS };
         let mut store = Translated::new(&mut store, sets);
         let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
         observer.finish();
@@ -168,12 +171,12 @@ impl Job<'_> {
         let reliable = u64::from(facts.reliable == Some(true));
         recorder.run(&TraceEvent::Value { name: "reliable", value: reliable });
         let Speaks::One(protocol) = self.speaks else { return };
-        recorder.run(&TraceEvent::Text { name: "protocol", text: protocol.name().as_bytes() });
-        for row in protocol.table() {
+        recorder.run(&TraceEvent::Text { name: "protocol", text: protocol.name.as_bytes() });
+        for row in protocol.family().table() {
             let mut value = String::new();
-            // Writing to a string cannot fail. The variant is the protocol.
+            // Writing to a string cannot fail. What its name says is not said again.
             let _ = self.all.show(row.name, &mut value);
-            if value != row.default && row.name != "xymodem.variant" {
+            if value != row.default && protocol.preset.iter().all(|(name, _)| *name != row.name) {
                 let set = format!("{}={value}", row.name);
                 recorder.run(&TraceEvent::Text { name: "set", text: set.as_bytes() });
             }
@@ -225,7 +228,7 @@ impl Job<'_> {
     /// An engine for a host of the ARPANET.
     fn ncp(&self) -> Result<Box<dyn Engine>, String> {
         let LineSpec::Ncp(spec) = &self.spec else { return Err("expected ncp:".to_owned()) };
-        let config = ncp::config(&self.all.ncp, spec)?;
+        let config = ncp::config(self.all.ncp(), spec)?;
         let memory = vec![0; config.sender_memory()];
         if self.way == Way::Send {
             let sender = arpanet::Sender::new(config, memory).map_err(|bad| bad.to_string())?;
@@ -239,27 +242,26 @@ impl Job<'_> {
     }
 
     fn engine(&self) -> Result<Box<dyn Engine>, String> {
-        let (all, ymodem) = (&self.all, Protocol::Xymodem(Variant::Ymodem));
+        let all = &self.all;
+        let [zmodem, ymodem] = ["zmodem", "ymodem"].map(Protocol::named);
         Ok(match self.speaks {
             Speaks::Ncp => self.ncp()?,
             Speaks::One(protocol) if self.way == Way::Send => protocol.sender(all)?,
-            Speaks::One(protocol) => protocol.receiver(all)?,
+            Speaks::One(protocol) => protocol.receiver(all),
             Speaks::KermitOrZmodem => {
-                let kermit = Protocol::Kermit.receiver(all)?;
-                let zmodem = Protocol::Zmodem.receiver(all)?;
                 // Its sender may wait for ZRINIT, as Kermit's may for the first NAK.
-                let mut like = Protocol::Zmodem.receiver(all)?;
-                Box::new(Choice::new(kermit, zmodem, kermit_or_zmodem).offering(&mut *like))
+                let mut like = zmodem.receiver(all);
+                let kermit = Protocol::default().receiver(all);
+                let choice = Choice::new(kermit, zmodem.receiver(all), kermit_or_zmodem);
+                Box::new(choice.offering(&mut *like))
             }
             Speaks::ZmodemOrYmodem => {
-                let zmodem = Protocol::Zmodem.sender(all)?;
-                Box::new(Choice::new(zmodem, ymodem.sender(all)?, zmodem_or_ymodem))
+                Box::new(Choice::new(zmodem.sender(all)?, ymodem.sender(all)?, zmodem_or_ymodem))
             }
             Speaks::ZmodemThenYmodem => {
-                let zmodem = Protocol::Zmodem.receiver(all)?;
-                let choice = Choice::new(zmodem, ymodem.receiver(all)?, zmodem_or_time);
-                let offer = std::time::Duration::from_secs(u64::from(all.zmodem.timeout_s));
-                Box::new(choice.or_after(offer * OFFERS))
+                let choice =
+                    Choice::new(zmodem.receiver(all), ymodem.receiver(all), zmodem_or_time);
+                Box::new(choice.or_after(all.zmodem().timeout * OFFERS))
             }
         })
     }

@@ -18,7 +18,7 @@ pub(crate) fn config(all: &arpanet::Config, spec: &NcpSpec) -> Result<arpanet::C
         let bad = || format!("expected at most 64 characters of ASCII in {PASSWORD}");
         config.ftp.password = Text::new(password.as_bytes()).ok_or_else(bad)?;
     }
-    if !config.ftp.form.is_possible() {
+    if !config.ftp.form().is_possible() {
         return Err("expected ncp.byte=8 for lines or records, got another size".to_owned());
     }
     // A process that follows another at once must not be taken for it.

@@ -11,6 +11,7 @@ use wetstring_proto::zmodem::escape::Escaping;
 use crate::config::Everything;
 use crate::config::protocol::Protocol;
 use crate::transfer::speaks::Speaks;
+use wetstring_proto::registry::Carrier;
 
 /// Bytes of a long packet beside those its length counts: header, header check and terminator.
 const BESIDE_LEN: usize = 8;
@@ -26,27 +27,28 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
         rate_bps: facts.rate_bps.unwrap_or(0),
         telnet: facts.telnet,
     };
-    crate::config::protocol::know(all, line);
-    all.kermit.zone = Zone(offset_at);
+    all.protocols.on_line(line);
+    all.kermit_mut().zone = Zone(offset_at);
     if facts.local && !all.is_chosen("kermit.interrupts") {
         // Nobody types at the far end of a line that we opened: such bytes are noise.
-        all.kermit.interrupts = 0;
+        all.kermit_mut().interrupts = 0;
     }
     if facts.seven_bit && !all.is_chosen("kermit.parity") {
         // The device looks after the parity bit; what counts is that there is no eighth.
-        all.kermit.parity = Some(Parity::Space);
+        all.kermit_mut().parity = Some(Parity::Space);
     }
     if facts.xon_xoff {
         let codes = [XON, XOFF, XON | 0x80, XOFF | 0x80];
-        all.kermit.prefixed = codes.into_iter().fold(all.kermit.prefixed, PrefixTable::with);
-        if all.zmodem.escape == Escaping::Zdle {
+        all.kermit_mut().prefixed =
+            codes.into_iter().fold(all.kermit().prefixed, PrefixTable::with);
+        if all.zmodem().escape == Escaping::Zdle {
             // The least that passes.
-            all.zmodem.escape = Escaping::Turbo;
+            all.zmodem_mut().escape = Escaping::Turbo;
         }
     }
     let untouched = Config::default().receive_length;
-    if let (Some(segment), true) = (facts.segment_len, all.kermit.receive_length == untouched) {
-        all.kermit.receive_length = fitted(segment, untouched);
+    if let (Some(segment), true) = (facts.segment_len, all.kermit().receive_length == untouched) {
+        all.kermit_mut().receive_length = fitted(segment, untouched);
     }
 }
 
@@ -55,42 +57,38 @@ pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
 /// Only Kermit knows how to live without the eighth bit. ZMODEM escapes XON and XOFF; XMODEM and
 /// YMODEM send them as they come, in data, block numbers and checks, and so does UUCP's `g`.
 pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
-    let protocols: &[Protocol] = match speaks {
-        Speaks::One(Protocol::Kermit) => &[],
-        Speaks::One(protocol) => &[protocol],
+    let protocol = match speaks {
+        Speaks::One(protocol) => protocol,
         // A receiver that recognises the sender can still be Kermit's.
         Speaks::KermitOrZmodem if facts.seven_bit => {
             let note = format!(
                 "{} carries 7 bits of each character: ZMODEM cannot pass, so this waits for Kermit",
                 facts.name
             );
-            return Ok(Fit { speaks: Speaks::One(Protocol::Kermit), note: Some(note) });
+            return Ok(Fit { speaks: Speaks::One(Protocol::default()), note: Some(note) });
         }
-        Speaks::KermitOrZmodem => &[],
-        Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => &[Protocol::Zmodem],
-        Speaks::Ncp => &[],
+        Speaks::KermitOrZmodem | Speaks::Ncp => return Ok(Fit { speaks, note: None }),
+        Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => Protocol::named("zmodem"),
     };
-    for protocol in protocols {
-        let title = protocol.title();
-        if *protocol == Protocol::Netblt {
-            let name = &facts.name;
-            return Err(format!("expected udp: or ip: as the line for NETBLT, got {name}"));
-        }
-        if facts.seven_bit {
-            return Err(format!(
-                "expected a line of 8 bits for {title}, got 7 from {}: {title} has no way to send \
+    let title = protocol.title;
+    if protocol.carrier == Carrier::Datagrams {
+        let name = &facts.name;
+        return Err(format!("expected udp: or ip: as the line for {title}, got {name}"));
+    }
+    if facts.seven_bit && !protocol.passes_7_bits {
+        return Err(format!(
+            "expected a line of 8 bits for {title}, got 7 from {}: {title} has no way to send \
                  the eighth; -P kermit has, or set databits=8",
-                facts.name
-            ));
-        }
-        if facts.xon_xoff && matches!(protocol, Protocol::Xymodem(_) | Protocol::Uucp) {
-            return Err(format!(
-                "expected a line without XON/XOFF for {title}, got {} with it: {title} cannot escape \
+            facts.name
+        ));
+    }
+    if facts.xon_xoff && !protocol.passes_xon_xoff {
+        return Err(format!(
+            "expected a line without XON/XOFF for {title}, got {} with it: {title} cannot escape \
                  these two bytes, and the line takes them out; -P zmodem or -P kermit can, or set \
                  flow=none or flow=rtscts",
-                facts.name
-            ));
-        }
+            facts.name
+        ));
     }
     Ok(Fit { speaks, note: None })
 }
@@ -142,15 +140,15 @@ mod tests {
     #[test]
     fn a_persons_choice_stays() {
         let mut all = Everything::default();
-        all.kermit.receive_length = 1000;
+        all.kermit_mut().receive_length = 1000;
         apply(&tcp(Some(1448)), &mut all);
-        assert_eq!(all.kermit.receive_length, 1000);
-        assert!(all.kermit.line.clear && all.kermit.is_reliable());
-        assert!(all.zmodem.line.clear && all.xymodem.line.reliable == Some(true));
+        assert_eq!(all.kermit().receive_length, 1000);
+        assert!(all.kermit().line.clear && all.kermit().is_reliable());
+        assert!(all.zmodem().line.clear && all.xymodem().line.reliable == Some(true));
         let mut all = Everything::default();
         apply(&PortFacts { rate_bps: Some(9600), ..tcp(None) }, &mut all);
-        assert_eq!((all.kermit.line.rate_bps, all.kermit.receive_length), (9600, 9024));
-        assert_eq!((all.zmodem.line.rate_bps, all.xymodem.line.rate_bps), (9600, 9600));
+        assert_eq!((all.kermit().line.rate_bps, all.kermit().receive_length), (9600, 9024));
+        assert_eq!((all.zmodem().line.rate_bps, all.xymodem().line.rate_bps), (9600, 9600));
     }
 
     #[test]
@@ -161,7 +159,7 @@ mod tests {
                 all.set("kermit.interrupts", value).unwrap();
             }
             apply(&PortFacts { local, ..tcp(None) }, &mut all);
-            all.kermit.interrupts
+            all.kermit().interrupts
         };
         assert_eq!((interrupts(true, None), interrupts(false, None)), (0, 3));
         assert_eq!((interrupts(true, Some("3")), interrupts(true, Some("5"))), (3, 5));
@@ -176,7 +174,7 @@ mod tests {
                 all.set("kermit.parity", value).unwrap();
             }
             apply(&PortFacts { seven_bit, ..tcp(None) }, &mut all);
-            all.kermit.parity
+            all.kermit().parity
         };
         assert_eq!((parity(false, None), parity(true, None)), (None, Some(Parity::Space)));
         assert_eq!(parity(true, Some("even")), Some(Parity::Even));
@@ -187,24 +185,21 @@ mod tests {
         let mut all = Everything::default();
         all.set("kermit.prefixed", "3").unwrap();
         apply(&tcp(None), &mut all);
-        assert!(!all.kermit.prefixed.contains(17));
+        assert!(!all.kermit().prefixed.contains(17));
         apply(&PortFacts { xon_xoff: true, ..tcp(None) }, &mut all);
         for code in [3, 17, 19, 145, 147] {
-            assert!(all.kermit.prefixed.contains(code), "{code}");
+            assert!(all.kermit().prefixed.contains(code), "{code}");
         }
-        assert!(!all.kermit.prefixed.contains(1));
+        assert!(!all.kermit().prefixed.contains(1));
     }
 
     #[test]
     fn what_a_line_cannot_carry_is_said_at_the_start() {
-        use wetstring_proto::xymodem::Variant;
         let on = |seven_bit, xon_xoff, speaks| {
             fit(&PortFacts { seven_bit, xon_xoff, ..tcp(None) }, speaks)
         };
-        let [xmodem, ymodem] = [Variant::Xmodem, Variant::YmodemG].map(Protocol::Xymodem);
-        let kermit = Speaks::One(Protocol::Kermit);
-        let [x, y, z] = [xmodem, ymodem, Protocol::Zmodem].map(Speaks::One);
-        let u = Speaks::One(Protocol::Uucp);
+        let names = ["kermit", "xmodem", "ymodem-g", "zmodem", "uucp-g"];
+        let [kermit, x, y, z, u] = names.map(|name| Speaks::One(Protocol::named(name)));
         let all = [kermit, x, y, z, u, Speaks::KermitOrZmodem, Speaks::ZmodemOrYmodem];
         for speaks in all {
             assert_eq!(on(false, false, speaks), Ok(Fit { speaks, note: None }));
@@ -233,11 +228,11 @@ mod tests {
             (Escaping::Controls, Escaping::Controls),
         ] {
             let mut all = Everything::default();
-            all.zmodem.escape = chosen;
+            all.zmodem_mut().escape = chosen;
             apply(&tcp(None), &mut all);
-            assert_eq!(all.zmodem.escape, chosen);
+            assert_eq!(all.zmodem().escape, chosen);
             apply(&PortFacts { xon_xoff: true, ..tcp(None) }, &mut all);
-            assert_eq!(all.zmodem.escape, used);
+            assert_eq!(all.zmodem().escape, used);
         }
     }
 }

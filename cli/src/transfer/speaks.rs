@@ -20,8 +20,12 @@ pub(crate) enum Speaks {
 
 impl Speaks {
     /// Whether a sender can begin where an interrupted transfer ended.
-    pub(crate) const fn resumes(self) -> bool {
-        !matches!(self, Self::Ncp | Self::One(Protocol::Xymodem(_) | Protocol::Uucp))
+    pub(crate) fn resumes(self) -> bool {
+        match self {
+            Self::Ncp => false,
+            Self::One(protocol) => protocol.resumes,
+            Self::KermitOrZmodem | Self::ZmodemOrYmodem | Self::ZmodemThenYmodem => true,
+        }
     }
 }
 
@@ -30,7 +34,7 @@ pub(crate) fn may_resume(protocol: Protocol) -> Result<(), Ending> {
     if Speaks::One(protocol).resumes() {
         return Ok(());
     }
-    let title = protocol.title();
+    let title = protocol.title;
     Err(usage(format!(
         "expected no --resume with {title}, which begins every file at its beginning"
     )))

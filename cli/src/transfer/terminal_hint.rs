@@ -23,7 +23,7 @@ pub(crate) fn say(
     cleartext::warn(voice, spec, What::Files);
     let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if *spec == LineSpec::Stdio && person {
-        voice.say(Level::Note, &text(way, protocol, all.kermit.interrupts));
+        voice.say(Level::Note, &text(way, protocol, all.kermit().interrupts));
     }
 }
 
@@ -33,11 +33,12 @@ fn text(way: Way, protocol: Option<Protocol>, interrupts: u8) -> String {
         Way::Send => ("ready to send", "receiving"),
         Way::Receive => ("ready to receive", "sending"),
     };
-    let stop = match (protocol, interrupts) {
-        (Some(Protocol::Xymodem(_)), _) => "; ctrl-x twice stops".to_owned(),
-        (Some(Protocol::Zmodem), _) => "; ctrl-x five times stops".to_owned(),
-        (Some(Protocol::Netblt | Protocol::Uucp), _) | (_, 0) => String::new(),
-        (_, times) => format!("; {times} times ctrl-c stops"),
+    let family = protocol.unwrap_or_default().family().prefix();
+    let stop = match (family, interrupts) {
+        ("xymodem", _) => "; ctrl-x twice stops".to_owned(),
+        ("zmodem", _) => "; ctrl-x five times stops".to_owned(),
+        ("kermit", 1..) => format!("; {interrupts} times ctrl-c stops"),
+        _ => String::new(),
     };
     format!("{what}: start {go_on} in your terminal program{stop}")
 }
@@ -45,7 +46,6 @@ fn text(way: Way, protocol: Option<Protocol>, interrupts: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wetstring_proto::xymodem::Variant;
 
     #[test]
     fn a_person_is_told_how_to_go_on_and_how_to_stop() {
@@ -54,10 +54,10 @@ mod tests {
             "ready to receive: start sending in your terminal program; 3 times ctrl-c stops"
         );
         assert_eq!(
-            text(Way::Send, Some(Protocol::Kermit), 0),
+            text(Way::Send, Some(Protocol::default()), 0),
             "ready to send: start receiving in your terminal program"
         );
-        for protocol in [None, Some(Protocol::Zmodem), Some(Protocol::Xymodem(Variant::Ymodem))] {
+        for protocol in [None, Protocol::of("zmodem"), Protocol::of("ymodem")] {
             for way in [Way::Send, Way::Receive] {
                 // An XMODEM sender begins at C or G.
                 assert!(!text(way, protocol, 3).contains(['C', 'G']));

@@ -7,8 +7,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde_json::json;
 use wetstring_drive::{Expected, Finding, LineSpec, PortFacts, Probes};
 use wetstring_proto::peer::{Part, Tongue};
-use wetstring_proto::xymodem::Variant;
 use wetstring_proto::{Blame, Failure, FailureKind, Stats};
+use wetstring_proto::{kermit, xymodem, zmodem};
 
 use crate::config::protocol::Protocol;
 use crate::transfer::direction::Way;
@@ -25,26 +25,30 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// Who may answer a transfer of this kind, for the look-out; `None` where nothing is looked out for.
 pub(crate) fn expected(way: Way, speaks: Speaks, spec: &LineSpec) -> Option<Expected> {
     let ours = if way == Way::Send { Part::Sender } else { Part::Receiver };
+    let one = match speaks {
+        Speaks::One(protocol) => Some(protocol),
+        _ => None,
+    };
     // A device may stand at its prompt, to which whatever is said is typed.
-    let careful = matches!(speaks, Speaks::One(Protocol::Xymodem(_)))
-        && !matches!(spec, LineSpec::Exec(_) | LineSpec::ExecPty(_));
+    let xymodem = one.filter(|protocol| protocol.is::<xymodem::Config>());
+    let careful = xymodem.is_some() && !matches!(spec, LineSpec::Exec(_) | LineSpec::ExecPty(_));
     let probes = match (careful, way) {
         (true, Way::Send) => Probes::None,
         (true, Way::Receive) => Probes::Nul,
         (false, _) => Probes::All,
     };
-    let fits: fn(Tongue) -> bool = match (speaks, way) {
-        (Speaks::One(Protocol::Kermit), _) => |tongue| tongue == Tongue::Kermit,
-        (Speaks::One(Protocol::Zmodem), _) => |tongue| tongue == Tongue::Zmodem,
-        (Speaks::KermitOrZmodem, _) => |tongue| matches!(tongue, Tongue::Kermit | Tongue::Zmodem),
-        (Speaks::One(Protocol::Xymodem(variant)), Way::Receive) if variant.is_batch() => {
+    let fits: fn(Tongue) -> bool = match (speaks, xymodem, way) {
+        (Speaks::KermitOrZmodem, ..) => |tongue| matches!(tongue, Tongue::Kermit | Tongue::Zmodem),
+        (_, Some(protocol), Way::Receive) if protocol.tells_names => {
             |tongue| tongue == Tongue::Ymodem
         }
-        (Speaks::One(Protocol::Xymodem(_)), Way::Receive) => |tongue| tongue == Tongue::Xmodem,
-        (Speaks::One(Protocol::Xymodem(Variant::Ymodem | Variant::YmodemG)), Way::Send) => {
+        (_, Some(_), Way::Receive) => |tongue| tongue == Tongue::Xmodem,
+        (_, Some(protocol), Way::Send) if protocol.tells_names => {
             |tongue| matches!(tongue, Tongue::Xymodem | Tongue::YmodemG)
         }
-        (Speaks::One(Protocol::Xymodem(_)), Way::Send) => |tongue| tongue == Tongue::Xymodem,
+        (_, Some(_), Way::Send) => |tongue| tongue == Tongue::Xymodem,
+        _ if one.is_some_and(Protocol::is::<kermit::Config>) => |tongue| tongue == Tongue::Kermit,
+        _ if one.is_some_and(Protocol::is::<zmodem::Config>) => |tongue| tongue == Tongue::Zmodem,
         // UUCP's peer is called by its name, and the others choose for themselves.
         _ => return None,
     };
@@ -149,6 +153,14 @@ impl Waiting {
         self.finding.wrong_peer().map(|who| wrong_peer(self.way, who))
     }
 
+    /// Whether this end speaks ZMODEM, or as its peer does.
+    fn may_be_zmodem(&self) -> bool {
+        match self.speaks {
+            Speaks::One(protocol) => protocol.is::<zmodem::Config>(),
+            speaks => speaks == Speaks::KermitOrZmodem,
+        }
+    }
+
     /// What may be the cause of a failure at the beginning, where no words tell the peer.
     pub(crate) fn guess(&self, failure: Failure, stats: &Stats) -> Option<String> {
         let gave_up = matches!(failure.kind, FailureKind::Aborted | FailureKind::PeerError)
@@ -158,11 +170,13 @@ impl Waiting {
             return Some(format!("the line loses or changes what is sent{say}"));
         }
         let flag = match self.speaks {
-            Speaks::One(Protocol::Xymodem(variant))
-                if self.way == Way::Send && stats.files_done == 0 =>
+            Speaks::One(protocol)
+                if protocol.is::<xymodem::Config>()
+                    && self.way == Way::Send
+                    && stats.files_done == 0 =>
             {
                 // XMODEM's first block is number 1, YMODEM's 0, and neither receiver says so.
-                match variant.is_batch() {
+                match protocol.tells_names {
                     true if left && stats.file_bytes > 0 => {
                         "the peer is an XMODEM receiver (rx), use -P xmodem"
                     }
@@ -170,9 +184,7 @@ impl Waiting {
                     _ => return None,
                 }
             }
-            Speaks::One(Protocol::Zmodem) | Speaks::KermitOrZmodem
-                if gave_up && stats.packets_in == 0 =>
-            {
+            _ if self.may_be_zmodem() && gave_up && stats.packets_in == 0 => {
                 "the peer is a program of XMODEM or YMODEM, use -P xmodem or -P ymodem"
             }
             _ => return None,
@@ -260,17 +272,12 @@ impl Waiting {
 }
 
 /// What helps on a line that damages too much; Kermit's advice is not here.
-const fn noisy(speaks: Speaks) -> Option<&'static str> {
-    Some(match speaks {
-        Speaks::One(Protocol::Xymodem(_)) => {
-            ": try -P kermit or -P zmodem, which can do more about it"
-        }
-        Speaks::One(Protocol::Zmodem) => {
-            ": try --set zmodem.send-length=128 --set zmodem.escape=controls, or -P kermit"
-        }
-        Speaks::One(Protocol::Uucp) => {
-            "; try -P kermit, which can send shorter packets and fewer control characters"
-        }
+fn noisy(speaks: Speaks) -> Option<&'static str> {
+    let Speaks::One(protocol) = speaks else { return None };
+    Some(match protocol.family().prefix() {
+        "xymodem" => ": try -P kermit or -P zmodem, which can do more about it",
+        "zmodem" => ": try --set zmodem.send-length=128 --set zmodem.escape=controls, or -P kermit",
+        "uucp" => "; try -P kermit, which can send shorter packets and fewer control characters",
         _ => return None,
     })
 }
@@ -286,17 +293,9 @@ fn seconds(time: Duration) -> String {
 }
 
 /// What is spoken, with its article.
-const fn title(speaks: Speaks) -> &'static str {
+fn title(speaks: Speaks) -> &'static str {
     match speaks {
-        Speaks::One(Protocol::Xymodem(variant)) => match variant {
-            Variant::Ymodem => "a YMODEM",
-            Variant::YmodemG => "a YMODEM-g",
-            _ => "an XMODEM",
-        },
-        Speaks::One(Protocol::Zmodem) => "a ZMODEM",
-        Speaks::One(Protocol::Netblt) => "a NETBLT",
-        Speaks::One(Protocol::Uucp) => "a UUCP",
-        Speaks::One(Protocol::Kermit) => "a Kermit",
+        Speaks::One(protocol) => protocol.a_title,
         Speaks::KermitOrZmodem => "a Kermit or ZMODEM",
         Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => "a ZMODEM or YMODEM",
         Speaks::Ncp => "an FTP",
@@ -304,18 +303,15 @@ const fn title(speaks: Speaks) -> &'static str {
 }
 
 /// What to type at the other end, in programs that people have.
-const fn theirs(way: Way, speaks: Speaks) -> &'static str {
-    match (speaks, way) {
-        (Speaks::One(Protocol::Xymodem(variant)), Way::Send) if variant.is_batch() => "rb",
-        (Speaks::One(Protocol::Xymodem(variant)), Way::Receive) if variant.is_batch() => "sb FILE",
-        (Speaks::One(Protocol::Xymodem(_)), Way::Send) => "rx FILE",
-        (Speaks::One(Protocol::Xymodem(_)), Way::Receive) => "sx FILE",
-        (Speaks::One(Protocol::Zmodem) | Speaks::ZmodemOrYmodem, Way::Send) => "rz",
-        (Speaks::One(Protocol::Zmodem) | Speaks::ZmodemThenYmodem, Way::Receive) => "sz FILE",
-        (Speaks::KermitOrZmodem, _) => "kermit -s FILE, sz FILE",
-        (_, Way::Send) => "kermit -r",
-        (_, Way::Receive) => "kermit -s FILE",
-    }
+fn theirs(way: Way, speaks: Speaks) -> &'static str {
+    let protocol = match speaks {
+        Speaks::One(protocol) => protocol,
+        Speaks::KermitOrZmodem => return "kermit -s FILE, sz FILE",
+        Speaks::ZmodemOrYmodem | Speaks::ZmodemThenYmodem => Protocol::named("zmodem"),
+        Speaks::Ncp => Protocol::named("ncp"),
+    };
+    let [receives, sends] = protocol.far_end;
+    if way == Way::Send { receives } else { sends }
 }
 
 /// What to check when nothing comes.
@@ -324,7 +320,7 @@ fn check(way: Way, speaks: Speaks, spec: &LineSpec, facts: &PortFacts) -> String
     let ours = if way == Way::Send { "wst receive" } else { "wst send" };
     let started = format!("is the peer started (there: {theirs}, or {ours})?");
     let quiet = match (speaks, way) {
-        (Speaks::One(Protocol::Xymodem(_)), Way::Send) => {
+        (Speaks::One(protocol), Way::Send) if protocol.is::<xymodem::Config>() => {
             " A sender there would be as silent as this one"
         }
         _ => "",
@@ -377,7 +373,7 @@ mod tests {
         let spec = "serial:/dev/ttyS0".parse().expect("a line");
         let failure = Failure { blame: Blame::Line, kind: FailureKind::TooManyRetries };
         for name in ["xmodem", "ymodem", "zmodem", "uucp-g"] {
-            let speaks = Speaks::One(Protocol::of(name).expect("a protocol"));
+            let speaks = Speaks::One(Protocol::named(name));
             for way in [Way::Send, Way::Receive] {
                 let waiting = Waiting::new(way, speaks, &spec, &facts, None);
                 let say = waiting.guess(failure, &Stats::default()).expect("advice");
@@ -388,11 +384,11 @@ mod tests {
 
     #[test]
     fn every_protocol_of_a_stream_is_looked_out_for() {
-        for name in crate::config::protocol::NAMES {
-            let protocol = Protocol::of(name).expect("a protocol");
+        for protocol in Protocol::chosen() {
+            let name = protocol.name;
             let line = LineSpec::Stdio;
             let looked = expected(Way::Send, Speaks::One(protocol), &line).is_some();
-            assert_eq!(looked, !matches!(protocol, Protocol::Netblt | Protocol::Uucp), "{name}");
+            assert_eq!(looked, !["netblt", "uucp-g"].contains(&name), "{name}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Form, Translator, Ucs2};
 use std::sync::{Arc, Mutex, PoisonError};
 use wetstring_proto::file::{FileInfo, FileKind, Refusal, Reply, Request, Store, StoreError};
-use wetstring_proto::kermit::{Charset, Config, Encoding};
+use wetstring_proto::kermit::{ByteOrder, Charset, Config, Encoding, UnknownSet};
 
 /// Which sets a person has chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,8 +46,8 @@ impl From<&Config> for Sets {
         Self {
             transfer: config.transfer_set,
             file: config.file_set,
-            keep_unknown: config.keep_unknown_set,
-            ucs2: Ucs2 { little: config.ucs2_little, mark: config.ucs2_mark },
+            keep_unknown: config.unknown_set == UnknownSet::Keep,
+            ucs2: Ucs2 { little: config.ucs2_order == ByteOrder::Little, mark: config.ucs2_mark },
         }
     }
 }

@@ -363,7 +363,7 @@ impl Account {
         let all = match line_advice::network(&limited).filter(|_| moved_by(base, "ftp")) {
             Some(network) => line_advice::changes(&limited, &network),
             None if moved_by(base, "ncp") => {
-                changes_of(&limited, NCP, arpanet::config::TABLE, reliable)
+                changes_of(&limited, NCP, arpanet::Config::TABLE, reliable)
             }
             None => changes(&limited, protocol, reliable),
         };
@@ -570,7 +570,7 @@ mod tests {
             }
         }
         for row in NCP {
-            let known = arpanet::config::TABLE.iter().find(|known| known.name == row.setting);
+            let known = arpanet::Config::TABLE.iter().find(|known| known.name == row.setting);
             let fits = |value: &&str| match known.map(|known| known.range) {
                 Some(Range::Word(words)) => words.contains(value),
                 Some(Range::Number(low, high)) => {

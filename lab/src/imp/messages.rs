@@ -10,76 +10,28 @@ use crate::net::DATAGRAM_MAX;
 use crate::pair::Stop;
 use crate::trace::Recorder;
 use std::collections::BTreeMap;
-use std::fmt;
 use wetstring_proto::arpanet::leader::{Form, Kind, Leader};
-use wetstring_proto::settings::{BadSetting, Range, Setting, Settings};
-use wetstring_proto::{Cx, Duration, Instant};
+use wetstring_proto::{Cx, Duration, Instant, settings};
 
 /// So many turns at one moment are a storm.
 const TURNS_AT_ONE_TIME: u32 = 10_000;
 /// Messages are told apart by the first twelve bits of their number.
 const NUMBERS: u64 = 1 << 12;
 
-/// Which messages are sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Messages {
-    /// Bits of each that are counted.
-    pub bits: u64,
-    /// Bits of each that are not: a header.
-    pub header: u64,
-    /// So many are under way without their RFNM.
-    pub ahead: u64,
-}
-
-impl Default for Messages {
-    fn default() -> Self {
-        Self { bits: 1000, header: 0, ahead: 1 }
-    }
-}
-
-const fn row(
-    name: &'static str,
-    range: Range,
-    default: &'static str,
-    doc: &'static str,
-) -> Setting {
-    Setting { name, range, default, unit: "bits", doc, source: "RFC 632" }
-}
-
-static TABLE: &[Setting] = &[
-    row("messages.bits", Range::Number(8, 8064), "1000", "Bits of each message that are counted"),
-    row("messages.header", Range::Number(0, 80), "0", "More bits of each, which are not"),
-    Setting {
-        unit: "messages",
-        ..row("messages.ahead", Range::Number(1, 64), "1", "Messages under way without their RFNM")
-    },
-];
-
-impl Settings for Messages {
-    fn table() -> &'static [Setting] {
-        TABLE
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
-        let setting = TABLE.iter().find(|row| row.name == name).ok_or(BadSetting::Unknown)?;
-        let Range::Number(low, high) = setting.range else { return Err(BadSetting::Unknown) };
-        let number = value.parse().ok().filter(|number| (low..=high).contains(number));
-        let number = number.ok_or(BadSetting::Value(setting))?;
-        *match name {
-            "messages.bits" => &mut self.bits,
-            "messages.header" => &mut self.header,
-            _ => &mut self.ahead,
-        } = number;
-        Ok(())
-    }
-
-    fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
-        match name {
-            "messages.bits" => write!(out, "{}", self.bits),
-            "messages.header" => write!(out, "{}", self.header),
-            "messages.ahead" => write!(out, "{}", self.ahead),
-            _ => Err(fmt::Error),
-        }
+settings! {
+    /// Which messages are sent.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct Messages {
+        "messages.bits" bits: u64[8..=8064 "bits"] = 1000,
+            "Bits of each message that are counted",
+            "RFC 632";
+        /// A header.
+        "messages.header" header: u64[0..=80 "bits"] = 0,
+            "More bits of each, which are not",
+            "RFC 632";
+        "messages.ahead" ahead: u64[1..=64 "messages"] = 1,
+            "Messages under way without their RFNM",
+            "RFC 632";
     }
 }
 
@@ -281,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_table_says_what_the_defaults_are() {
-        for row in TABLE {
+        for row in Messages::TABLE {
             let mut shown = String::new();
             Messages::default().show(row.name, &mut shown).unwrap();
             assert_eq!(shown, row.default, "{}", row.name);

@@ -52,7 +52,7 @@ mod typist;
 pub use experiment::{Content, Experiment, Report};
 pub use messages::{MessageReport, MessageTimes, Messages};
 pub use model::{RfnmAt, SubnetModel};
-pub use settings::Processes;
+pub use settings::{Processes, RateOf};
 pub use subnet::Subnet;
 
 /// What [`crate::Element::counters`] calls RFNMs that hosts have got, and the time from when they were sent to then.

@@ -2,7 +2,7 @@
 
 use super::{Ending, Outcome, Scenario};
 use crate::element::{Element, End};
-use crate::imp::{Content, Experiment, Processes};
+use crate::imp::{Content, Experiment, Processes, RateOf};
 use crate::pair::{PairReport, SideReport, Stop};
 use crate::trace::Recorder;
 use wetstring_proto::Instant;
@@ -16,7 +16,7 @@ impl Scenario {
         element: &mut dyn Element,
         recorder: &mut Recorder,
     ) -> Outcome {
-        let [Processes { host: sender, transfers, each }, Processes { host: receiver, .. }] = ends;
+        let [Processes { host: sender, transfers, rate }, Processes { host: receiver, .. }] = ends;
         let content = match self.pattern {
             Some(len) => Content::Pattern(len),
             None => Content::File(self.file.clone()),
@@ -67,7 +67,7 @@ impl Scenario {
         Outcome {
             ending,
             // The last of them has taken the longest.
-            bytes: if each { all / u64::from(transfers.max(1)) } else { all },
+            bytes: if rate == RateOf::Each { all / u64::from(transfers.max(1)) } else { all },
             elapsed: moving.unwrap_or(ran.elapsed),
             limit_millicps: self.limit_millicps,
             report,

@@ -14,8 +14,8 @@ use crate::serial::Probability;
 use crate::store::{Content, MemoryFile, MemorySink, MemorySource};
 use crate::trace::Recorder;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use wetstring_proto::netblt::{Config, Rate, Receiver, Role, Sender};
-use wetstring_proto::{Duration, FileInfo, Reply, Request, Store};
+use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
+use wetstring_proto::{BitRate, Duration, FileInfo, Reply, Request, Store};
 
 const REPLAY: &str = "wst lab swarm --protocol netblt --seed {seed} --trace FILE";
 /// The faults stop then, and the run must end.
@@ -38,23 +38,26 @@ struct Plan {
 }
 
 fn config(random: &mut Random) -> Config {
-    let rate = match random.below(4) {
-        0 => Rate::Fixed {
+    let paced = match random.below(4) {
+        0 => Config {
             burst: random.between(1, 20) as u16,
-            interval_ms: random.between(5, 60) as u16,
+            interval: Duration::from_millis(random.between(5, 60)),
+            ..Config::default()
         },
-        1 => Rate::Automatic { max_rate_bps: random.pick(&[64_000, 300_000, 5_000_000]) },
-        _ => Rate::default(),
+        1 => {
+            let max_rate = BitRate::from_bps(random.pick(&[64_000, 300_000, 5_000_000]));
+            Config { max_rate, ..Config::default() }
+        }
+        _ => Config::default(),
     };
     Config {
-        rate,
         max_datagram: random.pick(&[256, 600, 1432, 9000]),
         buffer_size: random.pick(&[0, 0, 700, 5000, 14_320, 100_000]),
         outstanding: random.pick(&[1, 2, 8, 300]),
-        death_s: random.pick(&[10, 20, 60]),
+        death: Duration::from_secs(random.pick(&[10, 20, 60])),
         checksum: true,
         buffer_len: random.pick(&[16_384, 262_144]),
-        ..Config::default()
+        ..paced
     }
 }
 
@@ -108,7 +111,7 @@ fn plan(seed: u64) -> Plan {
     let path = path(&mut random, mild);
     let count = random.between(1, 3);
     let files = (0..count).map(|index| file(&mut random, index)).collect();
-    let patience = u64::from(ours.death_s.min(theirs.death_s)) * 1000;
+    let patience = ours.death.min(theirs.death).as_millis() as u64;
     let begin = Duration::from_millis(random.below(5000));
     let longest = if mild { patience / 3 } else { patience * 2 };
     let lasts = Duration::from_millis(random.below(longest));

@@ -4,14 +4,18 @@ use super::{Config, Receiver, Sender};
 use crate::registry::{Carrier, Entry, Registered, engines};
 
 impl Registered for Config {
+    const HEADING: &'static str = "FTP over NCP settings";
     const FAMILY: &'static str = "ncp";
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "ncp",
         title: "FTP over NCP",
+        a_title: "an FTP",
+        far_end: ["wst receive", "wst send FILE"],
         preset: &[],
         carrier: Carrier::Hosts,
         passes_7_bits: false,
         passes_xon_xoff: false,
+        resumes: false,
         tells_names: true,
         // The lines between the IMPs have checks of their own.
         weak_check: None,

@@ -1,4 +1,4 @@
-//! The configuration of the two Kermit engines, and its rows in the table of settings.
+//! The configuration of the two Kermit engines.
 
 use super::attributes::Tags;
 use super::charset::Charset;
@@ -11,172 +11,295 @@ use super::prefix::PrefixTable;
 use super::zone::Zone;
 use crate::file::FileKind;
 pub use crate::line::LineFacts;
-use crate::settings::{BadSetting, Range, Setting, Settings};
+use crate::settings::{AsText, Range};
+use crate::time::Duration;
 use core::fmt;
 
-/// ON, OFF, or left to the program (Kermit streaming (1998): SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Switch {
-    /// Decided by what is known of the line.
-    #[default]
-    Auto,
-    /// Yes, whatever the line seems to be.
-    On,
-    /// No.
-    Off,
+crate::choice! {
+    /// ON, OFF, or left to the program (Kermit streaming (1998): SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Switch {
+        /// Decided by what is known of the line.
+        #[default]
+        Auto = "auto",
+        /// Yes, whatever the line seems to be.
+        On = "on",
+        /// No.
+        Off = "off",
+    }
 }
 
-/// Which control characters get a prefix.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Prefixing {
-    /// As few as the agreement with the partner allows: none that need not be on a clear channel,
-    /// CAUTIOUS to a partner that tells what it is, ALL to one that does not.
-    #[default]
-    Auto,
-    /// All of them.
-    All,
-    /// Those that are known to cause trouble somewhere.
-    Cautious,
-    /// Those that nearly always cause trouble.
-    Minimal,
-    /// None but what the protocol itself needs.
-    None,
+crate::choice! {
+    /// The block check to ask for (CHKT).
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum BlockCheck {
+        /// A sum folded to 6 bits.
+        Sum6 = "1",
+        /// A sum of 12 bits.
+        Sum12 = "2",
+        /// CRC-16.
+        #[default]
+        Crc16 = "3",
+        /// A sum of 12 bits in characters that are never blank.
+        Sum12NoBlank = "B",
+        /// CRC-16 on every packet, the first one too.
+        Crc16Always = "5",
+    }
 }
 
-/// Everything that a person may choose, with the facts of the line.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Config {
-    /// The line.
-    pub line: LineFacts,
-    /// Overrides what is known of the line's reliability.
-    pub reliable: Switch,
-    /// Streaming: data packets without acknowledgements.
-    pub streaming: Switch,
-    /// Bare control characters in both directions.
-    pub clear_channel: Switch,
-    /// Window slots to offer, 1..=31.
-    pub window: u8,
-    /// Longest packet to receive, 10..=9024 bytes.
-    pub receive_length: u16,
-    /// Longest packet to send, whatever the partner can take, 10..=9024 bytes.
-    pub send_length: u16,
-    /// Fit the length of packets to the errors of the line.
-    pub adapt_length: bool,
-    /// Block check to ask for: `1`, `2`, `3`, `B` or `5`.
-    pub check: u8,
-    /// Control prefixing.
-    pub prefixing: Prefixing,
-    /// Codes to prefix in any case.
-    pub prefixed: PrefixTable,
-    /// Codes never to prefix.
-    pub unprefixed: PrefixTable,
-    /// Parity, or `None` to sense it.
-    pub parity: Option<Parity>,
-    /// Repeat counts.
-    pub repeat: bool,
-    /// Attribute packets.
-    pub attributes: bool,
-    /// Which of them are told.
-    pub sent_tags: Tags,
-    /// Which of them are heeded.
-    pub taken_tags: Tags,
-    /// Locking shifts.
-    pub locking_shift: Shift,
-    /// Digests of whole files, with partners of our own kind.
-    pub digest: bool,
-    /// The longest wait for a packet before it is asked for or sent again, in seconds; what the
-    /// partner is told as TIME.
-    pub timeout_s: u8,
-    /// How often one packet may fail.
-    pub retries: u8,
-    /// Kind of a file that comes without attributes.
-    pub receive_kind: FileKind,
-    /// Set of text on the wire, where it is to be another than that of the files.
-    pub transfer_set: Charset,
-    /// Set of text files here.
-    pub file_set: Charset,
-    /// Files of UCS-2 have the low byte first: when they are written, and read without a mark.
-    pub ucs2_little: bool,
-    /// A mark of the order of bytes stands before a UCS-2 file that is written.
-    pub ucs2_mark: bool,
-    /// A text in a set that is not known is stored as it is; else it is refused.
-    pub keep_unknown_set: bool,
-    /// The byte that begins a packet.
-    pub mark: u8,
-    /// The byte that ends one, as the partner is asked to send it.
-    pub eol: u8,
-    /// Line turn-around character of a half-duplex line; 0 is none.
-    pub handshake: u8,
-    /// Padding bytes the partner is asked for.
-    pub pad_count: u8,
-    /// How much of the parameter string to send; less than 40 for partners that choke on it.
-    pub init_length: u8,
-    /// Raw Ctrl-C in a row, between packets, that end the transaction; 0 is never.
-    pub interrupts: u8,
-    /// How long a receiver stays to repeat its last acknowledgement, in milliseconds.
-    pub linger_ms: u16,
-    /// Names in common form: upper case and plain on the wire, lower case here.
-    pub convert_names: bool,
-    /// Bytes of file data kept between the engine and its store.
-    pub buffer_len: usize,
-    /// Local time: attribute dates are local. UTC unless set.
-    pub zone: Zone,
-    /// System id to show; `U1` is Unix.
-    pub system: [u8; 2],
-    /// The file mode is what the person has set, and servers go by it.
-    pub manual_mode: bool,
-    /// Between two systems of one id text goes as it is.
-    pub alike_as_is: bool,
-    /// Lines of text files here end with CR and LF, as on the line.
-    pub crlf_files: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            line: LineFacts::default(),
-            reliable: Switch::Auto,
-            streaming: Switch::Auto,
-            clear_channel: Switch::Auto,
-            window: 31,
-            receive_length: 9024,
-            send_length: 9024,
-            adapt_length: true,
-            check: b'3',
-            prefixing: Prefixing::Auto,
-            prefixed: PrefixTable::NOTHING,
-            unprefixed: PrefixTable::NOTHING,
-            parity: None,
-            repeat: true,
-            attributes: true,
-            sent_tags: Tags::ALL,
-            taken_tags: Tags::ALL,
-            locking_shift: Shift::Negotiated,
-            digest: true,
-            timeout_s: 15,
-            retries: 10,
-            receive_kind: FileKind::Binary,
-            transfer_set: Charset::TRANSPARENT,
-            file_set: Charset::UTF8,
-            ucs2_little: true,
-            ucs2_mark: true,
-            keep_unknown_set: false,
-            mark: 1,
-            eol: b'\r',
-            handshake: 0,
-            pad_count: 0,
-            init_length: 40,
-            interrupts: 3,
-            linger_ms: 1500,
-            convert_names: false,
-            buffer_len: 256 * 1024,
-            zone: Zone::UTC,
-            system: *b"U1",
-            manual_mode: false,
-            alike_as_is: false,
-            crlf_files: false,
+impl BlockCheck {
+    /// Its CHKT character.
+    pub const fn as_char(self) -> u8 {
+        match self {
+            Self::Crc16Always => b'5',
+            Self::Sum6 | Self::Sum12 | Self::Crc16 | Self::Sum12NoBlank => self.codec().as_char(),
         }
     }
+
+    /// How the check is made.
+    const fn codec(self) -> Check {
+        match self {
+            Self::Sum6 => Check::Sum6,
+            Self::Sum12 => Check::Sum12,
+            Self::Crc16 | Self::Crc16Always => Check::Crc16,
+            Self::Sum12NoBlank => Check::Sum12NoBlank,
+        }
+    }
+}
+
+crate::choice! {
+    /// Which control characters get a prefix.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Prefixing {
+        /// As few as the agreement with the partner allows: none that need not be on a clear channel,
+        /// CAUTIOUS to a partner that tells what it is, ALL to one that does not.
+        #[default]
+        Auto = "auto",
+        /// All of them.
+        All = "all",
+        /// Those that are known to cause trouble somewhere.
+        Cautious = "cautious",
+        /// Those that nearly always cause trouble.
+        Minimal = "minimal",
+        /// None but what the protocol itself needs.
+        None = "none",
+    }
+}
+
+crate::choice! {
+    /// Which byte of a UCS-2 character comes first.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum ByteOrder {
+        /// The low one.
+        #[default]
+        Little = "little-endian",
+        /// The high one.
+        Big = "big-endian",
+    }
+}
+
+crate::choice! {
+    /// What becomes of a text in a character set that is not known.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum UnknownSet {
+        /// It is refused.
+        #[default]
+        Discard = "discard",
+        /// It is stored as it is.
+        Keep = "keep",
+    }
+}
+
+crate::choice! {
+    /// The form of names on the wire.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Names {
+        /// As they are.
+        #[default]
+        Literal = "literal",
+        /// In the common form that every system can store.
+        Converted = "converted",
+    }
+}
+
+crate::choice! {
+    for Option<Parity>:
+    "auto" => None,
+    "none" => Some(Parity::None),
+    "even" => Some(Parity::Even),
+    "odd" => Some(Parity::Odd),
+    "mark" => Some(Parity::Mark),
+    "space" => Some(Parity::Space),
+}
+
+crate::choice! {
+    for Shift:
+    "on" => Shift::Negotiated,
+    "off" => Shift::Off,
+    "forced" => Shift::Forced,
+}
+
+crate::choice! { for FileKind: "binary" => FileKind::Binary, "text" => FileKind::Text }
+
+/// Codes in decimal, separated by commas.
+impl AsText for PrefixTable {
+    fn parse(text: &str) -> Option<Self> {
+        let mut table = Self::NOTHING;
+        for code in text.split(',').map(str::trim).filter(|code| !code.is_empty()) {
+            table = table.with(code.parse().ok()?);
+        }
+        Some(table)
+    }
+
+    fn show(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let mut comma = "";
+        for code in (0..=255u8).filter(|code| self.contains(*code)) {
+            write!(out, "{comma}{code}")?;
+            comma = ",";
+        }
+        Ok(())
+    }
+}
+
+impl AsText for Charset {
+    fn parse(text: &str) -> Option<Self> {
+        Self::named(text)
+    }
+
+    fn show(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+crate::settings! {
+    /// Everything that a person may choose, with the facts of the line.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct Config {
+        /// Overrides what is known of the line.
+        "kermit.reliable" reliable: Switch[word] = "auto",
+            "Whether the line delivers everything unchanged; auto goes by the kind of line",
+            "Kermit streaming (1998), SET RELIABLE";
+        "kermit.streaming" streaming: Switch[word] = "auto",
+            "Send data packets without waiting for acknowledgements; auto offers it unless the line is known to lose data",
+            "Kermit streaming (1998), SET STREAMING";
+        "kermit.clear-channel" clear_channel: Switch[word] = "auto",
+            "Leave control characters bare in both directions; auto goes by the kind of line",
+            "Kermit streaming (1998), SET CLEARCHANNEL";
+        "kermit.window" window: u8[1..=31 "packets"] = 31,
+            "Packets that may be under way without acknowledgement",
+            "[KPM] sliding windows; C-Kermit offers 30";
+        "kermit.receive-length" receive_length: u16[10..=9024 "bytes"] = 9024,
+            "Longest packet the partner may send",
+            "[KPM] long packets";
+        "kermit.send-length" send_length: u16[10..=9024 "bytes"] = 9024,
+            "Longest packet to send, even if the partner takes longer ones",
+            "[KPM] long packets";
+        "kermit.adapt-length" adapt_length: bool[word] = "on",
+            "Fit the length of packets to the errors of the line",
+            "docs/decisions/003";
+        "kermit.check" check: BlockCheck[word] = "3",
+            "Block check: 6-bit sum, 12-bit sum, CRC-16, 12-bit sum without blanks, CRC-16 on every packet",
+            "[KPM] block checks";
+        "kermit.prefixing" prefixing: Prefixing[word] = "auto",
+            "Which control characters are sent with a prefix; auto goes by the agreement with the partner",
+            "C-Kermit SET PREFIXING";
+        "kermit.prefixed" prefixed: PrefixTable[text Range::Text, PrefixTable::NOTHING] = "",
+            "Codes (decimal, separated by commas) to prefix in any case",
+            "C-Kermit SET CONTROL PREFIXED";
+        "kermit.unprefixed" unprefixed: PrefixTable[text Range::Text, PrefixTable::NOTHING] = "",
+            "Codes (decimal, separated by commas) never to prefix; MARK and the packet end stay prefixed",
+            "C-Kermit SET CONTROL UNPREFIXED";
+        "kermit.parity" parity: Option<Parity>[word] = "auto",
+            "Parity of every byte on the line; auto senses it from the partner's first packet",
+            "[KPM] parity";
+        "kermit.repeat" repeat: bool[word] = "on",
+            "Compress runs of equal bytes",
+            "[KPM] repeat counts";
+        "kermit.attributes" attributes: bool[word] = "on",
+            "Tell and take size, date, mode and type of files",
+            "[KPM] attributes";
+        "kermit.locking-shift" locking_shift: Shift[word] = "on",
+            "Shift in and out for 8-bit data on a 7-bit line",
+            "C-Kermit SET TRANSFER LOCKING-SHIFT";
+        "kermit.digest" digest: bool[word] = "on",
+            "Compare a digest of each whole file when the partner is a Wetstring too",
+            "docs/decisions/002", no_flag;
+        /// What the partner is told as TIME.
+        "kermit.timeout" timeout: Duration[1..=94 seconds] = 15,
+            "Longest wait for a packet before it is asked for, or sent, again",
+            "[KPM] TIME";
+        "kermit.retries" retries: u8[1..=94] = 10,
+            "How often one packet may fail before the transfer does",
+            "C-Kermit SET RETRY";
+        "kermit.receive-kind" receive_kind: FileKind[word] = "binary",
+            "Kind of a file whose sender does not say",
+            "C-Kermit SET FILE TYPE", no_flag;
+        "kermit.transfer-set" transfer_set: Charset[text Range::Word(Charset::WIRE_NAMES), Charset::TRANSPARENT, if is_on_wire] = "transparent",
+            "Character set of text on the wire: what a sender translates to and names; what a receiver takes for text whose sender names none",
+            "C-Kermit SET TRANSFER CHARACTER-SET";
+        "kermit.file-set" file_set: Charset[text Range::Word(Charset::NAMES), Charset::UTF8] = "utf8",
+            "Character set of text files here; transparent never translates",
+            "C-Kermit SET FILE CHARACTER-SET";
+        "kermit.ucs2-order" ucs2_order: ByteOrder[word] = "little-endian",
+            "Order of bytes of UCS-2 files that are written, or that have no mark when they are read",
+            "C-Kermit SET FILE UCS BYTE-ORDER";
+        "kermit.ucs2-mark" ucs2_mark: bool[word] = "on",
+            "Write a mark of the order of bytes before a UCS-2 file",
+            "C-Kermit SET FILE UCS BOM";
+        "kermit.unknown-set" unknown_set: UnknownSet[word] = "discard",
+            "A text file in a character set that is not known: refuse it, or store it as it is",
+            "C-Kermit SET UNKNOWN-CHAR-SET";
+        /// In common form they are upper case and plain on the wire, lower case here.
+        "kermit.names" names: Names[word] = "literal",
+            "Names of files as they are, or in the common form that every system can store",
+            "C-Kermit SET FILE NAMES";
+        "kermit.mark" mark: u8[0..=31] = 1,
+            "Code of the byte that begins a packet",
+            "C-Kermit SET SEND START-OF-PACKET";
+        "kermit.handshake" handshake: u8[0..=31] = 0,
+            "Code of the line turn-around character of a half-duplex line (17 is XON); 0 is none",
+            "C-Kermit SET HANDSHAKE; Kermit streaming (1998), half-duplex connections";
+        "kermit.padding" pad_count: u8[0..=94 "bytes"] = 0,
+            "NUL bytes the partner is asked to send before each packet",
+            "[KPM] NPAD";
+        "kermit.init-length" init_length: u8[1..=40 "bytes"] = 40,
+            "How much of the parameter string to send; less for partners that choke on it",
+            "C-Kermit SET SEND NEGOTIATION-STRING-MAX-LENGTH";
+        "kermit.interrupts" interrupts: u8[0..=9] = 3,
+            "Raw Ctrl-C in a row, between packets, that end the transfer; 0 is never",
+            "C-Kermit SET TRANSFER CANCELLATION";
+        "kermit.linger" linger: Duration[0..=60000 milliseconds] = 1500,
+            "How long a receiver stays to repeat its last acknowledgement",
+            "docs/decisions/001";
+        "kermit.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 262_144,
+            "File data kept between the engine and its store",
+            "docs/decisions/001", no_flag;
+    }
+    also {
+        /// The line.
+        line: LineFacts = LineFacts::default(),
+        /// Which attributes are told.
+        sent_tags: Tags = Tags::ALL,
+        /// Which attributes are heeded.
+        taken_tags: Tags = Tags::ALL,
+        /// The byte that ends a packet, as the partner is asked to send it.
+        eol: u8 = b'\r',
+        /// Local time: attribute dates are local. UTC unless set.
+        zone: Zone = Zone::UTC,
+        /// System id to show; `U1` is Unix.
+        system: [u8; 2] = *b"U1",
+        /// The file mode is what the person has set, and servers go by it.
+        manual_mode: bool = false,
+        /// Between two systems of one id text goes as it is.
+        alike_as_is: bool = false,
+        /// Lines of text files here end with CR and LF, as on the line.
+        crlf_files: bool = false,
+    }
+}
+
+/// Whether text on the wire may be in this set.
+fn is_on_wire(set: &Charset) -> bool {
+    set.designator().is_some()
 }
 
 /// Longest name of a file on the wire, decoded.
@@ -294,7 +417,7 @@ impl Config {
         }
         Params {
             max_short: length.min(94) as u8,
-            time_s: Some(self.timeout_s.min(94)),
+            time_s: Some(self.timeout.as_secs().min(94) as u8),
             pad_count: self.pad_count.min(94),
             pad: 0,
             eol: self.eol,
@@ -304,7 +427,7 @@ impl Config {
                 (false, true) => b'&',
                 (false, false) => b'Y',
             },
-            check: self.check,
+            check: self.check.as_char(),
             rept: if self.repeat { b'~' } else { b' ' },
             capas,
             window,
@@ -328,437 +451,6 @@ impl Config {
 
     /// The check type asked for, as the codec knows it.
     pub fn check_type(&self) -> Check {
-        Check::from_char(self.check).unwrap_or(Check::Crc16)
-    }
-}
-
-const SWITCH: Range = Range::Word(&["auto", "on", "off"]);
-const ON_OFF: Range = Range::Word(&["on", "off"]);
-
-/// The rows of the table. The order is the order in which they are shown.
-pub const TABLE: &[Setting] = &[
-    Setting {
-        name: "kermit.reliable",
-        range: SWITCH,
-        default: "auto",
-        unit: "",
-        doc: "Whether the line delivers everything unchanged; auto goes by the kind of line",
-        source: "Kermit streaming (1998), SET RELIABLE",
-    },
-    Setting {
-        name: "kermit.streaming",
-        range: SWITCH,
-        default: "auto",
-        unit: "",
-        doc: "Send data packets without waiting for acknowledgements; auto offers it unless the line is known to lose data",
-        source: "Kermit streaming (1998), SET STREAMING",
-    },
-    Setting {
-        name: "kermit.clear-channel",
-        range: SWITCH,
-        default: "auto",
-        unit: "",
-        doc: "Leave control characters bare in both directions; auto goes by the kind of line",
-        source: "Kermit streaming (1998), SET CLEARCHANNEL",
-    },
-    Setting {
-        name: "kermit.window",
-        range: Range::Number(1, 31),
-        default: "31",
-        unit: "packets",
-        doc: "Packets that may be under way without acknowledgement",
-        source: "[KPM] sliding windows; C-Kermit offers 30",
-    },
-    Setting {
-        name: "kermit.receive-length",
-        range: Range::Number(10, 9024),
-        default: "9024",
-        unit: "bytes",
-        doc: "Longest packet the partner may send",
-        source: "[KPM] long packets",
-    },
-    Setting {
-        name: "kermit.send-length",
-        range: Range::Number(10, 9024),
-        default: "9024",
-        unit: "bytes",
-        doc: "Longest packet to send, even if the partner takes longer ones",
-        source: "[KPM] long packets",
-    },
-    Setting {
-        name: "kermit.adapt-length",
-        range: ON_OFF,
-        default: "on",
-        unit: "",
-        doc: "Fit the length of packets to the errors of the line",
-        source: "docs/decisions/003",
-    },
-    Setting {
-        name: "kermit.check",
-        range: Range::Word(&["1", "2", "3", "B", "5"]),
-        default: "3",
-        unit: "",
-        doc: "Block check: 6-bit sum, 12-bit sum, CRC-16, 12-bit sum without blanks, CRC-16 on every packet",
-        source: "[KPM] block checks",
-    },
-    Setting {
-        name: "kermit.prefixing",
-        range: Range::Word(&["auto", "all", "cautious", "minimal", "none"]),
-        default: "auto",
-        unit: "",
-        doc: "Which control characters are sent with a prefix; auto goes by the agreement with the partner",
-        source: "C-Kermit SET PREFIXING",
-    },
-    Setting {
-        name: "kermit.prefixed",
-        range: Range::Text,
-        default: "",
-        unit: "",
-        doc: "Codes (decimal, separated by commas) to prefix in any case",
-        source: "C-Kermit SET CONTROL PREFIXED",
-    },
-    Setting {
-        name: "kermit.unprefixed",
-        range: Range::Text,
-        default: "",
-        unit: "",
-        doc: "Codes (decimal, separated by commas) never to prefix; MARK and the packet end stay prefixed",
-        source: "C-Kermit SET CONTROL UNPREFIXED",
-    },
-    Setting {
-        name: "kermit.parity",
-        range: Range::Word(&["auto", "none", "even", "odd", "mark", "space"]),
-        default: "auto",
-        unit: "",
-        doc: "Parity of every byte on the line; auto senses it from the partner's first packet",
-        source: "[KPM] parity",
-    },
-    Setting {
-        name: "kermit.repeat",
-        range: ON_OFF,
-        default: "on",
-        unit: "",
-        doc: "Compress runs of equal bytes",
-        source: "[KPM] repeat counts",
-    },
-    Setting {
-        name: "kermit.attributes",
-        range: ON_OFF,
-        default: "on",
-        unit: "",
-        doc: "Tell and take size, date, mode and type of files",
-        source: "[KPM] attributes",
-    },
-    Setting {
-        name: "kermit.locking-shift",
-        range: Range::Word(&["on", "off", "forced"]),
-        default: "on",
-        unit: "",
-        doc: "Shift in and out for 8-bit data on a 7-bit line",
-        source: "C-Kermit SET TRANSFER LOCKING-SHIFT",
-    },
-    Setting {
-        name: "kermit.digest",
-        range: ON_OFF,
-        default: "on",
-        unit: "",
-        doc: "Compare a digest of each whole file when the partner is a Wetstring too",
-        source: "docs/decisions/002",
-    },
-    Setting {
-        name: "kermit.timeout",
-        range: Range::Number(1, 94),
-        default: "15",
-        unit: "seconds",
-        doc: "Longest wait for a packet before it is asked for, or sent, again",
-        source: "[KPM] TIME",
-    },
-    Setting {
-        name: "kermit.retries",
-        range: Range::Number(1, 94),
-        default: "10",
-        unit: "",
-        doc: "How often one packet may fail before the transfer does",
-        source: "C-Kermit SET RETRY",
-    },
-    Setting {
-        name: "kermit.receive-kind",
-        range: Range::Word(&["binary", "text"]),
-        default: "binary",
-        unit: "",
-        doc: "Kind of a file whose sender does not say",
-        source: "C-Kermit SET FILE TYPE",
-    },
-    Setting {
-        name: "kermit.transfer-set",
-        range: Range::Word(Charset::WIRE_NAMES),
-        default: "transparent",
-        unit: "",
-        doc: "Character set of text on the wire: what a sender translates to and names; what a receiver takes for text whose sender names none",
-        source: "C-Kermit SET TRANSFER CHARACTER-SET",
-    },
-    Setting {
-        name: "kermit.file-set",
-        range: Range::Word(Charset::NAMES),
-        default: "utf8",
-        unit: "",
-        doc: "Character set of text files here; transparent never translates",
-        source: "C-Kermit SET FILE CHARACTER-SET",
-    },
-    Setting {
-        name: "kermit.ucs2-order",
-        range: Range::Word(&["little-endian", "big-endian"]),
-        default: "little-endian",
-        unit: "",
-        doc: "Order of bytes of UCS-2 files that are written, or that have no mark when they are read",
-        source: "C-Kermit SET FILE UCS BYTE-ORDER",
-    },
-    Setting {
-        name: "kermit.ucs2-mark",
-        range: ON_OFF,
-        default: "on",
-        unit: "",
-        doc: "Write a mark of the order of bytes before a UCS-2 file",
-        source: "C-Kermit SET FILE UCS BOM",
-    },
-    Setting {
-        name: "kermit.unknown-set",
-        range: Range::Word(&["discard", "keep"]),
-        default: "discard",
-        unit: "",
-        doc: "A text file in a character set that is not known: refuse it, or store it as it is",
-        source: "C-Kermit SET UNKNOWN-CHAR-SET",
-    },
-    Setting {
-        name: "kermit.names",
-        range: Range::Word(&["literal", "converted"]),
-        default: "literal",
-        unit: "",
-        doc: "Names of files as they are, or in the common form that every system can store",
-        source: "C-Kermit SET FILE NAMES",
-    },
-    Setting {
-        name: "kermit.mark",
-        range: Range::Number(0, 31),
-        default: "1",
-        unit: "",
-        doc: "Code of the byte that begins a packet",
-        source: "C-Kermit SET SEND START-OF-PACKET",
-    },
-    Setting {
-        name: "kermit.handshake",
-        range: Range::Number(0, 31),
-        default: "0",
-        unit: "",
-        doc: "Code of the line turn-around character of a half-duplex line (17 is XON); 0 is none",
-        source: "C-Kermit SET HANDSHAKE; Kermit streaming (1998), half-duplex connections",
-    },
-    Setting {
-        name: "kermit.padding",
-        range: Range::Number(0, 94),
-        default: "0",
-        unit: "bytes",
-        doc: "NUL bytes the partner is asked to send before each packet",
-        source: "[KPM] NPAD",
-    },
-    Setting {
-        name: "kermit.init-length",
-        range: Range::Number(1, 40),
-        default: "40",
-        unit: "bytes",
-        doc: "How much of the parameter string to send; less for partners that choke on it",
-        source: "C-Kermit SET SEND NEGOTIATION-STRING-MAX-LENGTH",
-    },
-    Setting {
-        name: "kermit.interrupts",
-        range: Range::Number(0, 9),
-        default: "3",
-        unit: "",
-        doc: "Raw Ctrl-C in a row, between packets, that end the transfer; 0 is never",
-        source: "C-Kermit SET TRANSFER CANCELLATION",
-    },
-    Setting {
-        name: "kermit.linger",
-        range: Range::Number(0, 60000),
-        default: "1500",
-        unit: "milliseconds",
-        doc: "How long a receiver stays to repeat its last acknowledgement",
-        source: "docs/decisions/001",
-    },
-    Setting {
-        name: "kermit.buffer",
-        range: Range::Number(1024, 1_048_576),
-        default: "262144",
-        unit: "bytes",
-        doc: "File data kept between the engine and its store",
-        source: "docs/decisions/001",
-    },
-];
-
-fn word(switch: Switch) -> &'static str {
-    match switch {
-        Switch::Auto => "auto",
-        Switch::On => "on",
-        Switch::Off => "off",
-    }
-}
-
-fn on_off(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
-}
-
-fn switch(value: &str) -> Option<Switch> {
-    [Switch::Auto, Switch::On, Switch::Off].into_iter().find(|s| word(*s) == value)
-}
-
-fn truth(value: &str) -> Option<bool> {
-    match value {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    }
-}
-
-/// The word of each value, once, for both directions.
-const PARITIES: [(&str, Option<Parity>); 6] = [
-    ("auto", None),
-    ("none", Some(Parity::None)),
-    ("even", Some(Parity::Even)),
-    ("odd", Some(Parity::Odd)),
-    ("mark", Some(Parity::Mark)),
-    ("space", Some(Parity::Space)),
-];
-const PREFIXINGS: [(&str, Prefixing); 5] = [
-    ("auto", Prefixing::Auto),
-    ("all", Prefixing::All),
-    ("cautious", Prefixing::Cautious),
-    ("minimal", Prefixing::Minimal),
-    ("none", Prefixing::None),
-];
-const SHIFTS: [(&str, Shift); 3] =
-    [("on", Shift::Negotiated), ("off", Shift::Off), ("forced", Shift::Forced)];
-const NAMES: [(&str, bool); 2] = [("literal", false), ("converted", true)];
-const ORDERS: [(&str, bool); 2] = [("little-endian", true), ("big-endian", false)];
-const UNKNOWN: [(&str, bool); 2] = [("discard", false), ("keep", true)];
-const KINDS: [(&str, FileKind); 2] = [("binary", FileKind::Binary), ("text", FileKind::Text)];
-
-fn value_of<T: Copy>(words: &[(&str, T)], value: &str) -> Option<T> {
-    words.iter().find(|(word, _)| *word == value).map(|(_, v)| *v)
-}
-
-fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
-    words.iter().find(|(_, v)| *v == value).map_or("", |(word, _)| *word)
-}
-
-fn codes(value: &str) -> Option<PrefixTable> {
-    let mut table = PrefixTable::NOTHING;
-    for part in value.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        table = table.with(part.parse().ok()?);
-    }
-    Some(table)
-}
-
-impl Settings for Config {
-    fn table() -> &'static [Setting] {
-        TABLE
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
-        let setting = TABLE.iter().find(|s| s.name == name).ok_or(BadSetting::Unknown)?;
-        let number = || -> Option<u64> {
-            let Range::Number(low, high) = setting.range else { return None };
-            value.parse().ok().filter(|n| (low..=high).contains(n))
-        };
-        // Each arm gives `None` for a value outside the row's range.
-        let done = match name {
-            "kermit.reliable" => switch(value).map(|v| self.reliable = v),
-            "kermit.streaming" => switch(value).map(|v| self.streaming = v),
-            "kermit.clear-channel" => switch(value).map(|v| self.clear_channel = v),
-            "kermit.window" => number().map(|v| self.window = v as u8),
-            "kermit.receive-length" => number().map(|v| self.receive_length = v as u16),
-            "kermit.send-length" => number().map(|v| self.send_length = v as u16),
-            "kermit.adapt-length" => truth(value).map(|v| self.adapt_length = v),
-            "kermit.check" => match value.as_bytes() {
-                [c @ (b'1' | b'2' | b'3' | b'B' | b'5')] => {
-                    self.check = *c;
-                    Some(())
-                }
-                _ => None,
-            },
-            "kermit.prefixing" => value_of(&PREFIXINGS, value).map(|v| self.prefixing = v),
-            "kermit.prefixed" => codes(value).map(|v| self.prefixed = v),
-            "kermit.unprefixed" => codes(value).map(|v| self.unprefixed = v),
-            "kermit.parity" => value_of(&PARITIES, value).map(|v| self.parity = v),
-            "kermit.repeat" => truth(value).map(|v| self.repeat = v),
-            "kermit.attributes" => truth(value).map(|v| self.attributes = v),
-            "kermit.locking-shift" => value_of(&SHIFTS, value).map(|v| self.locking_shift = v),
-            "kermit.digest" => truth(value).map(|v| self.digest = v),
-            "kermit.timeout" => number().map(|v| self.timeout_s = v as u8),
-            "kermit.retries" => number().map(|v| self.retries = v as u8),
-            "kermit.receive-kind" => value_of(&KINDS, value).map(|v| self.receive_kind = v),
-            "kermit.transfer-set" => Charset::named(value)
-                .filter(|set| set.designator().is_some())
-                .map(|v| self.transfer_set = v),
-            "kermit.file-set" => Charset::named(value).map(|v| self.file_set = v),
-            "kermit.ucs2-order" => value_of(&ORDERS, value).map(|v| self.ucs2_little = v),
-            "kermit.ucs2-mark" => truth(value).map(|v| self.ucs2_mark = v),
-            "kermit.unknown-set" => value_of(&UNKNOWN, value).map(|v| self.keep_unknown_set = v),
-            "kermit.names" => value_of(&NAMES, value).map(|v| self.convert_names = v),
-            "kermit.mark" => number().map(|v| self.mark = v as u8),
-            "kermit.handshake" => number().map(|v| self.handshake = v as u8),
-            "kermit.padding" => number().map(|v| self.pad_count = v as u8),
-            "kermit.init-length" => number().map(|v| self.init_length = v as u8),
-            "kermit.interrupts" => number().map(|v| self.interrupts = v as u8),
-            "kermit.linger" => number().map(|v| self.linger_ms = v as u16),
-            "kermit.buffer" => number().map(|v| self.buffer_len = v as usize),
-            _ => None,
-        };
-        done.ok_or(BadSetting::Value(setting))
-    }
-
-    fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
-        let list = |table: PrefixTable, out: &mut dyn fmt::Write| -> fmt::Result {
-            let mut first = true;
-            for code in (0..=255u8).filter(|code| table.contains(*code)) {
-                write!(out, "{}{code}", if first { "" } else { "," })?;
-                first = false;
-            }
-            Ok(())
-        };
-        match name {
-            "kermit.reliable" => out.write_str(word(self.reliable)),
-            "kermit.streaming" => out.write_str(word(self.streaming)),
-            "kermit.clear-channel" => out.write_str(word(self.clear_channel)),
-            "kermit.window" => write!(out, "{}", self.window),
-            "kermit.receive-length" => write!(out, "{}", self.receive_length),
-            "kermit.send-length" => write!(out, "{}", self.send_length),
-            "kermit.adapt-length" => out.write_str(on_off(self.adapt_length)),
-            "kermit.check" => write!(out, "{}", char::from(self.check)),
-            "kermit.prefixing" => out.write_str(word_of(&PREFIXINGS, self.prefixing)),
-            "kermit.prefixed" => list(self.prefixed, out),
-            "kermit.unprefixed" => list(self.unprefixed, out),
-            "kermit.parity" => out.write_str(word_of(&PARITIES, self.parity)),
-            "kermit.repeat" => out.write_str(on_off(self.repeat)),
-            "kermit.attributes" => out.write_str(on_off(self.attributes)),
-            "kermit.locking-shift" => out.write_str(word_of(&SHIFTS, self.locking_shift)),
-            "kermit.digest" => out.write_str(on_off(self.digest)),
-            "kermit.timeout" => write!(out, "{}", self.timeout_s),
-            "kermit.retries" => write!(out, "{}", self.retries),
-            "kermit.receive-kind" => out.write_str(word_of(&KINDS, self.receive_kind)),
-            "kermit.transfer-set" => out.write_str(self.transfer_set.name()),
-            "kermit.file-set" => out.write_str(self.file_set.name()),
-            "kermit.ucs2-order" => out.write_str(word_of(&ORDERS, self.ucs2_little)),
-            "kermit.ucs2-mark" => out.write_str(on_off(self.ucs2_mark)),
-            "kermit.unknown-set" => out.write_str(word_of(&UNKNOWN, self.keep_unknown_set)),
-            "kermit.names" => out.write_str(word_of(&NAMES, self.convert_names)),
-            "kermit.mark" => write!(out, "{}", self.mark),
-            "kermit.handshake" => write!(out, "{}", self.handshake),
-            "kermit.padding" => write!(out, "{}", self.pad_count),
-            "kermit.init-length" => write!(out, "{}", self.init_length),
-            "kermit.interrupts" => write!(out, "{}", self.interrupts),
-            "kermit.linger" => write!(out, "{}", self.linger_ms),
-            "kermit.buffer" => write!(out, "{}", self.buffer_len),
-            _ => Err(fmt::Error),
-        }
+        self.check.codec()
     }
 }

@@ -2,8 +2,8 @@
 //! partner, counters and the things to tell the person.
 
 use super::check::{Check, crc16};
-use super::config::Config;
 use super::config::Prefixing;
+use super::config::{BlockCheck, Config};
 use super::decode::Decoder;
 use super::encode::{Coding, Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
@@ -175,7 +175,10 @@ impl Link {
             agreement: Text::new(),
             theirs: Params::default(),
             bare: Bare::Untried,
-            agreed: Agreed { forced_check: config.check == b'5', ..NOTHING_AGREED },
+            agreed: Agreed {
+                forced_check: config.check == BlockCheck::Crc16Always,
+                ..NOTHING_AGREED
+            },
             parity: config.parity.unwrap_or(Parity::None),
             ending: Ending::No,
             linger_latest: Instant::ZERO,
@@ -197,7 +200,7 @@ impl Link {
 
     /// The longest wait for a packet.
     pub(crate) fn longest_wait(&self) -> Duration {
-        Duration::from_secs(u64::from(self.config.timeout_s))
+        self.config.timeout
     }
 
     /// Silence that nothing explains ends the transfer after so long.
@@ -426,7 +429,7 @@ impl Link {
             rept: self.agreed.rept,
             other_rept: self.agreed.other_rept,
             send_long: self.agreed.send_long,
-            forced_check: self.config.check == b'5',
+            forced_check: self.config.check == BlockCheck::Crc16Always,
             ..NOTHING_AGREED
         };
         self.reader.settings.transparent = false;

@@ -47,7 +47,7 @@ mod zone;
 
 pub use asking::Client;
 pub use charset::{Charset, Encoding};
-pub use config::{Config, LineFacts, Prefixing, Switch};
+pub use config::{BlockCheck, ByteOrder, Config, LineFacts, Names, Prefixing, Switch, UnknownSet};
 pub use receiving::Receiver;
 pub use sending::{FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};
 pub use serving::Server;

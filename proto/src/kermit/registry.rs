@@ -6,14 +6,18 @@ use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
 
 impl Registered for Config {
+    const HEADING: &'static str = "Kermit settings";
     const FAMILY: &'static str = "kermit";
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "kermit",
         title: "Kermit",
+        a_title: "a Kermit",
+        far_end: ["kermit -r", "kermit -s FILE"],
         preset: &[],
         carrier: Carrier::Bytes,
         passes_7_bits: true,
         passes_xon_xoff: true,
+        resumes: true,
         tells_names: true,
         weak_check: Some(WeakCheck {
             of: crc16,

@@ -18,7 +18,7 @@
 
 use super::check::{Check, crc16};
 use super::command::{ServerCommand, code, is_whole};
-use super::config::Config;
+use super::config::{BlockCheck, Config, Names};
 use super::dialogue::{Mem, WORDS};
 use super::encode::Shift;
 use super::link::{Link, trace_got};
@@ -29,6 +29,7 @@ use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Reply, Request};
 use crate::machine::Machine;
 use crate::session::{Ask, Ending, Text};
+use crate::settings::Choice;
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
@@ -424,14 +425,14 @@ impl Core {
         let truth = || number().filter(|n| *n <= 1).map(|n| n == 1);
         let config = &mut self.link.config;
         match code {
-            code::CHECK => match value {
-                [c @ (b'1' | b'2' | b'3' | b'B' | b'5')] => config.check = *c,
-                _ => return None,
-            },
+            code::CHECK => config.check = BlockCheck::named(core::str::from_utf8(value).ok()?)?,
             code::LENGTH => {
                 config.receive_length = number().filter(|n| *n >= 10)?.min(self.limits.1);
             }
-            code::TIMEOUT => config.timeout_s = number().filter(|n| *n <= 94)?.max(1) as u8,
+            code::TIMEOUT => {
+                let seconds = number().filter(|n| *n <= 94)?.max(1);
+                config.timeout = Duration::from_secs(u64::from(seconds));
+            }
             code::RETRIES => config.retries = number().filter(|n| *n <= 94)?.max(1) as u8,
             code::SERVER_TIMEOUT => {
                 let seconds = number()?;
@@ -445,7 +446,9 @@ impl Core {
                 config.receive_kind =
                     if number()? == 0 { FileKind::Text } else { FileKind::Binary };
             }
-            code::FILE_NAMES => config.convert_names = !truth()?,
+            code::FILE_NAMES => {
+                config.names = if truth()? { Names::Literal } else { Names::Converted };
+            }
             code::ATTRIBUTES | 232 => config.attributes = truth()?,
             _ => match (code::attribute(code), code / 100) {
                 (Some(tag), 1) => config.taken_tags = config.taken_tags.set(tag, truth()?),

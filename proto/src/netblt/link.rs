@@ -277,11 +277,11 @@ impl Link {
     // ---- timers ----
 
     pub(crate) fn open_timeout(&self) -> Duration {
-        Duration::from_millis(u64::from(self.config.open_timeout_ms.max(10)))
+        self.config.open_timeout.max(Duration::from_millis(10))
     }
 
     fn death(&self) -> Duration {
-        Duration::from_secs(u64::from(self.config.death_s.max(1)))
+        self.config.death.max(Duration::from_secs(1))
     }
 
     /// When the silence has been long enough, or nothing has gone on for much longer.

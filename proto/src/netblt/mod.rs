@@ -41,6 +41,6 @@ mod source;
 mod window;
 
 pub use crate::checksum;
-pub use config::{Config, Rate, Role};
+pub use config::{Config, Role};
 pub use receiving::{Measured, Receiver};
 pub use sending::Sender;

@@ -315,7 +315,7 @@ impl Core {
             packet_size: config.packet_size(),
             burst_size,
             burst_interval_ms,
-            death_s: config.death_s.max(1),
+            death_s: config.death_s(),
             write: config.role == Role::Passive,
             checksum: config.checksum,
             outstanding: config.outstanding.max(1),

@@ -4,14 +4,18 @@ use super::{Config, Receiver, Sender};
 use crate::registry::{Carrier, Entry, Registered, engines};
 
 impl Registered for Config {
+    const HEADING: &'static str = "NETBLT settings";
     const FAMILY: &'static str = "netblt";
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "netblt",
         title: "NETBLT",
+        a_title: "a NETBLT",
+        far_end: ["wst receive", "wst send FILE"],
         preset: &[],
         carrier: Carrier::Datagrams,
         passes_7_bits: false,
         passes_xon_xoff: false,
+        resumes: true,
         tells_names: true,
         // A digest of the whole file.
         weak_check: None,

@@ -273,7 +273,7 @@ impl Core {
             packet_size: config.packet_size(),
             burst_size,
             burst_interval_ms,
-            death_s: config.death_s.max(1),
+            death_s: config.death_s(),
             write: config.role == Role::Active,
             checksum: config.checksum,
             outstanding: config.outstanding.max(1),

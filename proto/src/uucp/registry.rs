@@ -6,14 +6,18 @@ use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
 
 impl Registered for Config {
+    const HEADING: &'static str = "UUCP settings";
     const FAMILY: &'static str = "uucp";
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "uucp-g",
         title: "UUCP",
+        a_title: "a UUCP",
+        far_end: ["uucico", "uucico"],
         preset: &[],
         carrier: Carrier::Bytes,
         passes_7_bits: false,
         passes_xon_xoff: false,
+        resumes: false,
         tells_names: true,
         weak_check: Some(WeakCheck {
             of: sum,

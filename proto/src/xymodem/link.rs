@@ -51,8 +51,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(config: Config) -> Self {
-        let ms = |ms: u16| Duration::from_millis(u64::from(ms));
-        let pace = Pace::new(ms(config.pause_ms), ms(config.start_pause_ms), config.line.time(132));
+        let pace = Pace::new(config.pause, config.start_pause, config.line.time(132));
         Self {
             answers: Outbox::default(),
             characters: [0; 40],

@@ -36,6 +36,6 @@ mod sink;
 mod source;
 pub mod states;
 
-pub use config::{Config, FirstEot, Variant};
+pub use config::{BlockLength, Config, FirstEot, Variant};
 pub use receiving::Receiver;
 pub use sending::Sender;

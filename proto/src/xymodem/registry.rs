@@ -15,10 +15,13 @@ const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static st
     Entry {
         name,
         title: "XMODEM",
+        a_title: "an XMODEM",
+        far_end: ["rx FILE", "sx FILE"],
         preset,
         carrier: Carrier::Bytes,
         passes_7_bits: false,
         passes_xon_xoff: false,
+        resumes: false,
         tells_names: false,
         weak_check: Some(WeakCheck {
             of: crc16,
@@ -31,10 +34,17 @@ const fn xmodem(name: &'static str, preset: &'static [(&'static str, &'static st
 
 /// One of those with a block 0.
 const fn ymodem(name: &'static str, preset: &'static [(&'static str, &'static str)]) -> Entry {
-    Entry { title: "YMODEM", tells_names: true, ..xmodem(name, preset) }
+    Entry {
+        title: "YMODEM",
+        a_title: "a YMODEM",
+        far_end: ["rb", "sb FILE"],
+        tells_names: true,
+        ..xmodem(name, preset)
+    }
 }
 
 impl Registered for Config {
+    const HEADING: &'static str = "XMODEM and YMODEM settings";
     const FAMILY: &'static str = "xymodem";
     const ENTRIES: &'static [Entry] = &[
         Entry {
@@ -44,7 +54,7 @@ impl Registered for Config {
         xmodem("xmodem-crc", &[("xymodem.variant", "xmodem-crc")]),
         xmodem("xmodem-1k", &[("xymodem.variant", "xmodem-1k")]),
         ymodem("ymodem", &[("xymodem.variant", "ymodem")]),
-        ymodem("ymodem-g", &[("xymodem.variant", "ymodem-g")]),
+        Entry { a_title: "a YMODEM-g", ..ymodem("ymodem-g", &[("xymodem.variant", "ymodem-g")]) },
     ];
 
     engines!();

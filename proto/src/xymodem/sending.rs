@@ -602,7 +602,7 @@ impl Core {
                 self.slowest = self.slowest.max(age);
             }
             if self.is_start() && flight.copies == 1 {
-                let first = Duration::from_millis(u64::from(self.link.config.start_pause_ms));
+                let first = self.link.config.start_pause;
                 self.link.pace.start_heard(first);
             }
             if flight.answers < flight.copies
@@ -644,7 +644,7 @@ impl Core {
     }
 
     fn answer_timeout(&self) -> Duration {
-        let long = Duration::from_secs(u64::from(self.link.config.answer_timeout_s));
+        let long = self.link.config.answer_timeout;
         match self.state {
             Sending::Goodbye if self.streaming => {
                 let (least, most) = BEHIND_STREAM;
@@ -661,7 +661,7 @@ impl Core {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs(u64::from(self.link.config.patience_s))
+        self.link.config.patience
     }
 
     fn due(&self) -> Option<Instant> {

@@ -5,14 +5,18 @@ use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, engines};
 
 impl Registered for Config {
+    const HEADING: &'static str = "ZMODEM settings";
     const FAMILY: &'static str = "zmodem";
     const ENTRIES: &'static [Entry] = &[Entry {
         name: "zmodem",
         title: "ZMODEM",
+        a_title: "a ZMODEM",
+        far_end: ["rz", "sz FILE"],
         preset: &[],
         carrier: Carrier::Bytes,
         passes_7_bits: false,
         passes_xon_xoff: true,
+        resumes: true,
         tells_names: true,
         // Our ends have 32 bits.
         weak_check: None,

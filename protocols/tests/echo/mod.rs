@@ -61,15 +61,19 @@ impl Settings for Config {
 const ECHO: Entry = Entry {
     name: "echo",
     title: "Echo",
+    a_title: "an echo",
+    far_end: ["echo -r", "echo -s FILE"],
     preset: &[],
     carrier: Carrier::Bytes,
     passes_7_bits: false,
     passes_xon_xoff: false,
+    resumes: false,
     tells_names: true,
     weak_check: Some(WeakCheck { of: crc16, len: 2, blocks: &[90], bare_answers: false }),
 };
 
 impl Registered for Config {
+    const HEADING: &'static str = "Echo settings";
     const FAMILY: &'static str = "echo";
     const ENTRIES: &'static [Entry] =
         &[ECHO, Entry { name: "echo-1", preset: &[(BLOCK, "1")], ..ECHO }];

@@ -102,7 +102,7 @@ impl<'a> Bench<'a> {
             })
             .collect();
         let [ours, _] = stage.configs;
-        self.settings.kermit = ours;
+        *self.settings.kermit_mut() = ours;
         self.settings.set_all(&chosen, "command line")
     }
 
@@ -148,7 +148,7 @@ impl Mover for Bench<'_> {
         let mut tell = |at: wetstring_proto::Instant, event: &wetstring_proto::Event<'_>| {
             told.note(event, at.since(began));
         };
-        let mut store = Translated::new(store, Sets::from(&self.settings.kermit));
+        let mut store = Translated::new(store, Sets::from(self.settings.kermit()));
         let visit = self.standing.visit(&mut *engine, &mut store, &mut tell, &mut self.recorder);
         let outcome = visit.outcome.unwrap_or_else(|| outcome_of(visit.stop));
         let report = told.report(outcome, &visit.stats, visit.elapsed);
@@ -195,9 +195,9 @@ impl World for Bench<'_> {
     fn fact(&mut self, name: &str) -> Option<Vec<u8>> {
         match name {
             "line" => Some(self.scenario.line().join(" + ").into_bytes()),
-            "speed" => Some(self.settings.kermit.line.rate_bps.to_string().into_bytes()),
+            "speed" => Some(self.settings.kermit().line.rate_bps.to_string().into_bytes()),
             "reliable" => {
-                let reliable = self.settings.kermit.line.reliable;
+                let reliable = self.settings.kermit().line.reliable;
                 let word = reliable.map_or("unknown", |yes| if yes { "yes" } else { "no" });
                 Some(word.as_bytes().to_vec())
             }

@@ -67,7 +67,7 @@ impl<'a> Live<'a> {
         let directory = std::env::current_dir()
             .map_err(|e| format!("could not find this directory: {}", in_words(&e)))?;
         // Nothing is translated unasked: TRANSFER MODE MANUAL, FILE TYPE BINARY.
-        settings.kermit.manual_mode = true;
+        settings.kermit_mut().manual_mode = true;
         Ok(Self {
             local: Local::new(directory, wetstring_drive::zone::offset_at),
             voice,

@@ -129,8 +129,8 @@ impl Live<'_> {
                 None
             },
             users: kept_text("server login").map(|words| login(&words)).transpose()?.flatten(),
-            collision: self.settings.collision,
-            incomplete: self.settings.incomplete,
+            collision: self.settings.store.collision,
+            incomplete: self.settings.store.incomplete,
             bare_names: kept_text("receive pathnames").is_some_and(|value| value == "off"),
             // As in C-Kermit, a name with directories in it goes somewhere else, as CD does.
             no_directories: disabled.contains(&Action::Cd),
@@ -139,7 +139,7 @@ impl Live<'_> {
             ..Rules::default()
         };
         let mut session = Session::new(Arc::new(tree), rules, "client", None)
-            .speaking(Sets::from(&self.settings.kermit))
+            .speaking(Sets::from(self.settings.kermit()))
             .heeding(self.signals.clone());
         if kept_text("server display").is_some_and(|value| value == "on") && self.is_connected() {
             session = session.audited(Arc::new(Shown));
@@ -151,7 +151,7 @@ impl Live<'_> {
         self.silence = idle.filter(|seconds| *seconds > 0).map(Duration::from_secs);
         let turned = self.turn(
             &|all| {
-                let config = all.kermit.clone();
+                let config = all.kermit().clone();
                 let memory = vec![0; config.server_memory()];
                 let server = Server::new(config, memory).map_err(|bad| bad.to_string())?;
                 Ok(Box::new(server) as Box<dyn Engine>)

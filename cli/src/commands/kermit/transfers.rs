@@ -12,8 +12,8 @@ use wetstring_drive::disk::{
 };
 use wetstring_drive::serve::tree::words;
 use wetstring_drive::{LineSpec, RunOptions, SinkStore, in_words, run};
-use wetstring_proto::kermit::Client;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
+use wetstring_proto::kermit::{Client, Names};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
 use wetstring_script::world::{
     Confirm, Done, Fault, Getting, Kept, Pathnames, Receiving, Remote, Report, Scope, Screen,
@@ -25,7 +25,7 @@ use super::confirm::{Asker, Confirming, Generated, ask_whether, asked_for};
 use super::live::{Live, no_connection};
 use super::transfer_info::Seen;
 use crate::config::Everything;
-use crate::config::protocol::Protocol;
+use crate::config::protocol::{Engines as _, Protocol};
 use crate::transfer::cleartext::{self, What};
 use crate::transfer::client::answer::{Screen as Answer, name_list};
 use crate::transfer::client::remote;
@@ -97,7 +97,7 @@ pub(super) fn client(
     settings: &Everything,
     command: &ServerCommand<'_>,
 ) -> Result<Box<dyn Engine>, String> {
-    let config = settings.kermit.clone();
+    let config = settings.kermit().clone();
     let memory = vec![0; config.client_memory()];
     Ok(Box::new(Client::new(config, command, memory).map_err(|bad| bad.to_string())?))
 }
@@ -139,7 +139,7 @@ pub(super) trait Mover: World {
         }
         if let Some(size) = sending.calibrate {
             let mut generated = Generated::new(size);
-            let make: Make<'_> = &|all| Protocol::Kermit.sender(all);
+            let make: Make<'_> = &|all| Protocol::named("kermit").sender(all);
             let turned = self.turn(make, &mut generated, Way::Send, false)?;
             return Ok(Done { report: Some(turned.report), ..Done::default() });
         }
@@ -183,7 +183,7 @@ pub(super) trait Mover: World {
             kind: if text { FileKind::Text } else { FileKind::Binary },
             resume: sending.recover,
             detect: sending.text.is_none() && detects(kept),
-            common_names: self.settings().kermit.convert_names,
+            common_names: self.settings().kermit().names == Names::Converted,
             ..SendOptions::default()
         };
         let mut disk = DiskStore::sending(sources, options);
@@ -194,7 +194,8 @@ pub(super) trait Mover: World {
                 format!("{path} is sent as {wire}: another file of this batch is called {own}\n");
             self.say(Screen::Error, say.as_bytes());
         }
-        let turned = self.turn(&|all| Protocol::Kermit.sender(all), &mut disk, Way::Send, false)?;
+        let turned =
+            self.turn(&|all| Protocol::named("kermit").sender(all), &mut disk, Way::Send, false)?;
         let report = with_files(turned.report, disk.files(), disk.last_error());
         if sending.delete {
             delete_sent(disk.files())?;
@@ -211,10 +212,10 @@ pub(super) trait Mover: World {
         paths: bool,
     ) -> Result<DiskStore, Fault> {
         let options = ReceiveOptions {
-            collision: self.settings().collision,
-            incomplete: self.settings().incomplete,
+            collision: self.settings().store.collision,
+            incomplete: self.settings().store.incomplete,
             resume,
-            verify: self.settings().verify,
+            verify: self.settings().store.verify,
             paths: if paths { PathRule::Relative } else { PathRule::LastOnly },
             name: as_name.cloned(),
             ..ReceiveOptions::default()
@@ -237,12 +238,12 @@ pub(super) trait Mover: World {
     }
 
     fn receive(&mut self, receiving: &Receiving, kept: &Kept) -> Result<Done, Fault> {
-        let make: Make<'_> = &|all| Protocol::Kermit.receiver(all);
+        let make: Make<'_> = &|all| Ok(Protocol::named("kermit").receiver(all));
         let (_, asker) = self.asker_of(kept, receiving.confirm);
         let mut sink = SinkStore::new(sink());
         let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
         let as_name = receiving.as_name.as_ref();
-        let mut disk = self.inbox(kept, as_name, self.settings().resume, paths)?;
+        let mut disk = self.inbox(kept, as_name, self.settings().store.resume, paths)?;
         let store: &mut dyn Store = if receiving.calibrate { &mut sink } else { &mut disk };
         let mut store = Confirming::new(store, asker);
         let turned = self.turn(make, &mut store, Way::Receive, false)?;
@@ -288,7 +289,12 @@ pub(super) trait Mover: World {
     fn to_stdout(&mut self, names: Option<&[u8]>) -> Result<Done, Fault> {
         let mut sink = SinkStore::new(stdout());
         let turned = match names {
-            None => self.turn(&|all| Protocol::Kermit.receiver(all), &mut sink, Way::Receive, true),
+            None => self.turn(
+                &|all| Ok(Protocol::named("kermit").receiver(all)),
+                &mut sink,
+                Way::Receive,
+                true,
+            ),
             Some(names) => {
                 let command = ServerCommand::Get(GetFiles { names, ..GetFiles::default() });
                 let asked = words(names).into_iter();
@@ -395,7 +401,7 @@ impl Mover for Live<'_> {
                 if person {
                     self.voice.say(Level::Note, NO_LINE);
                 }
-                let kermit = Some(Protocol::Kermit);
+                let kermit = Some(Protocol::default());
                 terminal_hint::say(self.voice, way, kermit, &self.settings, &LineSpec::Stdio);
                 if person && way == Way::Send {
                     // Time to read that, before packets come.
@@ -440,7 +446,7 @@ impl Live<'_> {
         options.before = &before;
         options.silence = self.silence;
         let sets = self.sets.clone();
-        let own = if self.as_is { Sets::AS_IS } else { Sets::from(&settings.kermit) };
+        let own = if self.as_is { Sets::AS_IS } else { Sets::from(settings.kermit()) };
         let sets = sets.unwrap_or_else(|| Arc::new(Mutex::new(own)));
         let mut store = Translated::following(store, sets);
         let ended = run(&mut *engine, &mut **port, &mut store, &mut seen, options);

@@ -223,12 +223,12 @@ impl World for Live<'_> {
             "file system-id" => {
                 let say = format!("expected two characters of a system id, got {text}");
                 let id = value.try_into().map_err(|_| Fault::new(say))?;
-                self.settings.kermit.system = id;
+                self.settings.kermit_mut().system = id;
             }
-            "file end-of-line" => self.settings.kermit.crlf_files = text == "crlf",
+            "file end-of-line" => self.settings.kermit_mut().crlf_files = text == "crlf",
             "transfer mode" => {
-                self.settings.kermit.manual_mode = text == "manual";
-                self.settings.kermit.alike_as_is = text == "automatic";
+                self.settings.kermit_mut().manual_mode = text == "manual";
+                self.settings.kermit_mut().alike_as_is = text == "automatic";
             }
             "transfer translation" => self.as_is = text == "off",
             "escape-character" => {
@@ -260,8 +260,8 @@ impl World for Live<'_> {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         // A type that is said counts, whatever the systems are.
-        if name == "kermit.receive-kind" && !self.settings.kermit.alike_as_is {
-            self.settings.kermit.manual_mode = true;
+        if name == "kermit.receive-kind" && !self.settings.kermit().alike_as_is {
+            self.settings.kermit_mut().manual_mode = true;
         }
         set_row(&mut self.settings, name, value)
     }

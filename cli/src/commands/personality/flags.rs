@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::Personality;
 use super::options::{Spec, Takes};
-use crate::config::protocol::Protocol;
 use crate::transfer::direction::Way;
 
 const fn flag(short: u8, long: &'static str, help: &'static str) -> Spec {
@@ -104,22 +103,20 @@ pub(super) fn specs(way: Way) -> Vec<Spec> {
 
 /// The help.
 pub(super) fn help(who: &Personality) -> String {
-    let (name, protocol) = (&who.name, who.protocol.title());
+    let (name, title) = (&who.name, who.protocol.title);
     let mut page = match (who.way, who.protocol) {
         (Way::Send, _) => {
             format!(
-                "{name}: sends files by {protocol} over stdin and stdout\n\n{name} [OPTIONS] FILE...\n"
+                "{name}: sends files by {title} over stdin and stdout\n\n{name} [OPTIONS] FILE...\n"
             )
         }
-        (Way::Receive, Protocol::Xymodem(variant)) if !variant.is_batch() => {
+        (Way::Receive, protocol) if !protocol.tells_names => {
             format!(
-                "{name}: receives a file by {protocol} over stdin and stdout\n\n{name} [OPTIONS] FILE\n"
+                "{name}: receives a file by {title} over stdin and stdout\n\n{name} [OPTIONS] FILE\n"
             )
         }
         (Way::Receive, _) => {
-            format!(
-                "{name}: receives files by {protocol} over stdin and stdout\n\n{name} [OPTIONS]\n"
-            )
+            format!("{name}: receives files by {title} over stdin and stdout\n\n{name} [OPTIONS]\n")
         }
     };
     page +=

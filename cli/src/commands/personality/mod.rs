@@ -12,7 +12,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use wetstring_drive::Signals;
-use wetstring_proto::xymodem::Variant;
 
 use crate::args::Common;
 use crate::config::protocol::Protocol;
@@ -62,11 +61,11 @@ impl Personality {
         Some(Self {
             name: name.to_owned(),
             way: if way == "s" { Way::Send } else { Way::Receive },
-            protocol: match kind {
-                "x" => Protocol::Xymodem(Variant::Xmodem),
-                "b" => Protocol::Xymodem(Variant::Ymodem),
-                _ => Protocol::Zmodem,
-            },
+            protocol: Protocol::named(match kind {
+                "x" => "xmodem",
+                "b" => "ymodem",
+                _ => "zmodem",
+            }),
             verbose,
         })
     }
@@ -168,11 +167,11 @@ mod tests {
     fn names_make_the_person() {
         let of = |name: &str| Personality::of(OsStr::new(name));
         let protocol = |name: &str| of(name).map(|p| (p.way, p.protocol));
-        assert_eq!(protocol("sz"), Some((Way::Send, Protocol::Zmodem)));
-        assert_eq!(protocol("/usr/bin/lrz"), Some((Way::Receive, Protocol::Zmodem)));
-        let xmodem = Protocol::Xymodem(Variant::Xmodem);
+        let [xmodem, ymodem, zmodem] = ["xmodem", "ymodem", "zmodem"].map(Protocol::named);
+        assert_eq!(protocol("sz"), Some((Way::Send, zmodem)));
+        assert_eq!(protocol("/usr/bin/lrz"), Some((Way::Receive, zmodem)));
         assert_eq!(protocol("-rx"), Some((Way::Receive, xmodem)));
-        assert_eq!(protocol("lsb"), Some((Way::Send, Protocol::Xymodem(Variant::Ymodem))));
+        assert_eq!(protocol("lsb"), Some((Way::Send, ymodem)));
         assert!(of("vrz").is_some_and(|p| p.verbose && p.name == "rz"));
         // A command pasted behind the name, which lrzsz would run, makes nobody.
         for name in ["wst", "rzrmail", "z", "", "-", "lz", "rsz"] {

@@ -5,13 +5,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
+use wetstring_proto::{xymodem, zmodem};
 
 use wetstring_drive::disk::{
     Collision, DiskStore, Numbering, PathRule, ReceiveOptions, Resume, SendOptions, Source,
 };
 use wetstring_drive::line::HostPort;
 use wetstring_drive::{LineSpec, in_words};
-use wetstring_proto::xymodem::Variant;
+use wetstring_proto::xymodem::{BlockLength, Variant};
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::zmodem::escape::Escaping;
 use wetstring_proto::zmodem::info::Conversion;
@@ -72,7 +73,7 @@ pub(super) struct Plan {
 const CANCEL: &[u8] =
     b"\x18\x18\x18\x18\x18\x18\x18\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08";
 
-const HOUR_S: u16 = 3600;
+const HOUR: Duration = Duration::from_secs(3600);
 
 impl Plan {
     /// Reads a command line.
@@ -93,8 +94,8 @@ impl Plan {
     fn new(who: &Personality, files: Vec<OsString>) -> Self {
         let mut all = Everything::default();
         // Unless -b or -a says what it is, nothing is said of it.
-        all.zmodem.conversion = Conversion::Unsaid;
-        all.xymodem.records = true;
+        all.zmodem_mut().conversion = Conversion::Unsaid;
+        all.xymodem_mut().records = true;
         let receive = ReceiveOptions {
             collision: Collision::Reject,
             paths: PathRule::Relative,
@@ -132,7 +133,7 @@ impl Plan {
 
     /// Flags of both families.
     fn take_both(&mut self, given: &Given) -> Result<(), Stop> {
-        let zmodem = &mut self.all.zmodem;
+        let zmodem = self.all.zmodem_mut();
         let number = |low, high| number(given, low, high);
         match given.name {
             "help" => return Err(Stop::Help),
@@ -177,27 +178,26 @@ impl Plan {
                 zmodem.window = bytes as u32;
                 zmodem.receive_buffer = bytes.min(65_535) as u16;
             }
-            "xmodem" => self.protocol = Protocol::Xymodem(Variant::Xmodem),
-            "ymodem" => self.protocol = Protocol::Xymodem(Variant::Ymodem),
-            "zmodem" => self.protocol = Protocol::Zmodem,
+            name @ ("xmodem" | "ymodem" | "zmodem") => self.protocol = Protocol::named(name),
             _ => {}
         }
         Ok(())
     }
 
     fn be_patient(&mut self) {
-        let (zmodem, xymodem) = (&mut self.all.zmodem, &mut self.all.xymodem);
-        zmodem.patience_s = HOUR_S;
+        let zmodem = self.all.zmodem_mut();
+        zmodem.patience = HOUR;
         zmodem.retries = u8::MAX;
-        xymodem.patience_s = HOUR_S;
-        xymodem.answer_timeout_s = 600;
+        let xymodem = self.all.xymodem_mut();
+        xymodem.patience = HOUR;
+        xymodem.answer_timeout = Duration::from_secs(600);
         xymodem.retries = 94;
     }
 
     /// Flags of `sz`.
     fn take_send(&mut self, given: &Given) -> Result<(), Stop> {
         let number = |low, high| number(given, low, high);
-        let zmodem = &mut self.all.zmodem;
+        let zmodem = self.all.zmodem_mut();
         match given.name {
             "append" => zmodem.wish = Wish::Append,
             "overwrite" => zmodem.wish = Wish::Overwrite,
@@ -222,7 +222,7 @@ impl Plan {
             "16-bit-crc" => zmodem.crc32 = false,
             "turbo" => zmodem.escape = Escaping::Turbo,
             "resume" => self.send.resume = true,
-            "1k" => self.all.xymodem.block = Some(1024),
+            "1k" => self.all.xymodem_mut().block = BlockLength::Long,
             "full-path" => self.full_path = true,
             "dot-to-slash" => {
                 self.full_path = true;
@@ -252,34 +252,34 @@ impl Plan {
             }
             "resume" => {
                 receive.resume = Resume::Existing;
-                self.all.zmodem.resume = true;
+                self.all.zmodem_mut().resume = true;
             }
             "junk-path" => receive.paths = PathRule::LastOnly,
             "o-sync" => receive.sync = true,
             "ascii" => {
                 self.filter.text = Some(true);
-                self.all.zmodem.receive_binary = false;
+                self.all.zmodem_mut().receive_binary = false;
             }
             "binary" => {
                 self.filter.text = Some(false);
-                self.all.zmodem.receive_binary = true;
+                self.all.zmodem_mut().receive_binary = true;
             }
             "null" => self.discard = true,
             "keep-uppercase" => self.filter.lower_case = false,
             "allow-remote-commands" | "allow-commands" => {
-                self.all.zmodem.commands = Commands::Run;
+                self.all.zmodem_mut().commands = Commands::Run;
             }
             _ => {}
         }
         // The order of flags does not matter: -c belongs to XMODEM, which -X may say later.
         if given.name == "with-crc" {
-            self.all.xymodem.variant = Variant::XmodemCrc;
+            self.all.xymodem_mut().variant = Variant::XmodemCrc;
         }
     }
 
     /// What follows from all flags together.
     fn complete(&mut self) -> Result<(), Stop> {
-        let batch = matches!(self.protocol, Protocol::Xymodem(variant) if variant.is_batch());
+        let batch = self.protocol.is::<xymodem::Config>() && self.protocol.tells_names;
         self.filter.lower_case = batch && self.filter.lower_case;
         if self.unrestrict && !has_restricted_shell() {
             self.restricted = 0;
@@ -287,13 +287,13 @@ impl Plan {
         if has_restricted_shell() {
             self.restricted = self.restricted.max(1);
         }
-        if self.protocol.is_nameless() && self.all.xymodem.variant == Variant::XmodemCrc {
-            self.protocol = Protocol::Xymodem(Variant::XmodemCrc);
+        if !self.protocol.tells_names && self.all.xymodem().variant == Variant::XmodemCrc {
+            self.protocol = Protocol::named("xmodem-crc");
         }
         if self.all.command.is_some() {
             return self.complete_command();
         }
-        match (self.way, self.files.len(), self.protocol.is_nameless()) {
+        match (self.way, self.files.len(), !self.protocol.tells_names) {
             (Way::Send, 0, _) => Err("expected at least one file to send".to_owned())?,
             (Way::Send, 2.., true) => Err("expected one file with XMODEM, got several".to_owned())?,
             (Way::Receive, 1.., false) => {
@@ -308,35 +308,35 @@ impl Plan {
             self.receive.paths = PathRule::LastOnly;
             self.filter.no_hidden = true;
             self.filter.no_directories = true;
-            if self.all.zmodem.commands == Commands::Run {
-                self.all.zmodem.commands = Commands::Refuse;
+            if self.all.zmodem().commands == Commands::Run {
+                self.all.zmodem_mut().commands = Commands::Refuse;
                 self.notes.push("commands from the other end are refused: -R is on");
             }
         }
         // XMODEM and YMODEM have no word for text: their sender converts.
         self.filter.expand =
-            self.send.kind == FileKind::Text && matches!(self.protocol, Protocol::Xymodem(_));
+            self.send.kind == FileKind::Text && self.protocol.is::<xymodem::Config>();
         Ok(())
     }
 
     /// What follows where a command is sent.
     fn complete_command(&mut self) -> Result<(), Stop> {
-        if self.protocol != Protocol::Zmodem {
+        if !self.protocol.is::<zmodem::Config>() {
             Err("expected ZMODEM with --command: no other protocol here has commands".to_owned())?;
         }
         if !self.files.is_empty() {
             Err("expected no files with --command".to_owned())?;
         }
-        self.all.zmodem.retries = self.command_tries;
+        self.all.zmodem_mut().retries = self.command_tries;
         Ok(())
     }
 
     /// Does it.
     pub(super) fn run(mut self, voice: &Voice, common: &Common) -> Result<Ending, Ending> {
-        let speaks = match (self.way, self.protocol) {
-            (Way::Send, Protocol::Zmodem) if self.all.command.is_none() => Speaks::ZmodemOrYmodem,
-            (Way::Receive, Protocol::Zmodem) => Speaks::ZmodemThenYmodem,
-            (_, protocol) => Speaks::One(protocol),
+        let speaks = match (self.way, self.protocol.is::<zmodem::Config>()) {
+            (Way::Send, true) if self.all.command.is_none() => Speaks::ZmodemOrYmodem,
+            (Way::Receive, true) => Speaks::ZmodemThenYmodem,
+            _ => Speaks::One(self.protocol),
         };
         let keeper = match self.way {
             Way::Send => self.outgoing(voice)?,
@@ -444,7 +444,7 @@ impl Plan {
             return Ok(Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink())));
         }
         let mut directory = PathBuf::from(".");
-        if self.protocol.is_nameless() {
+        if !self.protocol.tells_names {
             // The person's own path, not the partner's: it may lead anywhere.
             let path = PathBuf::from(self.files.first().cloned().unwrap_or_default());
             let name = path.file_name().ok_or_else(|| {

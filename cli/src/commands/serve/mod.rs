@@ -65,7 +65,7 @@ pub(crate) fn run(
     };
     let audit: Arc<dyn Audit> = Arc::new(Told::new(verb.audit.as_deref(), aloud)?);
     let shared = |all: &crate::config::Everything| {
-        let mut service = Service::new(root.tree, rules.clone(), all.kermit.clone(), limits);
+        let mut service = Service::new(root.tree, rules.clone(), all.kermit().clone(), limits);
         service.audit = Some(audit.clone());
         service.sandboxed = true;
         Arc::new(service)
@@ -196,10 +196,10 @@ fn this_program() -> Result<PathBuf, Ending> {
 
 fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<Rules, Ending> {
     let mut rules = Rules {
-        collision: all.collision,
-        incomplete: all.incomplete,
-        resume: all.resume,
-        verify: all.verify,
+        collision: all.store.collision,
+        incomplete: all.store.incomplete,
+        resume: all.store.resume,
+        verify: all.store.verify,
         quotas: Quotas {
             session: verb.quotas.most_bytes.unwrap_or_default(),
             user: verb.quotas.user_quota.unwrap_or_default(),

@@ -71,13 +71,13 @@ pub(crate) fn is_patient(all: &mut Everything) {
     let (tries, timeout, death) =
         (chosen("netblt.open-tries"), chosen("netblt.open-timeout"), chosen("netblt.death"));
     if !tries {
-        all.netblt.open_tries = u8::MAX;
+        all.netblt_mut().open_tries = u8::MAX;
     }
     if !timeout {
-        all.netblt.open_timeout_ms = 4000;
+        all.netblt_mut().open_timeout = Duration::from_secs(4);
     }
     if !death {
-        all.netblt.death_s = 240;
+        all.netblt_mut().death = Duration::from_secs(240);
     }
 }
 

@@ -24,14 +24,14 @@ use wetstring_drive::datagram::secure::GOOD_FOR;
 use wetstring_drive::datagram::{Credentials, Endpoint};
 use wetstring_drive::line::HostPort;
 use wetstring_drive::{Ended, LineSpec, Signals, in_words};
-use wetstring_proto::netblt::{Config, Rate, Role};
+use wetstring_proto::netblt::{Config, Role};
 use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
 
 use crate::args::Common;
 use crate::args::transfer::Transfer;
 use crate::config::Everything;
 use crate::config::keys;
-use crate::config::protocol::Protocol;
+use crate::config::protocol::{Engines as _, Protocol};
 use crate::transfer::direction::Way;
 use crate::transfer::observer::Observer;
 use crate::transfer::opening::signals;
@@ -44,6 +44,7 @@ use crate::ui::output::{Level, Voice};
 use crate::ui::prompt::can_ask;
 use consent::{Consent, Consenting};
 use trust::Trust;
+use wetstring_proto::registry::Carrier;
 
 /// The secret, where it is in no file.
 const SECRET: &str = "WETSTRING_SECRET";
@@ -108,8 +109,10 @@ impl<'a> Session<'a> {
                 "expected no {flag} with NETBLT, which carries bytes as they are"
             )));
         }
-        if let Some(other) = ours.transfer.protocol().filter(|other| *other != Protocol::Netblt) {
-            let (title, spec) = (other.title(), &ours.spec);
+        if let Some(other) =
+            ours.transfer.protocol().filter(|other| other.carrier != Carrier::Datagrams)
+        {
+            let (title, spec) = (other.title, &ours.spec);
             return Err(usage(format!(
                 "expected NETBLT on {spec}, got {title}, which needs a line of bytes"
             )));
@@ -154,9 +157,10 @@ impl<'a> Session<'a> {
         let mut options = HostOptions::new(&mut recorder);
         options.signals = Some(&signals);
         if self.ours.all.is_chosen("netblt.datagram") {
-            options.datagram = Some(usize::from(self.ours.all.netblt.max_datagram));
+            options.datagram = Some(usize::from(self.ours.all.netblt().max_datagram));
         }
-        if let Rate::Automatic { max_rate_bps: rate @ 1.. } = self.ours.all.netblt.rate {
+        let (burst, rate) = (self.ours.all.netblt().burst, self.ours.all.netblt().max_rate.bps());
+        if burst == 0 && rate > 0 {
             // What keeps to its rate is never dropped; headers and repetitions count too.
             options.limits.bytes_per_s = Some(rate / 8 + rate / 32);
         }
@@ -299,8 +303,8 @@ impl<'a> Session<'a> {
         let mut all = self.ours.all.clone();
         fit(&mut all, partner, role);
         let engine = match self.way {
-            Way::Send => Protocol::Netblt.sender(&all),
-            Way::Receive => Protocol::Netblt.receiver(&all),
+            Way::Send => Protocol::named("netblt").sender(&all),
+            Way::Receive => Ok(Protocol::named("netblt").receiver(&all)),
         };
         let free = !keeper.takes_stdin() && !self.asks;
         let observer =
@@ -366,7 +370,7 @@ fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), 
 /// What is known of the path goes into the configuration.
 fn fit(all: &mut Everything, partner: &Partner, role: Role) {
     let (datagram, checksum) = (all.is_chosen("netblt.datagram"), all.is_chosen("netblt.checksum"));
-    let config = &mut all.netblt;
+    let config = all.netblt_mut();
     let most = u16::try_from(partner.packet_max / 4 * 4).unwrap_or(65_532);
     config.max_datagram = if datagram { config.max_datagram.min(most) } else { most };
     // What is sealed is proved already, better than by a sum.

@@ -14,24 +14,30 @@ pub enum Type {
     Local(u8),
 }
 
-/// Transfer mode.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Mode {
-    /// Bytes until the connection is closed.
-    #[default]
-    Stream,
-    /// Blocks with headers.
-    Block,
+crate::choice! { for Type: "image" => Type::Image, "ascii" => Type::Ascii }
+
+crate::choice! {
+    /// Transfer mode.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Mode {
+        /// Bytes until the connection is closed.
+        #[default]
+        Stream = "stream",
+        /// Blocks with headers.
+        Block = "block",
+    }
 }
 
-/// File structure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Structure {
-    /// None.
-    #[default]
-    File,
-    /// Records: lines.
-    Record,
+crate::choice! {
+    /// File structure.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Structure {
+        /// None.
+        #[default]
+        File = "file",
+        /// Records: lines.
+        Record = "record",
+    }
 }
 
 /// How a file is to be carried.

@@ -29,7 +29,9 @@ pub(crate) use session::Session;
 pub use session::{Asked, Denial, Granted};
 pub(crate) use user::User;
 
+use crate::settings::{AsText, Range};
 use crate::time::Duration;
+use core::fmt;
 
 /// Which of the two RFCs a server follows where they differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,9 +71,29 @@ impl<const N: usize> Text<N> {
         good.then_some(Self { octets, len: text.len() })
     }
 
+    /// A text that is known to be one.
+    const fn word(text: &[u8]) -> Self {
+        let (mut octets, mut len) = ([0; N], 0);
+        while len < text.len() {
+            octets[len] = text[len];
+            len += 1;
+        }
+        Self { octets, len }
+    }
+
     /// Its octets.
     pub fn as_bytes(&self) -> &[u8] {
         &self.octets[..self.len]
+    }
+}
+
+impl<const N: usize> AsText for Text<N> {
+    fn parse(text: &str) -> Option<Self> {
+        Self::new(text.as_bytes())
+    }
+
+    fn show(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str(core::str::from_utf8(self.as_bytes()).unwrap_or_default())
     }
 }
 
@@ -104,51 +126,59 @@ impl<'a> Mem<'a> {
     }
 }
 
-/// Everything that may be chosen of a user's or a server's process.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// How files are carried: a server takes what it is told.
-    pub form: Form,
-    /// Which RFC.
-    pub dialect: Dialect,
-    /// Who the user is.
-    pub user: Text<64>,
-    /// Its password.
-    pub password: Text<64>,
-    /// Its account.
-    pub account: Text<64>,
-    /// Where files go to at the server: a directory, ended by `/`, or the name of the one file.
-    pub path: Text<128>,
-    /// The first of a process's sockets, a multiple of 8.
-    pub socket: u32,
-    /// The socket of the server.
-    pub server: u32,
-    /// How long nothing may happen, in seconds.
-    pub timeout_s: u16,
-    /// Octets kept between a connection and the store, at least 4096.
-    pub buffer_len: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let anonymous = Text::new(b"anonymous").unwrap_or(Text::EMPTY);
-        Self {
-            form: Form { kind: Type::Image, ..Form::default() },
-            dialect: Dialect::Rfc542,
-            user: anonymous,
-            password: anonymous,
-            account: Text::EMPTY,
-            path: Text::EMPTY,
-            socket: 0x100,
-            server: crate::arpanet::icp::FTP,
-            timeout_s: 120,
-            buffer_len: 16 * 1024,
-        }
+crate::settings! {
+    /// Everything that may be chosen of a user's or a server's process.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct Options {
+        "ncp.user" user: Text<64>[text Range::Text, ANONYMOUS, if is_user] = "anonymous",
+            "USER for file transfer",
+            "RFC 542";
+        "ncp.account" account: Text<64>[text Range::Text, Text::EMPTY] = "",
+            "ACCT for file transfer, where the server asks for it",
+            "RFC 542";
+        /// How files are carried: a server takes what it is told.
+        "ncp.type" kind: Type[word] = "image",
+            "TYPE for file transfer",
+            "RFC 542";
+        "ncp.byte" byte: u8[1..=255 "bits"] = 8,
+            "BYTE for file transfer: 36 is what machines with words of 36 bits want",
+            "RFC 542";
+        "ncp.mode" mode: Mode[word] = "stream",
+            "MODE for file transfer",
+            "RFC 542";
+        "ncp.structure" structure: Structure[word] = "file",
+            "STRU for file transfer: records are lines",
+            "RFC 542";
+        "ncp.timeout" timeout: Duration[1..=3600 seconds] = 120,
+            "How long the other end's process may be silent",
+            "docs/decisions/071";
+    }
+    also {
+        /// Which RFC.
+        dialect: Dialect = Dialect::Rfc542,
+        /// The user's password.
+        password: Text<64> = ANONYMOUS,
+        /// Where files go to at the server: a directory, ended by `/`, or the name of the one file.
+        path: Text<128> = Text::EMPTY,
+        /// The first of a process's sockets, a multiple of 8.
+        socket: u32 = 0x100,
+        /// The socket of the server.
+        server: u32 = crate::arpanet::icp::FTP,
+        /// Octets kept between a connection and the store, at least 4096.
+        buffer_len: usize = 16 * 1024,
     }
 }
 
+/// Who a user is that says nothing else, and the password.
+const ANONYMOUS: Text<64> = Text::word(b"anonymous");
+
+fn is_user(text: &Text<64>) -> bool {
+    *text != Text::EMPTY
+}
+
 impl Options {
-    pub(crate) fn timeout(&self) -> Duration {
-        Duration::from_secs(u64::from(self.timeout_s))
+    /// How files are carried.
+    pub const fn form(&self) -> Form {
+        Form { kind: self.kind, byte: self.byte, mode: self.mode, structure: self.structure }
     }
 }

@@ -146,7 +146,7 @@ pub(crate) struct User {
 impl User {
     /// A process that stores files at a server's, or retrieves them.
     pub(crate) fn new(options: Options, to: Address, puts: bool) -> Self {
-        let form = options.form;
+        let form = options.form();
         Self {
             options,
             to,
@@ -188,11 +188,11 @@ impl User {
             cx.trace.record(cx.now, &TraceEvent::State { from, to });
         }
         self.stage = stage;
-        self.until = Some(cx.now + self.options.timeout());
+        self.until = Some(cx.now + self.options.timeout);
     }
 
     fn form(&self) -> Form {
-        self.options.form
+        self.options.form()
     }
 
     /// The end: what is open is closed.
@@ -353,7 +353,7 @@ impl User {
         }
         self.progress = (self.stats.file_bytes, host.queued(id));
         if moved {
-            self.until = Some(cx.now + self.options.timeout());
+            self.until = Some(cx.now + self.options.timeout);
         }
         let over = if self.puts {
             self.outgoing.done && host.state(id) == State::Ended

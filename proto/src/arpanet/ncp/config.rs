@@ -15,88 +15,75 @@ pub(crate) const MESSAGE: usize = 12 + LONGEST_BITS.div_ceil(8);
 /// Bits of the longest text: what is behind the leader, less the header.
 pub(crate) const LONGEST_TEXT: usize = LONGEST_BITS - 40;
 
-/// Which output buffers there are: a message is in one from when it is made until its RFNM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Buffers {
-    /// Small and large ones: where few bits wait a small one is taken, else a large one (RFC 662, the new system).
-    #[default]
-    Both,
-    /// Small ones, so that a message is a single packet (RFC 662, the old system).
-    Small,
-    /// Large ones for everything.
-    Large,
+crate::choice! {
+    /// Which output buffers there are: a message is in one from when it is made until its RFNM.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub enum Buffers {
+        /// Small and large ones: where few bits wait a small one is taken, else a large one (RFC 662, the new system).
+        #[default]
+        Both = "both",
+        /// Small ones, so that a message is a single packet (RFC 662, the old system).
+        Small = "small",
+        /// Large ones for everything.
+        Large = "large",
+    }
 }
 
-/// Everything that may be chosen.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Config {
-    /// Which leaders the interface speaks.
-    pub form: Form,
-    /// The network that new leaders name.
-    pub network: u8,
-    /// Output buffers.
-    pub buffers: Buffers,
-    /// How many small ones there are.
-    pub small_count: u8,
-    /// How many large ones there are.
-    pub large_count: u8,
-    /// Bits of text that a small one takes: 940 at Multics.
-    pub small_bits: u16,
-    /// Messages that may be under way on one link, 1 to 8. 1 is the old rule, with which a message that was not
-    /// delivered can be sent again.
-    pub window: u8,
-    /// Messages that may be under way to one host: the IMP blocks the interface beyond 8 (4 until 1974).
-    pub host_window: u8,
-    /// Connections at a time, in either direction: 1 to 32.
-    pub connections: u8,
-    /// Octets kept for each, at least 1024.
-    pub buffer_len: usize,
-    /// Messages that a sender is allowed ahead.
-    pub messages: u16,
-    /// How long a RFNM may take, in seconds.
-    pub rfnm_s: u16,
-    /// How long a reset reply may take, in seconds.
-    pub rrp_s: u16,
-    /// How long an echo reply may take, in seconds.
-    pub erp_s: u16,
-    /// How long a request for connection may wait for its match, in seconds.
-    pub rfc_s: u16,
-    /// How long a CLS may take to be answered, in seconds.
-    pub cls_s: u16,
-    /// How long data may wait to be allowed, in seconds.
-    pub all_s: u16,
-    /// How often a message is sent again that was not delivered.
-    pub retries: u8,
-    /// Whether a host that nothing is known of is sent a RST before the first request for connection.
-    pub reset: bool,
-    /// Messages of people typing carry the priority flag: IMPs send their packets before others.
-    pub priority: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            form: Form::Old,
-            network: 0,
-            buffers: Buffers::Both,
-            small_count: 16,
-            large_count: 8,
-            small_bits: 940,
-            window: 1,
-            host_window: 4,
-            connections: 8,
-            buffer_len: 8192,
-            messages: 64,
-            rfnm_s: 30,
-            rrp_s: 20,
-            erp_s: 20,
-            rfc_s: 30,
-            cls_s: 10,
-            all_s: 300,
-            retries: 5,
-            reset: true,
-            priority: false,
-        }
+crate::settings! {
+    /// Everything that may be chosen.
+    #[derive(Clone, PartialEq, Eq, Debug)]
+    pub struct Config {
+        "ncp.buffers" buffers: Buffers[word] = "both",
+            "Output buffers: small ones are single packets, for people typing; large ones take the longest message, for files",
+            "RFC 662";
+        "ncp.small" small_bits: u16[255..=968 "bits"] = 940,
+            "Text that a small output buffer takes",
+            "RFC 662";
+        /// 1 is the old rule, with which a message that was not delivered can be sent again.
+        "ncp.window" window: u8[1..=8 "messages"] = 1,
+            "Messages of a connection under way; with more than one, a message that is not delivered ends the connection",
+            "RFC 660, 662";
+        "ncp.host-window" host_window: u8[1..=8 "messages"] = 4,
+            "Messages under way to one host: beyond 8 (4 until 1974) the IMP stops the interface",
+            "RFC 660";
+        "ncp.buffer" buffer_len: usize[1024..=1_048_576 "octets"] = 8192,
+            "Kept for each connection; the other end is allowed as much",
+            "docs/decisions/071";
+        "ncp.rfnm" rfnm: Duration[1..=600 seconds] = 30,
+            "How long a RFNM may take",
+            "docs/decisions/071";
+        "ncp.retries" retries: u8[0..=100] = 5,
+            "How often a message is sent again that was not delivered",
+            "docs/decisions/071";
+        "ncp.priority" priority: bool[word] = "off",
+            "What is typed, and what a server answers, carries the priority flag: IMPs send it before files",
+            "BBN 1822";
+    }
+    also {
+        /// Which leaders the interface speaks.
+        form: Form = Form::Old,
+        /// The network that new leaders name.
+        network: u8 = 0,
+        /// How many small output buffers there are.
+        small_count: u8 = 16,
+        /// How many large ones there are.
+        large_count: u8 = 8,
+        /// Connections at a time, in either direction: 1 to 32.
+        connections: u8 = 8,
+        /// Messages that a sender is allowed ahead.
+        messages: u16 = 64,
+        /// How long a reset reply may take.
+        rrp: Duration = Duration::from_secs(20),
+        /// How long an echo reply may take.
+        erp: Duration = Duration::from_secs(20),
+        /// How long a request for connection may wait for its match.
+        rfc: Duration = Duration::from_secs(30),
+        /// How long a CLS may take to be answered.
+        cls: Duration = Duration::from_secs(10),
+        /// How long data may wait to be allowed.
+        all: Duration = Duration::from_secs(300),
+        /// Whether a host that nothing is known of is sent a RST before the first request for connection.
+        reset: bool = true,
     }
 }
 
@@ -132,8 +119,4 @@ impl Config {
             Buffers::Both | Buffers::Large => (LONGEST_TEXT, true),
         }
     }
-}
-
-pub(crate) fn seconds(count: u16) -> Duration {
-    Duration::from_secs(u64::from(count))
 }

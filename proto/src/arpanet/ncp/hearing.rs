@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Flight, Stage, Trouble};
 use super::peer::{Echo, Life, Talk};
-use super::{Core, Mem, PENDING_OF_ONE, Pending, drop_if, seconds};
+use super::{Core, Mem, PENDING_OF_ONE, Pending, drop_if};
 use crate::arpanet::control::{self, BadControl, Control, HEADER, Header, LINKS, PACKET_BITS};
 use crate::arpanet::leader::{BadLeader, Dead, Form, Incomplete, Kind, Leader};
 use crate::engine::Cx;
@@ -230,7 +230,7 @@ impl Core {
         }
         let is =
             |p: &Pending| usize::from(p.peer) == peer && (p.local, p.foreign) == (local, foreign);
-        let until = cx.now + seconds(self.config.rfc_s);
+        let until = cx.now + self.config.rfc;
         let listens = self.listening.iter().flatten().any(|(a, b)| (*a..=*b).contains(&local));
         let same = self.pending.iter().position(|p| p.as_ref().is_some_and(is));
         let others = self.pending.iter().flatten().filter(|p| usize::from(p.peer) == peer);

@@ -35,7 +35,7 @@ use crate::machine::split;
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::stats::Stats;
 use crate::time::Instant;
-use config::{CONNECTIONS, HOSTS, LONGEST_TEXT, seconds};
+use config::{CONNECTIONS, HOSTS, LONGEST_TEXT};
 use connection::Connection;
 use peer::Peer;
 

@@ -5,6 +5,7 @@ use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes;
 use crate::kermit::check::tochar;
+use crate::kermit::config::Names;
 use crate::kermit::decode::Decoder;
 use crate::kermit::encode::Shift;
 use crate::kermit::names::from_common;
@@ -21,7 +22,7 @@ impl Core {
         let qctl = self.link.theirs.qctl;
         let mut decoder = Decoder::new(qctl, agreed.qbin, agreed.rept, Shift::Off, false);
         let (used, len) = decoder.decode(data, mem.name);
-        if self.link.config.convert_names {
+        if self.link.config.names == Names::Converted {
             from_common(&mut mem.name[..len]);
         }
         self.file = Current { name_len: len, screen: kind == kind::TEXT, ..Current::default() };

@@ -10,7 +10,7 @@ use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::{TraceEvent, Wait};
 
 /// Receives files by the Kermit protocol. See [`Engine`](crate::Engine) for how to turn it.
@@ -71,7 +71,7 @@ impl Machine for Core {
         }
         match outcome {
             Outcome::Done => {
-                let linger = Duration::from_millis(u64::from(self.link.config.linger_ms));
+                let linger = self.link.config.linger;
                 if self.link.config.is_reliable() || linger.is_zero() {
                     self.link.ending = Ending::Over(outcome);
                 } else {

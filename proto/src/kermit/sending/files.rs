@@ -4,6 +4,7 @@ use super::{Cancel, Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, StoreError};
 use crate::kermit::attributes::{self, AttributeReply};
+use crate::kermit::config::Names;
 use crate::kermit::encode::{Shift, encode_text};
 use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
@@ -147,7 +148,7 @@ impl Core {
 
     fn start_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
         self.file.open = true;
-        let len = if self.link.config.convert_names && !self.screen {
+        let len = if self.link.config.names == Names::Converted && !self.screen {
             to_common(info.name, mem.name)
         } else {
             let len = info.name.len().min(mem.name.len());

@@ -12,7 +12,7 @@ use crate::machine::{Housed, Machine, engine};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::Wait;
 
 /// Serves a Kermit client until that says FINISH or BYE. See [`Engine`](crate::Engine) for how to
@@ -81,7 +81,7 @@ impl Core {
         if !self.link.words_are_out(cx.now) {
             return;
         }
-        let linger = Duration::from_millis(u64::from(self.link.config.linger_ms));
+        let linger = self.link.config.linger;
         if self.link.config.is_reliable() || linger.is_zero() {
             self.link.ending = Ending::Over(outcome);
         } else {

@@ -2,7 +2,6 @@
 
 use super::{Core, Mem, Stage};
 use crate::engine::Cx;
-use crate::netblt::config::Rate;
 use crate::netblt::control::{Message, Missing, messages};
 use crate::netblt::link::{Link, Short};
 use crate::netblt::packet::{DATA_HEADER, Data, Mark, data_checksum, put_marked_header};
@@ -308,7 +307,7 @@ impl Core {
             picked => picked,
         };
         self.ready = picked.is_some();
-        if cx.now >= self.burst_at && matches!(self.link.config.rate, Rate::Fixed { .. }) {
+        if cx.now >= self.burst_at && !self.link.config.is_automatic() {
             // What is left of a burst whose interval is over is no part of the next.
             self.burst_left = 0;
         }
@@ -363,7 +362,7 @@ impl Core {
         let interval = Duration::from_millis(u64::from(self.burst.1));
         let late = cx.now.since(self.burst_at);
         // A person's burst interval is kept to the letter; a measured rate is kept on average.
-        let fixed = matches!(self.link.config.rate, Rate::Fixed { .. });
+        let fixed = !self.link.config.is_automatic();
         let from = if fixed || late > LATE { cx.now } else { self.burst_at };
         self.burst_at = from + interval;
         self.burst_left = self.burst.0;

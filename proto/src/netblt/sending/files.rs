@@ -10,7 +10,6 @@ use crate::netblt::packet::Ports;
 use crate::netblt::ranges::Ranges;
 use crate::netblt::source::TRAILER;
 use crate::session::{Ask, Ending, Note, Timer};
-use crate::time::Duration;
 
 impl Core {
     /// The store's answer.
@@ -99,7 +98,7 @@ impl Core {
             dally
         } else {
             // Nobody has asked yet for what is not there.
-            Duration::from_secs(u64::from(self.link.config.death_s))
+            self.link.config.death
         };
         self.link.linger(cx.now, Outcome::Done, wait);
         self.done();

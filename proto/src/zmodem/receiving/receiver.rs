@@ -8,7 +8,7 @@ use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending};
 use crate::stats::Stats;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::trace::{TraceEvent, Wait};
 use crate::zmodem::config::Config;
 use crate::zmodem::states::Receiving;
@@ -70,7 +70,7 @@ impl Machine for Core {
             return;
         }
         let stay = match outcome {
-            Outcome::Done => Duration::from_millis(u64::from(self.link.config.linger_ms)),
+            Outcome::Done => self.link.config.linger,
             Outcome::Failed(_) => DRAIN,
         };
         self.link.linger(cx, outcome, stay);
