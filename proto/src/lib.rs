@@ -49,6 +49,7 @@ pub use file::{
 };
 pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
+pub use session::states;
 pub use stats::Stats;
 pub use time::{Duration, Instant};
 pub use trace::{Again, Load, NoTrace, Trace, TraceEvent, Wait};

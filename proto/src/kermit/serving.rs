@@ -140,7 +140,8 @@ impl Core {
         self.drain = matches!(outcome, Outcome::Failed(_)).then(|| cx.now + DRAIN);
         self.idle_at = cx.now;
         if cx.trace.enabled() {
-            cx.trace.record(cx.now, &TraceEvent::State { from: "transfer", to: "wait" });
+            let (from, to, input) = ("transfer", "wait", "Over");
+            cx.trace.record(cx.now, &TraceEvent::State { from, to, input });
         }
     }
 

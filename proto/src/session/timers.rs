@@ -13,6 +13,8 @@ pub(crate) enum Timer {
     Turn,
     /// What was not answered is sent again.
     Repeat,
+    /// The peer's last word is not waited for any more.
+    Farewell,
     /// A session that has ended no longer listens.
     Linger,
 }

@@ -87,7 +87,7 @@ pub(super) struct Link {
     pub(super) waits: Waits,
     pub(super) comings: Comings,
     pub(super) notes: Notes,
-    timers: Timers,
+    pub(super) timers: Timers,
     port: Port,
     reader: PacketReader,
     caller: bool,

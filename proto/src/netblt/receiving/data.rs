@@ -1,6 +1,7 @@
 //! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): what comes, what is
 //! overdue, what may come next.
 
+use super::ReceiverInput;
 use super::{Core, Mem, Stage};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::netblt::link::Link;
@@ -387,7 +388,7 @@ impl Core {
         if self.buffers().is_some_and(|buffers| self.low >= buffers) {
             self.front = None;
             self.overdue = None;
-            self.enter(cx, Stage::Checking);
+            self.enter(cx, ReceiverInput::Whole);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::netblt::packet::{OPEN_HEADER, Ports, Terms};
 use crate::netblt::ranges::{Having, Ranges};
 use crate::netblt::rate::rate_of;
 use crate::netblt::source::{TRAILER, XXH3};
+use crate::netblt::states::ReceiverInput;
 use crate::netblt::window::Shape;
 use crate::session::{Ask, Note, Text, Timer};
 
@@ -71,7 +72,7 @@ impl Core {
         self.have = Having::default();
         self.told = false;
         self.ask = Ask::Offer;
-        self.enter(cx, Stage::Offering);
+        self.enter(cx, ReceiverInput::File);
     }
 
     /// The store's answer.
@@ -153,7 +154,7 @@ impl Core {
         self.link.reply(Short::Refused, ports, say);
         self.link.ports = Ports::default();
         self.anew = false;
-        self.enter(cx, Stage::Waiting);
+        self.enter(cx, ReceiverInput::Await);
     }
 
     /// The store takes the file, and has said what it has of it.
@@ -219,7 +220,7 @@ impl Core {
         if passive {
             self.link.say(Short::Response);
         }
-        self.enter(cx, Stage::Moving);
+        self.enter(cx, ReceiverInput::Begin);
     }
 
     /// What is known of the path from the connection before stays.
@@ -308,7 +309,7 @@ impl Core {
         }
         self.link.progress = cx.now;
         (self.anew, self.told, self.attempts) = (false, false, 0);
-        self.enter(cx, Stage::Leaving);
+        self.enter(cx, ReceiverInput::Closed);
     }
 
     /// The sender has our last OK: the connection is over.
@@ -337,7 +338,7 @@ impl Core {
             return self.open_next(cx);
         }
         self.link.ports = Ports::default();
-        self.enter(cx, Stage::Waiting);
+        self.enter(cx, ReceiverInput::Await);
     }
 
     pub(super) fn end_of_batch(&mut self, cx: &mut Cx<'_>) {
@@ -382,7 +383,7 @@ impl Core {
     fn drop_file(&mut self, cx: &mut Cx<'_>) {
         self.messages.begin();
         self.control_again = None;
-        self.enter(cx, Stage::Checking);
+        self.enter(cx, ReceiverInput::Dropped);
         if self.open {
             self.ask = Ask::close(false);
         } else {
@@ -402,7 +403,7 @@ impl Core {
         self.link.reason.set(say);
         let every = self.repeat_after();
         self.link.repeat(cx.now, Short::Quit, every);
-        self.enter(cx, Stage::Quitting);
+        self.enter(cx, ReceiverInput::Quit);
     }
 
     /// Our QUIT was answered, or will not be.
@@ -414,7 +415,7 @@ impl Core {
                     return self.open_next(cx);
                 }
                 self.link.ports = Ports::default();
-                self.enter(cx, Stage::Waiting);
+                self.enter(cx, ReceiverInput::Await);
             }
             Then::NextFile | Then::End => {
                 self.stop |= self.then == Then::End;

@@ -1,6 +1,6 @@
 //! What a receiver does with bytes and with silence: blocks, damage, EOT, and when to ask again.
 
-use super::{Core, Mem, Receiving};
+use super::{Core, Mem, ReceiverInput, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::session::Ending;
 use crate::time::{Duration, Instant};
@@ -272,7 +272,7 @@ impl Core {
         let last = self.file.left.is_some_and(|left| left.files <= 1);
         if last && self.state == Receiving::Header && self.tries >= 3 {
             // Some senders leave out the empty block 0; this one had announced its last file.
-            self.enter(cx, Receiving::End);
+            self.enter(cx, ReceiverInput::Done);
             return self.link.end(cx, Outcome::Done, false);
         }
         if hopeless {
