@@ -115,10 +115,6 @@ struct Core {
     owed: Option<u64>,
     /// Packets below this place have come, or are overdue.
     passed: u64,
-    /// A buffer is overdue at this time at the earliest.
-    overdue: Option<Instant>,
-    /// If nothing comes until then, what should have come next is overdue.
-    front: Option<Instant>,
     /// Average time from packet to packet, in nanoseconds, and when the last came.
     spacing: u64,
     /// The buffer of the last packet that was asked for and came, and when.
@@ -135,11 +131,10 @@ struct Core {
     /// Burst values that are offered, and the message that brings them.
     burst: (u16, u16),
     bringing: Option<u16>,
-    /// When CONTROL was sent last, and when it is sent again.
+    /// When CONTROL was sent last.
     control_left: Option<Instant>,
     /// When its acknowledgement is overdue.
     control_due: Option<Instant>,
-    control_again: Option<Instant>,
     backoff: u32,
     /// How often the control timer is doubled, as it runs out too soon.
     strain: u32,
@@ -181,8 +176,6 @@ impl Core {
             known: 0,
             owed: None,
             passed: 0,
-            overdue: None,
-            front: None,
             spacing: 0,
             repaired: None,
             swing: 0,
@@ -194,7 +187,6 @@ impl Core {
             bringing: None,
             control_left: None,
             control_due: None,
-            control_again: None,
             backoff: 0,
             strain: 0,
             timed_out: None,

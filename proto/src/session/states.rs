@@ -65,7 +65,7 @@ pub(crate) fn enter<S: State>(cx: &mut Cx<'_>, state: &mut S, input: S::Input) -
         debug_assert!(false, "state {} has no edge for {}", state.name(), S::input_name(input));
         return false;
     };
-    if cx.trace.enabled() && state.name() != next.name() {
+    if cx.trace.enabled() {
         let (from, to, input) = (state.name(), next.name(), S::input_name(input));
         cx.trace.record(cx.now, &TraceEvent::State { from, to, input });
     }

@@ -267,7 +267,7 @@ impl Core {
         }
         if pauses > 0 {
             let pause = Duration::from_secs(u64::from(pauses.min(LONGEST_PAUSE)));
-            self.link.output.pause(cx.now, pause);
+            self.link.pause(cx.now, pause);
         }
     }
 

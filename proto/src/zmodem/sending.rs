@@ -15,7 +15,7 @@ use super::timing::SLOWEST_BPS;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, Note, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Wait};
 use core::fmt::Write;
@@ -172,7 +172,7 @@ impl Core {
     fn waits_for(&self) -> Wait {
         match self.state {
             _ if !self.link.ending.is_running() => Wait::Nothing,
-            _ if self.link.output.paused_until().is_some() => Wait::Pause,
+            _ if self.link.timers.is_running(Timer::Pause) => Wait::Pause,
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.link.question.is_some() => Wait::Window,
             Sending::Init => Wait::Partner,
@@ -182,7 +182,7 @@ impl Core {
     }
 
     fn pump_frames(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.output.paused(cx.now);
+        self.link.timers.expire(Timer::Pause, cx.now);
         if self.link.ending.is_running() && self.state == Sending::Start {
             self.start(cx, mem);
         }

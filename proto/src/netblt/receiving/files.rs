@@ -204,8 +204,10 @@ impl Core {
         self.base = self.base.wrapping_add(self.granted as u32);
         (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
         self.ahead_whole = 0;
-        (self.overdue, self.front, self.arrived) = (None, None, None);
-        (self.control_left, self.control_due, self.control_again) = (None, None, None);
+        for timer in [Timer::Overdue, Timer::Front, Timer::Control] {
+            self.link.timers.stop(timer);
+        }
+        (self.arrived, self.control_left, self.control_due) = (None, None, None);
         (self.backoff, self.strain, self.owed) = (0, 0, None);
         self.messages.begin();
         self.again_from = [1; super::control::COPIES];
@@ -326,7 +328,7 @@ impl Core {
 
     /// Ready for the next connection.
     fn next_file(&mut self, cx: &mut Cx<'_>) {
-        self.control_again = None;
+        self.link.timers.stop(Timer::Control);
         self.messages.begin();
         (self.anew, self.told, self.attempts) = (false, false, 0);
         self.have = Having::default();
@@ -342,7 +344,7 @@ impl Core {
     }
 
     pub(super) fn end_of_batch(&mut self, cx: &mut Cx<'_>) {
-        self.control_again = None;
+        self.link.timers.stop(Timer::Control);
         self.messages.begin();
         self.link.end(cx, Outcome::Done);
     }
@@ -382,7 +384,7 @@ impl Core {
     /// The file is not wanted any more.
     fn drop_file(&mut self, cx: &mut Cx<'_>) {
         self.messages.begin();
-        self.control_again = None;
+        self.link.timers.stop(Timer::Control);
         self.enter(cx, ReceiverInput::Dropped);
         if self.open {
             self.ask = Ask::close(false);
@@ -397,8 +399,9 @@ impl Core {
     /// Ends the connection in good order.
     pub(super) fn say_quit(&mut self, cx: &mut Cx<'_>, say: &[u8], then: Then) {
         self.messages.begin();
-        self.control_again = None;
-        (self.front, self.overdue) = (None, None);
+        self.link.timers.stop(Timer::Control);
+        self.link.timers.stop(Timer::Front);
+        self.link.timers.stop(Timer::Overdue);
         self.then = then;
         self.link.reason.set(say);
         let every = self.repeat_after();

@@ -2,7 +2,7 @@
 
 use super::{Core, Mem, ReceiverInput, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
-use crate::session::Ending;
+use crate::session::{Ending, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::xymodem::config::FirstEot;
@@ -15,10 +15,11 @@ use crate::xymodem::frame::{
 pub(super) enum Hearing {
     /// A block, or a character between blocks.
     Blocks,
-    /// EOT came: it is one only if nothing follows.
-    Eot { until: Instant },
-    /// Silence: what comes is the rest of something damaged.
-    Purge { until: Instant, latest: Instant, len: usize, cans: u8 },
+    /// EOT came: it is one only if nothing follows before [`Timer::Settle`].
+    Eot,
+    /// Silence until [`Timer::Settle`], or [`Timer::Noise`] at the latest: what comes is the rest of something
+    /// damaged.
+    Purge { len: usize, cans: u8 },
 }
 
 /// Quiet that shows that a byte stands alone: USB adapters hold bytes back for 16 ms.
@@ -50,7 +51,7 @@ impl Core {
                 }
                 used
             }
-            Hearing::Eot { .. } => {
+            Hearing::Eot => {
                 self.link.stats.wire_in_bytes += 1;
                 if bytes[0] == EOT {
                     self.eots = self.eots.saturating_add(1);
@@ -61,7 +62,7 @@ impl Core {
                 }
                 1
             }
-            Hearing::Purge { until, len, cans, .. } => {
+            Hearing::Purge { len, cans } => {
                 for byte in bytes {
                     *cans = match *byte {
                         CAN => cans.saturating_add(1),
@@ -71,7 +72,7 @@ impl Core {
                 }
                 *len += bytes.len();
                 self.link.stats.wire_in_bytes += bytes.len() as u64;
-                *until = cx.now + Duration::from_millis(u64::from(self.link.config.purge_ms));
+                self.await_quiet(cx);
                 self.link.stats.noise_bytes += bytes.len() as u64;
                 bytes.len()
             }
@@ -93,7 +94,8 @@ impl Core {
                     (_, Some(true)) => Duration::ZERO,
                     _ => ALONE + config.line.time(4),
                 };
-                self.hearing = Hearing::Eot { until: cx.now + quiet };
+                self.hearing = Hearing::Eot;
+                self.link.timers.set(Timer::Settle, cx.now + quiet);
             }
             // What terminals and flow control put in; before the first block also words.
             0 | b'\r' | b'\n' | 0x11 | 0x13 => self.link.stats.noise_bytes += 1,
@@ -122,13 +124,18 @@ impl Core {
             // A stream does not fall silent, and nothing can be had again.
             return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
         }
-        let until = cx.now + Duration::from_millis(u64::from(self.link.config.purge_ms));
+        self.await_quiet(cx);
         // A line that never falls silent is asked all the same, once in a while.
         let long = self.link.config.line.time(3 * 1029);
         let most = if long.is_zero() { Duration::from_secs(60) } else { long };
-        let latest = cx.now + most.max(Duration::from_secs(10));
-        let cans = cans.min(255) as u8;
-        self.hearing = Hearing::Purge { until, latest, len, cans };
+        self.link.timers.set(Timer::Noise, cx.now + most.max(Duration::from_secs(10)));
+        self.hearing = Hearing::Purge { len, cans: cans.min(255) as u8 };
+    }
+
+    /// From now on the line has to be quiet for as long as a purge takes.
+    fn await_quiet(&mut self, cx: &Cx<'_>) {
+        let quiet = Duration::from_millis(u64::from(self.link.config.purge_ms));
+        self.link.timers.set(Timer::Settle, cx.now + quiet);
     }
 
     /// After the end: only a repetition of the last thing is ours, and what has the looks of it.
@@ -195,9 +202,10 @@ impl Core {
         if self.began.is_none() || !self.takes_input(memory_len) {
             return None;
         }
+        let timers = &self.link.timers;
         Some(match self.hearing {
-            Hearing::Eot { until } => until,
-            Hearing::Purge { until, latest, .. } => until.min(latest),
+            Hearing::Eot => timers.get(Timer::Settle)?,
+            Hearing::Purge { .. } => timers.get(Timer::Settle)?.min(timers.get(Timer::Noise)?),
             Hearing::Blocks if self.reader.mid_block() => {
                 let quiet = Duration::from_millis(u64::from(self.link.config.char_timeout_ms));
                 self.heard + quiet
@@ -213,15 +221,16 @@ impl Core {
         if self.due(mem.file.len()).is_none_or(|due| due > cx.now) {
             return;
         }
+        let is_quiet = self.link.timers.expire(Timer::Settle, cx.now);
         match core::mem::replace(&mut self.hearing, Hearing::Blocks) {
-            Hearing::Eot { .. } => self.ended(cx, mem),
-            Hearing::Purge { until, len, cans, .. } => {
+            Hearing::Eot => self.ended(cx, mem),
+            Hearing::Purge { len, cans } => {
                 self.owed |= len > MOST_NOISE;
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
                 }
                 let patience = Duration::from_secs(u64::from(self.link.config.patience_s));
-                if until > cx.now && cx.now - self.good >= patience {
+                if !is_quiet && cx.now - self.good >= patience {
                     // Never silent, and never a block: whatever that is, it will not stop for us.
                     return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
                 }
