@@ -32,6 +32,7 @@ mod machine;
 pub mod memory;
 pub mod netblt;
 pub mod peer;
+mod reason;
 mod session;
 pub mod settings;
 pub mod slip;

@@ -9,7 +9,7 @@ use super::config::Config;
 use super::dialogue::{ANSWER, Mem};
 use super::encode::Shift;
 use super::link::{Link, trace_got};
-use super::packet::{self, Packet, kind};
+use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{Params, agree};
 use super::receiving;
 use super::states::{Asking, ClientInput};
@@ -200,9 +200,9 @@ impl Core {
         }
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
         self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         self.link.reader.forget_parity();
         if cx.now - self.asked >= Duration::from_millis(200) {
             self.again(cx, mem);

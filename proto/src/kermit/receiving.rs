@@ -7,7 +7,7 @@ use super::config::Config;
 use super::encode::Shift;
 use super::frame::{Found, Parity};
 use super::link::{Link, trace_got};
-use super::packet::{self, Packet, kind};
+use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{self, Agreed, Params, agree};
 use super::sink::Sink;
 use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
@@ -264,9 +264,9 @@ impl Core {
         courtesy + count
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
         self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         if self.state == Receiving::Init {
             // A parity sensed from a damaged packet is worth nothing.
             self.link.reader.forget_parity();
@@ -302,7 +302,7 @@ impl Core {
             return self.on_damaged(cx, mem, why, body.len());
         }
         if packet.kind == kind::ERROR && !self.link.believes(&packet) {
-            return self.on_damaged(cx, mem, "error under a weaker check", body.len());
+            return self.on_damaged(cx, mem, BadPacket::WeakError, body.len());
         }
         self.link.has_weak_error = false;
         self.link.stats.packets_in += 1;

@@ -6,7 +6,9 @@ use super::config::Config;
 use super::flight::{Flight, Slot};
 use super::length::LengthPolicy;
 use super::link::{Link, trace_got, trace_sent};
-use super::packet::{self, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind};
+use super::packet::{
+    self, BadPacket, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind,
+};
 use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
 use super::probe::Bare;
 use super::source::Source;
@@ -688,7 +690,7 @@ impl Core {
             return;
         }
         if packet.kind == kind::ERROR && !self.link.believes(&packet) {
-            return self.on_damaged(cx, mem, "error under a weaker check", body.len());
+            return self.on_damaged(cx, mem, BadPacket::WeakError, body.len());
         }
         self.link.has_weak_error = false;
         self.link.stats.packets_in += 1;
@@ -715,9 +717,9 @@ impl Core {
         }
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
         self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         self.timing.was_noise(self.link.agreed.window);
         if self.is_streaming_data() {
             self.not_reliable(cx, mem);

@@ -3,7 +3,7 @@
 
 use super::config::Config;
 use super::escape::Escaper;
-use super::frame::FrameReader;
+use super::frame::{BadFrame, FrameReader};
 use super::pace::Pace;
 use super::packet::{CANCEL, Header, MAX_HEADER, letter};
 use super::timing::RoundTrip;
@@ -347,9 +347,9 @@ impl Link {
     }
 
     /// Counts a frame that cannot be used.
-    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: BadFrame, len: usize) {
         self.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
     }
 
     /// Something the partner said in words.

@@ -2,7 +2,7 @@
 
 use super::config::{Attention, Config};
 use super::escape::Dropping;
-use super::frame::Found;
+use super::frame::{BadFrame, Found};
 use super::info::FileOptions;
 use super::link::Link;
 use super::packet::{Form, Header, TESC8, TESCCTL, end, kind, letter};
@@ -330,7 +330,7 @@ impl Core {
         }
     }
 
-    fn on_bad_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_bad_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadFrame, len: usize) {
         self.link.damaged(cx, why, len);
         let expecting = core::mem::replace(&mut self.expecting, Expecting::Nothing);
         if len >= self.link.config.longest_taken() && matches!(expecting, Expecting::File(_)) {

@@ -3,6 +3,7 @@
 
 use super::config::{Config, LONGEST, STANDARD};
 use super::escape::Escaping;
+use super::frame::BadFrame;
 use super::governor::Governor;
 use super::length::LengthPolicy;
 use super::link::Link;
@@ -236,7 +237,7 @@ impl Core {
         self.fail(cx, mem, Blame::Peer, FailureKind::PeerError);
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadFrame) {
         self.link.damaged(cx, why, 0);
         // A question that waits has probably been answered by this.
         let waits = matches!(self.state, Sending::File | Sending::Attention | Sending::Eof);

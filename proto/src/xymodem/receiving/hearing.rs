@@ -7,7 +7,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::xymodem::config::FirstEot;
 use crate::xymodem::frame::{
-    ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
+    ACK, BS, BadBlock, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
 };
 
 /// What the receiver listens for.
@@ -57,7 +57,7 @@ impl Core {
                     self.eots = self.eots.saturating_add(1);
                 } else {
                     self.link.stats.noise_bytes += 1;
-                    self.on_damaged(cx, "bytes behind EOT", 1);
+                    self.on_damaged(cx, BadBlock::BehindEot, 1);
                     self.purge(cx, 1, 0);
                 }
                 1
@@ -104,18 +104,18 @@ impl Core {
                 self.link.stats.noise_bytes += 1;
             }
             _ => {
-                self.on_damaged(cx, "expected a block", 1);
+                self.on_damaged(cx, BadBlock::NoBlock, 1);
                 self.purge(cx, 1, 0);
             }
         }
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, why: BadBlock, len: usize) {
         self.link.stats.damaged += 1;
         self.link.cans = 0;
         // What has got beyond a right header was a block, however little of it came.
         self.owed |= len > HEADER;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
     }
 
     /// Passes over what comes until the line is silent. `cans` have come already.
@@ -248,7 +248,7 @@ impl Core {
             return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
         }
         self.link.stats.timeouts += 1;
-        self.on_damaged(cx, "silence in a block", len);
+        self.on_damaged(cx, BadBlock::Silence, len);
         self.ask_for_more(cx);
     }
 
