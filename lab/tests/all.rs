@@ -45,6 +45,7 @@ mod serial;
 mod share;
 mod shrinking;
 mod slip_lab;
+mod states;
 mod streaming;
 mod swarm;
 mod sweep;

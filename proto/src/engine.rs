@@ -257,6 +257,8 @@ pub enum FailureKind {
     Aborted,
     /// The port closed.
     Closed,
+    /// A fault of ours: the state table has no edge for what happened.
+    Internal,
 }
 
 impl fmt::Display for FailureKind {
@@ -278,6 +280,7 @@ impl fmt::Display for FailureKind {
             Self::Refused => "a file was refused, and this protocol cannot leave one out",
             Self::Aborted => "aborted",
             Self::Closed => "the line closed",
+            Self::Internal => "internal error: a state has no way on",
         })
     }
 }

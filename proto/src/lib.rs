@@ -32,6 +32,7 @@ mod machine;
 pub mod memory;
 pub mod netblt;
 pub mod peer;
+mod reason;
 pub mod registry;
 mod session;
 pub mod settings;
@@ -50,6 +51,7 @@ pub use file::{
 };
 pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
+pub use session::states;
 pub use stats::Stats;
 pub use time::{BitRate, Duration, Instant};
 pub use trace::{Again, Load, NoTrace, Trace, TraceEvent, Wait};

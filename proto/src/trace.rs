@@ -173,6 +173,8 @@ pub enum TraceEvent<'a> {
         from: &'static str,
         /// State entered.
         to: &'static str,
+        /// What led there, as the protocol's state table names it.
+        input: &'static str,
     },
     /// What both ends agreed on, or a value that changed: a name and a number.
     Value {
@@ -221,7 +223,9 @@ impl fmt::Display for TraceEvent<'_> {
             Self::Timeout { waiting_for, number } => {
                 write!(f, "timeout waiting_for={waiting_for} n={number}")
             }
-            Self::State { from, to } => write!(f, "state from={from} to={to}"),
+            Self::State { from, to, input } => {
+                write!(f, "state from={from} to={to} input={input}")
+            }
             Self::Value { name, value } => write!(f, "value {name}={value}"),
             Self::Text { name, text } => write!(f, "text {name}={}", text.escape_ascii()),
         }

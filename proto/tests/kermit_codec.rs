@@ -10,6 +10,7 @@ use wetstring_proto::kermit::check::{Check, crc16, crc16_update, ctl, tochar, un
 use wetstring_proto::kermit::decode::Decoder;
 use wetstring_proto::kermit::encode::{Coding, Encoder, Shift, encode_text};
 use wetstring_proto::kermit::frame::{Found, FrameReader, FrameSettings, Parity};
+use wetstring_proto::kermit::packet::BadPacket;
 use wetstring_proto::kermit::prefix::PrefixTable;
 
 // ---- vectors ----
@@ -475,7 +476,7 @@ fn a_cr_waits_for_its_lf_across_packets() {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Owned {
     Packet(Vec<u8>),
-    Damaged(&'static str, usize),
+    Damaged(BadPacket, usize),
     Interrupt,
 }
 

@@ -1,7 +1,6 @@
 //! Packets, parameter strings, attributes and the state tables, against real strings.
 
 use proptest::prelude::*;
-use std::fmt::Write;
 use wetstring_proto::kermit::attributes::{
     AttributeReply, Attributes, emit, format_date, parse_date,
 };
@@ -9,7 +8,6 @@ use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::encode::Shift;
 use wetstring_proto::kermit::packet::{LONG_HEADER, data_room, finish, parse};
 use wetstring_proto::kermit::params::{Agreed, Params, agree, answer, doubt};
-use wetstring_proto::kermit::states::{RECEIVER, SENDER};
 use wetstring_proto::kermit::{Config, Switch, Zone};
 use wetstring_proto::{FileInfo, FileKind};
 
@@ -357,33 +355,4 @@ proptest! {
             let _ = parse(&bytes, check, forced);
         }
     }
-}
-
-/// `docs/kermit-states.md` is drawn from the tables that the engines use. After a change of the
-/// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto kermit_packet::` draws it anew.
-#[test]
-fn the_state_tables_are_drawn_in_the_docs() {
-    let mut text = String::from(
-        "# Kermit's states\n\nDrawn from `proto/src/kermit/states.rs`; a test keeps it so.\n\n\
-         ## Sender: what an acknowledgement does\n\n| state | step |\n|---|---|\n",
-    );
-    for (state, step) in SENDER {
-        writeln!(text, "| {state:?} | {step:?} |").unwrap();
-    }
-    text.push_str(
-        "\n## Receiver: what a packet does\n\n| state | packets | step |\n|---|---|---|\n",
-    );
-    for (state, kinds, step) in RECEIVER {
-        writeln!(text, "| {state:?} | {} | {step:?} |", kinds.escape_ascii()).unwrap();
-    }
-    text.push_str(
-        "\nAny other packet in a state of the receiver is answered with an error packet. E ends \
-         either end in any state. A sender takes everything but Y, N and E for an echo.\n",
-    );
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/kermit-states.md");
-    if std::env::var_os("WETSTRING_BLESS").is_some() {
-        std::fs::write(path, &text).unwrap();
-    }
-    let drawn = std::fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(drawn, text, "docs/kermit-states.md is not what the tables say");
 }

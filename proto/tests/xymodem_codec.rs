@@ -231,41 +231,6 @@ fn no_state_has_two_steps_for_one_thing() {
     }
 }
 
-/// `docs/xymodem-states.md` is drawn from the tables that the engines use. After a change of the
-/// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto xymodem_codec::` draws it anew.
-#[test]
-fn the_state_tables_are_drawn_in_the_docs() {
-    let mut text = String::from(
-        "# XMODEM's and YMODEM's states\n\nDrawn from `proto/src/xymodem/states.rs`; a test keeps it \
-         so.\n\n## Sender: what a character does\n\n| state | characters | step |\n|---|---|---|\n",
-    );
-    let name = |word: &u8| match word {
-        6 => "ACK".to_owned(),
-        0x15 => "NAK".to_owned(),
-        other => char::from(*other).to_string(),
-    };
-    for (state, words, step) in SENDER {
-        let words: Vec<String> = words.iter().map(name).collect();
-        writeln!(text, "| {state:?} | {} | {step:?} |", words.join(" ")).unwrap();
-    }
-    text.push_str(
-        "\n## Receiver: what a block does\n\n| state | its number | step |\n|---|---|---|\n",
-    );
-    for (state, place, step) in RECEIVER {
-        writeln!(text, "| {state:?} | {place:?} | {step:?} |").unwrap();
-    }
-    text.push_str(
-        "\nCAN CAN between blocks ends either end in any state. Any other character is noise to a \
-         sender. A receiver answers EOT as docs/decisions/020 says.\n",
-    );
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/xymodem-states.md");
-    if std::env::var_os("WETSTRING_BLESS").is_some() {
-        fs::write(path, &text).unwrap();
-    }
-    let drawn = fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(drawn, text, "docs/xymodem-states.md is not what the tables say");
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

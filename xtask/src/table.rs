@@ -1,8 +1,9 @@
-//! `docs/settings.md`, written from the one table of settings.
+//! The pages of `docs/` that are written from tables in the code: `settings.md` here, `states.md` by [`states`].
 
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::states;
 use wetstring_proto::settings::Setting;
 
 /// The heading of the page.
@@ -36,18 +37,21 @@ fn tables() -> Vec<&'static [Setting]> {
     wetstring_protocols::FAMILIES.iter().map(wetstring_protocols::Family::table).collect()
 }
 
-/// Checks the page, or writes it.
+/// Checks the pages, or writes them.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
-    let path = root.join("docs/settings.md");
-    let wanted = page(&tables());
-    if write {
-        return std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()));
+    let pages = [
+        ("docs/settings.md", "the table of settings", page(&tables())),
+        ("docs/states.md", "the state tables", states::page()),
+    ];
+    for (name, source, wanted) in pages {
+        let path = root.join(name);
+        if write {
+            std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()))?;
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != wanted {
+            return Err(format!("{name} differs from {source}; run cargo xtask table --write"));
+        }
     }
-    let present = std::fs::read_to_string(&path).unwrap_or_default();
-    if present == wanted {
-        return Ok(());
-    }
-    Err("docs/settings.md differs from the table of settings; run cargo xtask table --write".into())
+    Ok(())
 }
 
 #[cfg(test)]
@@ -71,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_up_to_date() {
+    fn the_pages_are_up_to_date() {
         assert_eq!(run(&crate::root(), false), Ok(()));
     }
 }

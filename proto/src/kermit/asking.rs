@@ -9,13 +9,14 @@ use super::config::Config;
 use super::dialogue::{ANSWER, Mem};
 use super::encode::Shift;
 use super::link::{Link, trace_got};
-use super::packet::{self, Packet, kind};
+use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{Params, agree};
 use super::receiving;
+use super::states::{Asking, ClientInput};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::line::line_time;
 use crate::machine::Machine;
-use crate::session::{Ending, Note};
+use crate::session::{self, Ending, Note};
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, Wait};
 use core::fmt;
@@ -46,18 +47,6 @@ impl fmt::Display for BadRequest {
 }
 
 impl core::error::Error for BadRequest {}
-
-/// How far the client is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Asking {
-    Start,
-    /// I is out.
-    Info,
-    /// The command is out.
-    Command,
-    /// It is over, or a transfer has the line.
-    Done,
-}
 
 #[derive(Debug)]
 struct Core {
@@ -99,8 +88,11 @@ impl Core {
         self.receiver.as_ref().map_or(&self.link, |receiver| &receiver.link)
     }
 
-    fn enter(&mut self, state: Asking) {
-        self.state = state;
+    fn enter(&mut self, cx: &mut Cx<'_>, input: ClientInput) {
+        if !session::enter(cx, &mut self.state, input) {
+            let failure = Failure { blame: Blame::Local, kind: FailureKind::Internal };
+            self.link.end(cx, Outcome::Failed(failure));
+        }
         self.attempts = 0;
     }
 
@@ -141,7 +133,7 @@ impl Core {
         if !self.link.last_words(cx, mem.out, 0, say) {
             return;
         }
-        self.enter(Asking::Done);
+        self.enter(cx, ClientInput::Failed);
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
@@ -164,7 +156,7 @@ impl Core {
         if agreed.qbin.is_some() {
             self.link.settle();
         }
-        self.enter(Asking::Command);
+        self.enter(cx, ClientInput::Introduced);
         self.say(cx, mem);
     }
 
@@ -208,9 +200,9 @@ impl Core {
         }
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
         self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         self.link.reader.forget_parity();
         if cx.now - self.asked >= Duration::from_millis(200) {
             self.again(cx, mem);
@@ -230,13 +222,13 @@ impl Core {
         let (_, len) = self.link.read_text(packet.data, &mut mem.answer[..ANSWER]);
         self.answer_len = len;
         self.link.notes.push(Note::Replied);
-        self.enter(Asking::Done);
+        self.enter(cx, ClientInput::Replied);
         self.link.end(cx, Outcome::Done);
     }
 
     /// S: the server sends. The receiver takes the line for the rest.
     fn receive_files(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) {
-        self.enter(Asking::Done);
+        self.enter(cx, ClientInput::Files);
         self.link.begin_again();
         let mut core = receiving::Core::new(self.link.config.clone());
         core::mem::swap(&mut self.link, &mut core.link);

@@ -9,17 +9,13 @@
 //! search goes on behind it. The block check is not verified here.
 
 use super::check::{Check, unchar};
+use super::packet::{SLACK, field};
+use super::reason::BadPacket;
 use super::scan;
 
 const CTRL_C: u8 = 3;
-/// Bytes of a body up to and with TYPE.
-const SHORT_HEADER: usize = 3;
-/// Bytes of a body up to and with HCHECK.
-const LONG_HEADER: usize = 6;
 /// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts behind it.
 pub const LONGEST_SHORT: usize = 96;
-/// Bytes by which a packet may be longer than agreed: C-Kermit 10 beta overruns by a few.
-pub const TOLERANCE: usize = 16;
 
 /// The parity of a line, as software adds it to 7-bit characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -79,7 +75,7 @@ pub struct FrameSettings {
     pub transparent: bool,
     /// So many Ctrl-Cs in a row between packets are a wish to stop; 0: never.
     pub interrupt: u8,
-    /// Longest body (LEN to CHECK) expected; [`TOLERANCE`] more is taken, and short packets always
+    /// Longest body (LEN to CHECK) expected; [`SLACK`] more is taken, and short packets always
     /// are, as far as the buffer goes.
     pub max_len: usize,
 }
@@ -101,7 +97,7 @@ impl Default for FrameSettings {
 impl FrameSettings {
     /// Bytes the buffer given to [`FrameReader::next`] should have.
     pub const fn buffer_len(&self) -> usize {
-        let long = self.max_len.saturating_add(TOLERANCE);
+        let long = self.max_len.saturating_add(SLACK);
         if long < LONGEST_SHORT { LONGEST_SHORT } else { long }
     }
 }
@@ -114,7 +110,7 @@ pub enum Found<'a> {
     /// Something that began as a packet and was none.
     Damaged {
         /// What was wrong.
-        why: &'static str,
+        why: BadPacket,
         /// Bytes given up, MARK included.
         len: usize,
     },
@@ -125,7 +121,7 @@ pub enum Found<'a> {
 /// How a packet ended badly, and after how many bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Damage {
-    why: &'static str,
+    why: BadPacket,
     len: usize,
 }
 
@@ -137,7 +133,7 @@ enum Header {
     /// The body has so many bytes.
     Len(usize),
     /// It cannot be a packet.
-    Bad(&'static str),
+    Bad(BadPacket),
 }
 
 /// Finds packets in a stream of bytes, however the stream is cut.
@@ -322,7 +318,7 @@ impl FrameReader {
             // The header has shown it, unless it allows odd parity as well.
             None => {
                 self.in_packet
-                    && self.held >= SHORT_HEADER
+                    && self.held >= field::DATA
                     && self.header_sense.clear
                     && !self.header_sense.odd
             }
@@ -335,11 +331,12 @@ impl FrameReader {
         if !self.in_packet || self.sensed() != Some(Parity::None) {
             return None;
         }
-        let Header::Len(len) = self.header(&input[..input.len().min(LONG_HEADER)], room) else {
+        let Header::Len(len) = self.header(&input[..input.len().min(field::LONG_DATA)], room)
+        else {
             return None;
         };
         let body = input.get(..len)?;
-        let header = if body[0] == b' ' { LONG_HEADER } else { SHORT_HEADER };
+        let header = if body[field::LEN] == b' ' { field::LONG_DATA } else { field::DATA };
         if self.stop(&body[..header], 0xFF, false).is_some()
             || self.stop(&body[header..], 0xFF, self.settings.transparent).is_some()
         {
@@ -363,39 +360,40 @@ impl FrameReader {
         let short = match len {
             b' ' => None,
             35..=127 => Some(usize::from(unchar(len)) + 1),
-            _ => return Header::Bad("expected a length of 3 to 94, or 0"),
+            _ => return Header::Bad(BadPacket::Length),
         };
-        match body.get(1) {
+        match body.get(field::SEQ) {
             None => return Header::Open,
             Some(32..=95) => {}
-            Some(_) => return Header::Bad("expected a sequence number of 0 to 63"),
+            Some(_) => return Header::Bad(BadPacket::Sequence),
         }
-        if body.len() < SHORT_HEADER {
+        if body.len() < field::DATA {
             return Header::Open;
         }
         let Some(len) = short else { return self.long_header(body, room) };
-        if len > room { Header::Bad("packet longer than the buffer") } else { Header::Len(len) }
+        if len > room { Header::Bad(BadPacket::Buffer) } else { Header::Len(len) }
     }
 
     /// Reads the rest of a long packet's header.
     fn long_header(&self, body: &[u8], room: usize) -> Header {
         let Some((covered, &[hcheck])) =
-            body.get(..LONG_HEADER).and_then(|header| header.split_last_chunk::<1>())
+            body.get(..field::LONG_DATA).and_then(|header| header.split_last_chunk::<1>())
         else {
             return Header::Open;
         };
-        let (high, low) = (usize::from(unchar(covered[3])), usize::from(unchar(covered[4])));
+        let digit = |at: usize| usize::from(unchar(covered[at]));
+        let (high, low) = (digit(field::LENX1), digit(field::LENX2));
         if !Check::Sum6.verify(covered, &[hcheck]) {
-            return Header::Bad("the check of the long header is wrong");
+            return Header::Bad(BadPacket::HeaderCheck);
         }
         let extended = high * 95 + low;
         // 95 is no digit, but C-Kermit 10 beta fills 9024 bytes of data and then adds the check.
         if high > 95 || low > 94 || extended == 0 {
-            return Header::Bad("expected an extended length of 1 to 9024");
+            return Header::Bad(BadPacket::LongLength);
         }
-        let len = LONG_HEADER + extended;
-        if len > self.settings.max_len.saturating_add(TOLERANCE) || len > room {
-            return Header::Bad("packet longer than agreed");
+        let len = field::LONG_DATA + extended;
+        if len > self.settings.max_len.saturating_add(SLACK) || len > room {
+            return Header::Bad(BadPacket::TooLong);
         }
         Header::Len(len)
     }
@@ -429,7 +427,7 @@ impl FrameReader {
         let stop = self.stop(wanted, strip, self.settings.transparent);
         let clean = &wanted[..stop.unwrap_or(wanted.len())];
         let Some(room) = buf.get_mut(self.held..self.held + clean.len()) else {
-            return self.damaged(0, "the buffer became shorter than the packet");
+            return self.damaged(0, BadPacket::ShorterBuffer);
         };
         room.copy_from_slice(clean);
         if strip != 0xFF {
@@ -450,7 +448,7 @@ impl FrameReader {
             if byte == self.settings.mark {
                 if self.held > 0 {
                     // MARK is left for the hunt.
-                    return self.damaged(0, "a packet began inside this one");
+                    return self.damaged(0, BadPacket::Inside);
                 }
                 // Two MARKs in a row: the first one was noise.
                 self.noise_bytes += 1;
@@ -458,26 +456,26 @@ impl FrameReader {
                 return (1, None);
             }
             if byte == self.settings.eol {
-                return self.damaged(1, "the end of line came before the end of the packet");
+                return self.damaged(1, BadPacket::EndOfLine);
             }
         }
         let Some(room) = buf.get_mut(self.held) else {
-            return self.damaged(1, "packet longer than the buffer");
+            return self.damaged(1, BadPacket::Buffer);
         };
         // Bit 7 is kept until it is known what it means.
         *room = if self.sensed().is_some() { byte } else { raw };
         self.held += 1;
         self.sense.see(raw);
-        if self.held == SHORT_HEADER {
+        if self.held == field::DATA {
             self.header_sense = self.sense;
             if self.sensed().is_none() && self.sense.guess().is_none() {
                 // The byte is held and counted already.
-                return (1, self.damaged(0, "the header has no common parity").1);
+                return (1, self.damaged(0, BadPacket::Parity).1);
             }
         }
         if self.need == 0 {
-            let mut header = [0; LONG_HEADER];
-            let seen = self.held.min(LONG_HEADER);
+            let mut header = [0; field::LONG_DATA];
+            let seen = self.held.min(field::LONG_DATA);
             header[..seen].copy_from_slice(&buf[..seen]);
             if self.sensed().is_none() {
                 strip_all(&mut header, 0x7F);
@@ -494,12 +492,12 @@ impl FrameReader {
     /// Whether the next byte is data that may be anything.
     fn is_clear(&self, buf: &[u8]) -> bool {
         let long = buf.first().is_some_and(|&len| len & 0x7F == b' ');
-        let header = if long { LONG_HEADER } else { SHORT_HEADER };
+        let header = if long { field::LONG_DATA } else { field::DATA };
         self.settings.transparent && self.held >= header
     }
 
     /// Ends the packet as damaged by the next `used` bytes.
-    fn damaged(&mut self, used: usize, why: &'static str) -> (usize, Option<Result<(), Damage>>) {
+    fn damaged(&mut self, used: usize, why: BadPacket) -> (usize, Option<Result<(), Damage>>) {
         self.in_packet = false;
         self.courtesy = true;
         (used, Some(Err(Damage { why, len: 1 + self.held + used })))

@@ -7,7 +7,7 @@ use super::config::{BlockCheck, Config};
 use super::decode::Decoder;
 use super::encode::{Coding, Shift, encode_text};
 use super::frame::{FrameReader, FrameSettings, Parity};
-use super::packet::{LONG_HEADER, Packet, data_room, finish, kind};
+use super::packet::{BadPacket, LONG_HEADER, Packet, data_room, finish, kind};
 use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use super::probe::Bare;
@@ -219,7 +219,7 @@ impl Link {
 
     /// Whether a parameter string had better be sent again. A peer that says the same strange things
     /// twice means them: no line damages two packets in the same way.
-    pub(crate) fn doubts(&mut self, data: &[u8]) -> Option<&'static str> {
+    pub(crate) fn doubts(&mut self, data: &[u8]) -> Option<BadPacket> {
         let why = params::doubt(data)?;
         let said = Some((data.len(), crc16(data)));
         (core::mem::replace(&mut self.doubted, said) != said).then_some(why)

@@ -33,6 +33,7 @@ pub mod packet;
 pub mod params;
 pub mod prefix;
 mod probe;
+mod reason;
 mod receiving;
 mod registry;
 mod scan;

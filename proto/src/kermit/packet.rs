@@ -4,6 +4,7 @@
 //! number and a data field that has passed its check (\[KPM\] §4, kermit.md §2–4).
 
 use super::check::{Check, tochar, unchar};
+pub use super::reason::BadPacket;
 
 /// Packet types, as they stand on the wire.
 pub mod kind {
@@ -31,15 +32,40 @@ pub mod kind {
     pub const ERROR: u8 = b'E';
 }
 
-/// Bytes before the data field in the long form: MARK LEN SEQ TYPE LENX1 LENX2 HCHECK.
-pub const LONG_HEADER: usize = 7;
-/// Bytes before the data field in the short form: MARK LEN SEQ TYPE.
-pub const SHORT_HEADER: usize = 4;
+/// Where the fields of a packet stand, counted from LEN: MARK belongs to the stream, and no check covers it.
+pub mod field {
+    /// LEN, or a blank: then the packet is long.
+    pub const LEN: usize = 0;
+    /// SEQ, the number.
+    pub const SEQ: usize = 1;
+    /// TYPE.
+    pub const TYPE: usize = 2;
+    /// Data of a short packet.
+    pub const DATA: usize = 3;
+    /// LENX1, the high digit of a long packet's length.
+    pub const LENX1: usize = 3;
+    /// LENX2, the low digit.
+    pub const LENX2: usize = 4;
+    /// HCHECK, the check of a long packet's header.
+    pub const HCHECK: usize = 5;
+    /// Data of a long packet.
+    pub const LONG_DATA: usize = 6;
+}
+
+/// MARK, before the fields.
+const MARK: usize = 1;
+/// Bytes before the data field in the long form, MARK included.
+pub const LONG_HEADER: usize = MARK + field::LONG_DATA;
+/// Bytes before the data field in the short form, MARK included.
+pub const SHORT_HEADER: usize = MARK + field::DATA;
+/// What LEN counts besides data and check: SEQ and TYPE.
+const COUNTED: usize = field::DATA - field::SEQ;
 /// The longest extended length, of data and check together.
 pub const MAX_LONG: usize = 9024;
 /// The longest LEN of a short packet: SEQ, TYPE, data and check.
 pub const MAX_SHORT: usize = 94;
-/// Bytes a packet may be longer than agreed and still be taken (kermit.md §5.2, C-Kermit 10 beta).
+/// Bytes by which a packet may be longer than agreed and still be taken: C-Kermit 10 beta overruns by a few
+/// (kermit.md §5.2).
 pub const SLACK: usize = 16;
 
 /// A packet whose check was right.
@@ -60,15 +86,15 @@ pub struct Packet<'a> {
 /// `check` is the agreed type. Packets that carry their own rule are read by it: a NAK says its
 /// check's length by its LEN, S and I are on type 1 unless `forced` (type 5 makes every packet
 /// CRC-16), an E may be on type 1 at any time (kermit.md §3).
-pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'static str> {
-    if body.len() < 4 {
-        return Err("packet shorter than its header");
+pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, BadPacket> {
+    if body.len() <= field::DATA {
+        return Err(BadPacket::Short);
     }
-    let seq = unchar(body[1]);
-    let kind = body[2];
-    let header = if body[0] == b' ' { 6 } else { 3 };
-    if body.len() < header + 1 {
-        return Err("packet shorter than its header");
+    let seq = unchar(body[field::SEQ]);
+    let kind = body[field::TYPE];
+    let header = if body[field::LEN] == b' ' { field::LONG_DATA } else { field::DATA };
+    if body.len() <= header {
+        return Err(BadPacket::Short);
     }
     let under =
         |check: Check| -> Option<Packet<'_>> {
@@ -82,7 +108,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'st
             2 if check == Check::Sum12NoBlank => Check::Sum12NoBlank,
             2 => Check::Sum12,
             3 => Check::Crc16,
-            _ => return Err("NAK with data"),
+            _ => return Err(BadPacket::NakWithData),
         },
         // A Send-Init asks for type 5 in the very packet that is on type 3 already.
         kind::SEND_INIT | kind::INFO if forced || body.get(header + 7) == Some(&b'5') => {
@@ -98,7 +124,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, &'st
         kind::NAK if first == Check::Sum12 => under(Check::Sum12NoBlank),
         _ => None,
     });
-    packet.ok_or("block check")
+    packet.ok_or(BadPacket::Check)
 }
 
 /// Completes a packet whose data field stands at `buf[LONG_HEADER..LONG_HEADER + data_len]`.
@@ -121,24 +147,22 @@ pub fn finish(
             *byte &= 0x7f;
         }
     }
-    let start = if data_len + check.len() + 2 <= MAX_SHORT {
-        let start = LONG_HEADER - SHORT_HEADER;
-        buf[start + 1] = tochar((data_len + check.len() + 2) as u8);
-        buf[start + 2] = tochar(seq);
-        buf[start + 3] = kind;
-        start
-    } else {
-        let ext = data_len + check.len();
-        buf[1] = b' ';
-        buf[2] = tochar(seq);
-        buf[3] = kind;
-        buf[4] = tochar((ext / 95) as u8);
-        buf[5] = tochar((ext % 95) as u8);
-        buf[6] = Check::Sum6.compute(&buf[1..6])[0];
-        0
-    };
+    let is_short = data_len + check.len() + COUNTED <= MAX_SHORT;
+    let start = if is_short { LONG_HEADER - SHORT_HEADER } else { 0 };
     buf[start] = mark;
-    let value = check.compute(&buf[start + 1..data_end]);
+    let body = &mut buf[start + MARK..];
+    body[field::SEQ] = tochar(seq);
+    body[field::TYPE] = kind;
+    if is_short {
+        body[field::LEN] = tochar((data_len + check.len() + COUNTED) as u8);
+    } else {
+        let extended = data_len + check.len();
+        body[field::LEN] = b' ';
+        body[field::LENX1] = tochar((extended / 95) as u8);
+        body[field::LENX2] = tochar((extended % 95) as u8);
+        body[field::HCHECK] = Check::Sum6.compute(&body[..field::HCHECK])[0];
+    }
+    let value = check.compute(&buf[start + MARK..data_end]);
     let end = data_end + check.len();
     buf[data_end..end].copy_from_slice(&value[..check.len()]);
     (start, end)
@@ -149,7 +173,7 @@ pub fn finish(
 /// `max_short` is the partner's MAXL, `max_long` its MAXLX if long packets were agreed on. MAXLX
 /// is taken as a bound on the whole packet, which is safe under both readings (kermit.md §5.2).
 pub fn data_room(max_short: usize, max_long: Option<usize>, check: Check) -> usize {
-    let short = max_short.min(MAX_SHORT).saturating_sub(2 + check.len());
+    let short = max_short.min(MAX_SHORT).saturating_sub(COUNTED + check.len());
     let long =
         max_long.map_or(0, |max| max.min(MAX_LONG).saturating_sub(LONG_HEADER + check.len()));
     // A long packet that carries no more than a short one only costs its longer header.

@@ -16,6 +16,7 @@
 
 use super::check::{Check, crc16, ctl, tochar, unchar};
 use super::encode::Shift;
+use super::reason::BadPacket;
 use crate::file::FileKind;
 
 /// CAPAS: long packets.
@@ -161,38 +162,38 @@ const LONGEST_SYSTEM: u8 = 2;
 
 /// Why a parameter string looks damaged, if it does: something that no Kermit sends, or that hardly
 /// one does and that would be read wrong without a sign.
-pub fn doubt(data: &[u8]) -> Option<&'static str> {
+pub fn doubt(data: &[u8]) -> Option<BadPacket> {
     let at = |index: usize| data.get(index).copied().filter(|c| *c != b' ');
     let prefixes = [at(5), at(6).filter(|c| *c != b'Y' && *c != b'N'), at(8)];
     if data.iter().any(|c| !(b' '..=b'~').contains(&(c & 0x7f))) && data.get(3) != Some(&0) {
-        return Some("control character in parameters");
+        return Some(BadPacket::Control);
     }
     if at(4).is_some_and(|c| !(1..=31).contains(&number(c))) {
-        return Some("packet end that is no control character");
+        return Some(BadPacket::Eol);
     }
     if at(5).is_some_and(|c| !is_prefix(c)) {
-        return Some("control prefix that is none");
+        return Some(BadPacket::ControlPrefix);
     }
     if at(6).is_some_and(|c| !is_prefix(c) && !matches!(c, b'Y' | b'N')) {
-        return Some("8th-bit prefix that is none");
+        return Some(BadPacket::BinaryPrefix);
     }
     if at(7).is_some_and(|c| !matches!(c, b'1' | b'2' | b'3' | b'B' | b'5')) {
-        return Some("block check that is none");
+        return Some(BadPacket::CheckType);
     }
     if (0..3).any(|i| prefixes[i].is_some() && prefixes[..i].contains(&prefixes[i])) {
-        return Some("prefixes that are the same");
+        return Some(BadPacket::SamePrefixes);
     }
     // A wrong one changes the file without a sign; who means it says it again. `N` is an old way to
     // say that there is none.
     let usual = [Some(b'#'), Some(b'&'), Some(b'~')];
     if (0..3).any(|i| ![None, usual[i]].contains(&prefixes[i]) && (i, prefixes[i]) != NO_REPEATS) {
-        return Some("unusual prefix");
+        return Some(BadPacket::UnusualPrefix);
     }
     doubt_tail(data)
 }
 
 /// Looks at what stands behind the checkpoint fields.
-fn doubt_tail(data: &[u8]) -> Option<&'static str> {
+fn doubt_tail(data: &[u8]) -> Option<BadPacket> {
     let at = |index: usize| data.get(index).copied();
     let mut capas = 9;
     while at(capas).is_some_and(|c| number(c) & 1 != 0) {
@@ -201,24 +202,24 @@ fn doubt_tail(data: &[u8]) -> Option<&'static str> {
     let whatami = capas + 8;
     let valid = |c: u8| number(c) & WMI_VALID != 0;
     if at(whatami).is_some_and(|c| c != b' ' && !valid(c)) {
-        return Some("WHATAMI without its valid bit");
+        return Some(BadPacket::Whatami);
     }
     let system = number(at(whatami + 1)?);
     if system > LONGEST_SYSTEM {
-        return Some("system id that is too long");
+        return Some(BadPacket::LongSystem);
     }
     let whatami2 = whatami + 2 + usize::from(system);
     match data.len().checked_sub(whatami2) {
-        None => Some("system id that is cut short"),
+        None => Some(BadPacket::ShortSystem),
         Some(0) => None,
-        Some(_) if !valid(data[whatami2]) => Some("WHATAMI2 without its valid bit"),
+        Some(_) if !valid(data[whatami2]) => Some(BadPacket::Whatami2),
         Some(1) => None,
         Some(extra) => {
             let own = &data[whatami2 + 1..];
             let ours = extra == OWN_LEN + 1
                 && own[0] == b'W'
                 && own[2..] == own_check(&data[..data.len() - 3]);
-            (!ours).then_some("unknown fields at the end")
+            (!ours).then_some(BadPacket::Unknown)
         }
     }
 }

@@ -7,14 +7,14 @@ use super::config::Config;
 use super::encode::Shift;
 use super::frame::{Found, Parity};
 use super::link::{Link, trace_got};
-use super::packet::{self, Packet, kind};
+use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{self, Agreed, Params, agree};
 use super::sink::Sink;
-use super::states::{ReceiverStep, Receiving, on_packet};
+use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Refusal};
 use crate::line::line_time;
-use crate::session::{Ask, Ending, Text};
+use crate::session::{self, Ask, Ending, Text};
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, trace_duplicate};
 
@@ -165,12 +165,10 @@ impl Core {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, state: Receiving) {
-        if cx.trace.enabled() && self.state != state {
-            let (from, to) = (self.state.name(), state.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: ReceiverInput) {
+        if !session::enter(cx, &mut self.state, input) {
+            self.give_up(cx, Blame::Local, FailureKind::Internal);
         }
-        self.state = state;
     }
 
     fn streaming(&self) -> bool {
@@ -188,7 +186,12 @@ impl Core {
         if !self.link.last_words(cx, mem.out, self.arrivals.next, say) {
             return;
         }
-        self.enter(cx, Receiving::End);
+        self.give_up(cx, blame, kind);
+    }
+
+    /// Ends without a word to the sender.
+    fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
+        self.enter(cx, ReceiverInput::Failed);
         self.waiting = Waiting::Nothing;
         // What is decoded goes to the store first: a partial file may be resumed.
         self.ask = match (self.file.open, self.sink.pending(), kind) {
@@ -261,9 +264,9 @@ impl Core {
         courtesy + count
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
         self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         if self.state == Receiving::Init {
             // A parity sensed from a damaged packet is worth nothing.
             self.link.reader.forget_parity();
@@ -299,7 +302,7 @@ impl Core {
             return self.on_damaged(cx, mem, why, body.len());
         }
         if packet.kind == kind::ERROR && !self.link.believes(&packet) {
-            return self.on_damaged(cx, mem, "error under a weaker check", body.len());
+            return self.on_damaged(cx, mem, BadPacket::WeakError, body.len());
         }
         self.link.has_weak_error = false;
         self.link.stats.packets_in += 1;
@@ -423,7 +426,7 @@ impl Core {
             Some(ReceiverStep::Finish) => {
                 self.answer(cx, mem, number, &[]);
                 self.arrivals.advance();
-                self.enter(cx, Receiving::End);
+                self.enter(cx, ReceiverInput::Done);
                 self.link.end(cx, Outcome::Done);
             }
             Some(ReceiverStep::Refuse) => {
@@ -456,7 +459,7 @@ impl Core {
         self.arrivals.agree(self.link.agreed.window);
         self.arrivals.advance();
         self.link.describe_agreement(cx);
-        self.enter(cx, Receiving::File);
+        self.enter(cx, ReceiverInput::Agreed);
     }
 
     fn send_params(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {

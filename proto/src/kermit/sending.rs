@@ -6,16 +6,18 @@ use super::config::Config;
 use super::flight::{Flight, Slot};
 use super::length::LengthPolicy;
 use super::link::{Link, trace_got, trace_sent};
-use super::packet::{self, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind};
+use super::packet::{
+    self, BadPacket, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind,
+};
 use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
 use super::probe::Bare;
 use super::source::Source;
-use super::states::{SenderStep, Sending, on_ack};
+use super::states::{SenderInput, SenderStep, Sending, on_ack};
 use super::timing::RoundTrip;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{DigestKind, FileInfo, FileKind, StoreError};
 use crate::line::line_time;
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{self, Ask, Ending, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
@@ -137,12 +139,10 @@ impl Core {
         core
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {
-        if cx.trace.enabled() && self.state != state {
-            let (from, to) = (self.state.name(), state.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: SenderInput) {
+        if !session::enter(cx, &mut self.state, input) {
+            self.give_up(cx, Blame::Local, FailureKind::Internal);
         }
-        self.state = state;
     }
 
     /// The good-bye is acknowledged; only the port has not taken everything yet.
@@ -167,8 +167,13 @@ impl Core {
         if !self.link.last_words(cx, mem.out, self.flight.next, say) {
             return;
         }
+        self.give_up(cx, blame, kind);
+    }
+
+    /// Ends without a word to the receiver.
+    fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
         self.open = None;
-        self.enter(cx, Sending::End);
+        self.enter(cx, SenderInput::Failed);
         self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
@@ -253,7 +258,7 @@ impl Core {
         }
         if self.state == Sending::Start {
             self.link.port.moved = cx.now;
-            self.enter(cx, Sending::Init);
+            self.enter(cx, SenderInput::Opened);
             self.control(mem, kind::SEND_INIT, |core, data, _| {
                 let mut text = [0; 40];
                 let limit = usize::from(core.link.config.init_length).min(data.len());
@@ -293,7 +298,7 @@ impl Core {
     fn queue(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u64) -> bool {
         let slot = *self.flight.slot(number);
         if self.is_hopeless(cx, &slot) {
-            self.give_up(cx, mem, slot.kind);
+            self.failed_too_often(cx, mem, slot.kind);
             return false;
         }
         let slot = if slot.copies > 0 && slot.kind == kind::ATTRIBUTES {
@@ -334,10 +339,10 @@ impl Core {
     }
 
     /// A packet failed too often.
-    fn give_up(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
+    fn failed_too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
         if kind == kind::BREAK {
             // Every file has been acknowledged as closed; only the good-bye was not heard.
-            self.enter(cx, Sending::End);
+            self.enter(cx, SenderInput::Done);
             return self.link.end(cx, Outcome::Done);
         }
         let (blame, kind) = if self.silent > 1 {
@@ -489,7 +494,7 @@ impl Core {
         }
         let own = self.link.agreed.own.is_some_and(|own| own & OWN_DIGEST != 0);
         if own && !cut && self.file.info.kind == FileKind::Binary {
-            self.enter(cx, Sending::Digest);
+            self.enter(cx, SenderInput::Digest);
             self.ask = Ask::Digest { kind: DigestKind::Xxh3, len: self.source.offset };
             return false;
         }
@@ -498,7 +503,7 @@ impl Core {
     }
 
     fn send_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.enter(cx, Sending::Eof);
+        self.enter(cx, SenderInput::EndOfData);
         self.control(mem, kind::EOF, |core, data, _| {
             if core.cancel != Cancel::No || core.file.refused {
                 data[0] = b'D';
@@ -573,11 +578,11 @@ impl Core {
                 let complete = self.cancel == Cancel::No && !self.file.refused;
                 let verified =
                     complete && self.file.digest.is_some() && data.first() == Some(&b'W');
-                self.enter(cx, Sending::Close);
+                self.enter(cx, SenderInput::Closed);
                 self.ask = Ask::Close { complete, verified };
             }
             Some(SenderStep::Finish) => {
-                self.enter(cx, Sending::End);
+                self.enter(cx, SenderInput::Done);
                 self.link.end(cx, Outcome::Done);
             }
             None => {}
@@ -685,7 +690,7 @@ impl Core {
             return;
         }
         if packet.kind == kind::ERROR && !self.link.believes(&packet) {
-            return self.on_damaged(cx, mem, "error under a weaker check", body.len());
+            return self.on_damaged(cx, mem, BadPacket::WeakError, body.len());
         }
         self.link.has_weak_error = false;
         self.link.stats.packets_in += 1;
@@ -712,9 +717,9 @@ impl Core {
         }
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
         self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         self.timing.was_noise(self.link.agreed.window);
         if self.is_streaming_data() {
             self.not_reliable(cx, mem);

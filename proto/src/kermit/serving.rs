@@ -22,7 +22,7 @@ use super::config::{BlockCheck, Config, Names};
 use super::dialogue::{Mem, WORDS};
 use super::encode::Shift;
 use super::link::{Link, trace_got};
-use super::packet::{self, Packet, kind};
+use super::packet::{self, BadPacket, Packet, kind};
 use super::params::{self, Params, agree};
 use super::{receiving, sending};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
@@ -141,7 +141,8 @@ impl Core {
         self.drain = matches!(outcome, Outcome::Failed(_)).then(|| cx.now + DRAIN);
         self.idle_at = cx.now;
         if cx.trace.enabled() {
-            cx.trace.record(cx.now, &TraceEvent::State { from: "transfer", to: "wait" });
+            let (from, to, input) = ("transfer", "wait", "Over");
+            cx.trace.record(cx.now, &TraceEvent::State { from, to, input });
         }
     }
 
@@ -199,9 +200,9 @@ impl Core {
         }
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadPacket, len: usize) {
         self.link.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         self.link.reader.forget_parity();
         if self.drain.is_none() && self.link.may_nak(cx.now) {
             self.link.say(cx, mem.out, kind::NAK, 0, &[], self.link.check_for(kind::INFO));

@@ -1,52 +1,154 @@
 //! The protocol as data: which packet in which state does what (\[KPM\] state tables, kermit.md §10).
 //!
-//! The engines look their next step up here; the documentation draws it from here; a snapshot test
-//! keeps it under review.
+//! The engines look up here what to do, and where that leads; `docs/states.md` is drawn from it.
 
-/// States of a sender, named by the packet it has sent or what it waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sending {
-    /// Nothing has been sent yet.
-    Start,
-    /// S is out.
-    Init,
-    /// The store is asked for the next file.
-    Next,
-    /// F is out.
-    File,
-    /// A is out.
-    Attributes,
-    /// D packets are out.
-    Data,
-    /// The store is asked for a digest of the file.
-    Digest,
-    /// Z is out.
-    Eof,
-    /// The store is told how the file ended.
-    Close,
-    /// B is out.
-    Break,
-    /// Nothing more will be sent.
-    End,
+use crate::session::states;
+
+states! {
+    /// States of a sender, named by the packet it has sent or what it waits for.
+    pub enum Sending {
+        /// Nothing has been sent yet.
+        Start = "start",
+        /// S is out.
+        Init = "init",
+        /// The store is asked for the next file.
+        Next = "next",
+        /// F is out.
+        File = "file",
+        /// A is out.
+        Attributes = "attributes",
+        /// D packets are out.
+        Data = "data",
+        /// The store is asked for a digest of the file.
+        Digest = "digest",
+        /// Z is out.
+        Eof = "eof",
+        /// The store is told how the file ended.
+        Close = "close",
+        /// B is out.
+        Break = "break",
+        /// Nothing more will be sent.
+        End = "end",
+    }
+    /// What moves a sender.
+    enum SenderInput {
+        /// The engine is turned for the first time.
+        Opened,
+        /// S is acknowledged, or the store has closed a file: the next one, please.
+        Ready,
+        /// The store has a file.
+        File,
+        /// The store has no more files, or the whole batch was given up.
+        NoMoreFiles,
+        /// F is acknowledged, and attributes were agreed on.
+        Named,
+        /// The receiver waits for data: A is acknowledged, or F where there is no A.
+        Decided,
+        /// All data is acknowledged, and its digest is wanted.
+        Digest,
+        /// All data is acknowledged, and there is no digest to wait for.
+        EndOfData,
+        /// Z is acknowledged.
+        Closed,
+        /// B is acknowledged, or was sent often enough.
+        Done,
+        /// Either end gives up.
+        Failed,
+    }
+    table {
+        Start => { Opened => Init, }
+        Init => { Ready => Next, }
+        Next => { File => File, NoMoreFiles => Break, }
+        File => { Named => Attributes, Decided => Data, }
+        Attributes => { Decided => Data, }
+        Data => { Digest => Digest, EndOfData => Eof, }
+        Digest => { EndOfData => Eof, }
+        Eof => { Closed => Close, }
+        Close => { Ready => Next, NoMoreFiles => Break, }
+        Break => { Done => End, }
+        _ => { Failed => End, }
+    }
 }
 
-/// States of a receiver, named by what it waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Receiving {
-    /// S.
-    Init,
-    /// F, or B for the end.
-    File,
-    /// A, or the first D, or Z.
-    Attributes,
-    /// The store's decision on a file.
-    Offer,
-    /// D, or Z.
-    Data,
-    /// The store, to make the file safe.
-    Close,
-    /// Nothing more.
-    End,
+states! {
+    /// States of a receiver, named by what it waits for.
+    pub enum Receiving {
+        /// S.
+        Init = "init",
+        /// F, or B for the end.
+        File = "file",
+        /// A, or the first D, or Z.
+        Attributes = "attributes",
+        /// The store's decision on a file.
+        Offer = "offer",
+        /// D, or Z.
+        Data = "data",
+        /// The store, to make the file safe.
+        Close = "close",
+        /// Nothing more.
+        End = "end",
+    }
+    /// What moves a receiver.
+    enum ReceiverInput {
+        /// S, and parameters are agreed on.
+        Agreed,
+        /// F or X.
+        Named,
+        /// All that is known of the file has come.
+        Described,
+        /// The store takes the file, or does not want it.
+        Decided,
+        /// Z.
+        EndOfFile,
+        /// The file is safe, or gone.
+        Closed,
+        /// B.
+        Done,
+        /// Either end gives up.
+        Failed,
+    }
+    table {
+        Init => { Agreed => File, }
+        File => { Named => Attributes, Done => End, }
+        Attributes => { Described => Offer, }
+        Offer => { Decided => Data, }
+        Data => { EndOfFile => Close, }
+        Close => { Closed => File, }
+        _ => { Failed => End, }
+    }
+}
+
+states! {
+    /// States of a client, named by what it has sent.
+    pub enum Asking {
+        /// Nothing has been sent yet.
+        Start = "start",
+        /// I is out.
+        Info = "info",
+        /// The command is out.
+        Command = "command",
+        /// It is over, or a transfer has the line.
+        Done = "done",
+    }
+    /// What moves a client.
+    enum ClientInput {
+        /// The engine is turned for the first time.
+        Opened,
+        /// The answer to I.
+        Introduced,
+        /// A short reply.
+        Replied,
+        /// S: the server sends files.
+        Files,
+        /// Either end gives up.
+        Failed,
+    }
+    table {
+        Start => { Opened => Info, }
+        Info => { Introduced => Command, }
+        Command => { Replied => Done, Files => Done, }
+        _ => { Failed => Done, }
+    }
 }
 
 /// What a sender does with an acknowledgement of the packet its state is named after.
@@ -110,40 +212,6 @@ pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
     // More attributes after the decision change nothing, but must be acknowledged.
     (Receiving::Data, b"A", ReceiverStep::Describe),
 ];
-
-impl Sending {
-    /// The name used in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Init => "init",
-            Self::Next => "next",
-            Self::File => "file",
-            Self::Attributes => "attributes",
-            Self::Data => "data",
-            Self::Digest => "digest",
-            Self::Eof => "eof",
-            Self::Close => "close",
-            Self::Break => "break",
-            Self::End => "end",
-        }
-    }
-}
-
-impl Receiving {
-    /// The name used in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Init => "init",
-            Self::File => "file",
-            Self::Attributes => "attributes",
-            Self::Offer => "offer",
-            Self::Data => "data",
-            Self::Close => "close",
-            Self::End => "end",
-        }
-    }
-}
 
 /// What an acknowledgement means to a sender in `state`.
 pub fn on_ack(state: Sending) -> Option<SenderStep> {

@@ -355,7 +355,7 @@ impl Link {
                 Blame::Store => "failed-store",
                 Blame::Local => "failed-local",
             };
-            cx.trace.record(cx.now, &TraceEvent::State { from: "running", to });
+            cx.trace.record(cx.now, &TraceEvent::State { from: "running", to, input: "Failed" });
         }
         self.timers.stop(Timer::Repeat);
         true

@@ -38,6 +38,7 @@ mod sending;
 mod sequence;
 mod sink;
 mod source;
+pub(crate) mod states;
 mod window;
 
 pub use crate::checksum;

@@ -8,7 +8,7 @@ mod files;
 mod receiver;
 mod reports;
 
-use crate::session::{Ask, Ending, Timer};
+use crate::session::{self, Ask, Ending, Timer};
 use receiver::Mem;
 pub use receiver::{Measured, Receiver};
 use reports::Reports;
@@ -21,6 +21,7 @@ use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, mark_of, put_
 use super::ranges::Having;
 use super::rate::Controller;
 use super::sink::Sink;
+use super::states::{ReceiverInput, Receiving as Stage};
 use super::window::Shape;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left};
@@ -29,39 +30,6 @@ use crate::trace::{Load, TraceEvent};
 
 /// A CONTROL packet that waited so long for its port left later than it says.
 const LATE: Duration = Duration::from_millis(5);
-
-/// Where the receiver stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stage {
-    /// Passive: an OPEN is awaited.
-    Waiting,
-    /// Active: OPEN was sent.
-    Opening,
-    /// The store is asked whether it takes the file.
-    Offering,
-    /// A connection carries data.
-    Moving,
-    /// Everything is here: it is written, compared and closed.
-    Checking,
-    /// The last OK waits for its acknowledgement.
-    Leaving,
-    /// QUIT was sent.
-    Quitting,
-}
-
-impl Stage {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Opening => "opening",
-            Self::Offering => "offering",
-            Self::Moving => "moving",
-            Self::Checking => "checking",
-            Self::Leaving => "leaving",
-            Self::Quitting => "quitting",
-        }
-    }
-}
 
 /// The current file as the sender describes it; its name stands in the memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -147,10 +115,6 @@ struct Core {
     owed: Option<u64>,
     /// Packets below this place have come, or are overdue.
     passed: u64,
-    /// A buffer is overdue at this time at the earliest.
-    overdue: Option<Instant>,
-    /// If nothing comes until then, what should have come next is overdue.
-    front: Option<Instant>,
     /// Average time from packet to packet, in nanoseconds, and when the last came.
     spacing: u64,
     /// The buffer of the last packet that was asked for and came, and when.
@@ -167,11 +131,10 @@ struct Core {
     /// Burst values that are offered, and the message that brings them.
     burst: (u16, u16),
     bringing: Option<u16>,
-    /// When CONTROL was sent last, and when it is sent again.
+    /// When CONTROL was sent last.
     control_left: Option<Instant>,
     /// When its acknowledgement is overdue.
     control_due: Option<Instant>,
-    control_again: Option<Instant>,
     backoff: u32,
     /// How often the control timer is doubled, as it runs out too soon.
     strain: u32,
@@ -213,8 +176,6 @@ impl Core {
             known: 0,
             owed: None,
             passed: 0,
-            overdue: None,
-            front: None,
             spacing: 0,
             repaired: None,
             swing: 0,
@@ -226,7 +187,6 @@ impl Core {
             bringing: None,
             control_left: None,
             control_due: None,
-            control_again: None,
             backoff: 0,
             strain: 0,
             timed_out: None,
@@ -243,12 +203,10 @@ impl Core {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, stage: Stage) {
-        if cx.trace.enabled() && stage != self.stage {
-            let (from, to) = (self.stage.as_str(), stage.as_str());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: ReceiverInput) {
+        if !session::enter(cx, &mut self.stage, input) {
+            self.link.fail(cx, Blame::Local, FailureKind::Internal, b"internal error");
         }
-        self.stage = stage;
     }
 
     // ---- input ----
@@ -328,7 +286,7 @@ impl Core {
         self.link.next_connection();
         let every = self.repeat_after();
         self.link.repeat(cx.now, Short::Open, every);
-        self.enter(cx, Stage::Opening);
+        self.enter(cx, ReceiverInput::Open);
     }
 
     /// A sender opens for WRITE.

@@ -6,7 +6,7 @@ mod files;
 mod sender;
 mod tail;
 
-use crate::session::{Ask, Ending, Note, Text, Timer};
+use crate::session::{self, Ask, Ending, Note, Text, Timer};
 use sender::Mem;
 pub use sender::Sender;
 use tail::Tail;
@@ -18,6 +18,7 @@ use super::packet::{Body, Packet, Ports, Terms, kind, put_terms_before};
 use super::rate::pacing::Pacer;
 use super::sequence::Seen;
 use super::source::Source;
+use super::states::{SenderInput, Sending as Stage};
 use super::window::{Sends, Shape};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Left};
@@ -28,39 +29,6 @@ use crate::trace::{Load, TraceEvent};
 const UNHEARD: Duration = Duration::from_millis(500);
 /// An OPEN or QUIT that is lost on a path that is known is said again so much later than its answer is due.
 const REPEAT: Duration = Duration::from_millis(10);
-
-/// Where the sender stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stage {
-    /// The store is asked for a file.
-    Next,
-    /// A file is there; passive: an OPEN is awaited.
-    Waiting,
-    /// OPEN was sent.
-    Opening,
-    /// A connection carries data.
-    Moving,
-    /// A connection is over; the store closes the file.
-    Closing,
-    /// QUIT was sent.
-    Quitting,
-    /// There are no more files: the other end is told, or tells us.
-    Ending,
-}
-
-impl Stage {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Next => "next",
-            Self::Waiting => "waiting",
-            Self::Opening => "opening",
-            Self::Moving => "moving",
-            Self::Closing => "closing",
-            Self::Quitting => "quitting",
-            Self::Ending => "ending",
-        }
-    }
-}
 
 /// The current file; its name stands in the memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -187,12 +155,10 @@ impl Core {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, stage: Stage) {
-        if cx.trace.enabled() && stage != self.stage {
-            let (from, to) = (self.stage.as_str(), stage.as_str());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: SenderInput) {
+        if !session::enter(cx, &mut self.stage, input) {
+            self.link.fail(cx, Blame::Local, FailureKind::Internal, b"internal error");
         }
-        self.stage = stage;
     }
 
     // ---- input ----
@@ -399,7 +365,7 @@ impl Core {
         (self.pacer, self.report, self.tail) = (Pacer::new(cx.now), 0, Tail::default());
         self.begin_file(said);
         self.note_terms();
-        self.enter(cx, Stage::Moving);
+        self.enter(cx, SenderInput::Begin);
         true
     }
 
@@ -577,7 +543,7 @@ impl Core {
         let every = self.repeat_after();
         self.link.unsay(Short::Open);
         self.link.repeat(cx.now, Short::Quit, every);
-        self.enter(cx, Stage::Quitting);
+        self.enter(cx, SenderInput::GivenUp);
     }
 
     /// Whether `transmit` would lend something, as far as is known without making it.

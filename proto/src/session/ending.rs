@@ -5,6 +5,10 @@ use crate::engine::{Cx, Outcome, Status};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
+/// What is traced when an engine begins to end with a failure.
+pub(crate) const FAILING: TraceEvent<'static> =
+    TraceEvent::State { from: "running", to: "failing", input: "Failed" };
+
 /// How far an engine is with ending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Ending {
@@ -34,7 +38,7 @@ impl Ending {
     pub(crate) fn begin(&mut self, cx: &mut Cx<'_>, outcome: Outcome) -> bool {
         let first = self.fix(outcome);
         if first && let Outcome::Failed(_) = outcome {
-            cx.trace.record(cx.now, &TraceEvent::State { from: "running", to: "failing" });
+            cx.trace.record(cx.now, &FAILING);
         }
         first
     }

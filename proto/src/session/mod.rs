@@ -6,6 +6,7 @@
 //! clock <- Timers (one array, next_timeout), Rtt (how long an answer takes)
 //! user  <- Notes  (bounded queue of events), Text (fixed memory for words)
 //! end   <- Ending (running, last words, lingering, over)
+//! state <- states! (state, input -> state; nothing else moves an engine)
 //! ```
 //!
 //! A protocol's `link` holds these parts beside its own state, and nothing of its own that does the same.
@@ -16,6 +17,7 @@ mod ending;
 mod notes;
 mod outbox;
 mod rtt;
+pub mod states;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -26,5 +28,6 @@ pub(crate) use ending::Ending;
 pub(crate) use notes::{Note, Notes, Words};
 pub(crate) use outbox::{Outbox, Port};
 pub(crate) use rtt::Rtt;
+pub(crate) use states::{State, enter, states};
 pub(crate) use text::Text;
 pub(crate) use timers::{Timer, Timers};

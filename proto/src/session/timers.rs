@@ -9,10 +9,20 @@ pub(crate) enum Timer {
     Pause,
     /// The line should have been quiet by then.
     Settle,
+    /// The line is never quiet, it seems.
+    Noise,
     /// A half duplex peer should have handed over the line.
     Turn,
     /// What was not answered is sent again.
     Repeat,
+    /// Something that was left out should have come.
+    Overdue,
+    /// What comes next should have come.
+    Front,
+    /// Control messages are sent again.
+    Control,
+    /// The peer's last word is not waited for any more.
+    Farewell,
     /// A session that has ended no longer listens.
     Linger,
 }
@@ -35,6 +45,16 @@ impl Default for Timers {
 impl Timers {
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
         self.0[timer as usize] = at;
+    }
+
+    /// Sets it, or lets it run out sooner than it would have.
+    pub(crate) fn set_earlier(&mut self, timer: Timer, at: Instant) {
+        self.0[timer as usize] = at.min(self.0[timer as usize]);
+    }
+
+    /// Sets it, or stops it.
+    pub(crate) fn put(&mut self, timer: Timer, at: Option<Instant>) {
+        self.0[timer as usize] = at.unwrap_or(NEVER);
     }
 
     pub(crate) fn stop(&mut self, timer: Timer) {

@@ -4,6 +4,8 @@
 //! same bytes, for nothing is escaped. A packet whose data are damaged is passed over whole: what
 //! stands in a file must not be taken for a packet.
 
+use crate::reason::reasons;
+
 /// Begins every packet, and every message before and after the packets.
 pub const DLE: u8 = 0x10;
 /// Bytes of a header.
@@ -60,6 +62,20 @@ pub fn data_header(len: usize, control: u8, sum: u16) -> [u8; HEADER] {
     header(k_of(len), BASE.wrapping_sub(sum ^ u16::from(control)), control)
 }
 
+reasons! {
+    /// Why a packet cannot be used.
+    pub enum BadPacket {
+        /// Of a control packet.
+        ControlCheck = "check of a control packet",
+        /// Of a data packet.
+        Check = "check",
+        /// A control packet of a kind that does not exist.
+        Control = "a control byte that nobody uses",
+        /// The rest of a packet does not come.
+        Silence = "silence inside a packet",
+    }
+}
+
 /// What the reader found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
@@ -75,7 +91,7 @@ pub enum Found {
     /// A packet with a good header and a wrong check.
     Damaged {
         /// What was wrong.
-        why: &'static str,
+        why: BadPacket,
         /// Bytes given up.
         len: usize,
         /// The control byte, if it was a data packet.
@@ -171,7 +187,7 @@ impl PacketReader {
         if self.check() == BASE.wrapping_sub(u16::from(control)) {
             return Found::Control(control);
         }
-        Found::Damaged { why: "check of a control packet", len: HEADER, control: None }
+        Found::Damaged { why: BadPacket::ControlCheck, len: HEADER, control: None }
     }
 
     fn data(&self, field: &[u8]) -> Found {
@@ -179,6 +195,6 @@ impl PacketReader {
         if self.check() == BASE.wrapping_sub(sum(field) ^ u16::from(control)) {
             return Found::Data { control, len };
         }
-        Found::Damaged { why: "check", len: HEADER + len, control: Some(control) }
+        Found::Damaged { why: BadPacket::Check, len: HEADER + len, control: Some(control) }
     }
 }

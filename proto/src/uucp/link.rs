@@ -4,7 +4,7 @@
 use super::command::{self, Features};
 use super::config::Config;
 use super::driver::{Driver, Stage};
-use super::frame::{DLE, Found, PacketReader};
+use super::frame::{BadPacket, DLE, Found, PacketReader};
 use super::packet::Kind;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::machine::split;
@@ -87,7 +87,7 @@ pub(super) struct Link {
     pub(super) waits: Waits,
     pub(super) comings: Comings,
     pub(super) notes: Notes,
-    timers: Timers,
+    pub(super) timers: Timers,
     port: Port,
     reader: PacketReader,
     caller: bool,
@@ -268,7 +268,7 @@ impl Link {
             _ => len == 0,
         });
         let Some(kind) = kind else {
-            self.damaged(cx, "a control byte that nobody uses", len);
+            self.damaged(cx, BadPacket::Control, len);
             return None;
         };
         self.stats.packets_in += 1;
@@ -295,10 +295,10 @@ impl Link {
         }
     }
 
-    fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+    fn damaged(&mut self, cx: &mut Cx<'_>, why: BadPacket, len: usize) {
         self.stats.damaged += 1;
         if cx.trace.enabled() {
-            cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+            cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
         }
     }
 
@@ -543,7 +543,7 @@ impl Link {
         if self.hello == Hello::Done {
             if self.reader.mid_packet() {
                 let len = self.reader.abandon();
-                self.damaged(cx, "silence inside a packet", len);
+                self.damaged(cx, BadPacket::Silence, len);
                 self.driver.noise();
             }
             return self.driver.timed_out(cx, &mut self.stats);

@@ -36,6 +36,7 @@ mod sending;
 mod session;
 mod sink;
 mod source;
+pub(crate) mod states;
 
 pub use config::{Config, Role, SystemName};
 pub use receiving::Receiver;

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::command;
 use super::link::Mem;
-use super::session::{Core, Current, State};
+use super::session::{Core, Current, Input, State};
 use super::sink::Sink;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal};
@@ -32,7 +32,7 @@ impl Core {
         let info = FileInfo { size: send.size, mode: send.mode, ..FileInfo::default() };
         self.file = Current { info, name_len: len.unwrap_or(0), open: false };
         if len.is_some() {
-            self.enter(cx, State::Weigh);
+            self.enter(cx, Input::File);
             self.ask = Ask::Offer;
         } else {
             self.refuse(cx, say, Refusal::Name);
@@ -46,7 +46,7 @@ impl Core {
         // at the other end. A name that cannot be written will never be better.
         let later = command::postponement(b'S', self.link.theirs).filter(|_| why != Refusal::Name);
         self.link.say(say, later.unwrap_or_else(|| command::refusal(b'S')));
-        self.enter(cx, State::Slave);
+        self.enter(cx, Input::Refused);
     }
 
     /// The store takes the file.
@@ -61,7 +61,7 @@ impl Core {
         self.link.stats.current_acked_bytes = None;
         self.link.notes.push(Note::Started { offset: 0 });
         self.link.say(say, b"SY\0");
-        self.enter(cx, State::Take);
+        self.enter(cx, Input::Accepted);
     }
 
     /// Bytes of the file; none is its end.
@@ -95,7 +95,7 @@ impl Core {
         if self.file.info.size.is_some_and(|size| size != self.sink.end()) {
             return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers);
         }
-        self.enter(cx, State::Keep);
+        self.enter(cx, Input::EndOfFile);
         if self.ask.is_idle() {
             self.keep_on();
         }
@@ -123,6 +123,6 @@ impl Core {
         self.link.stats.files_done += 1;
         self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
         self.link.say(say, b"CY\0");
-        self.enter(cx, State::Slave);
+        self.enter(cx, Input::Stored);
     }
 }

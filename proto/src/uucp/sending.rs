@@ -3,7 +3,7 @@
 use super::command;
 use super::link::Mem;
 use super::packet;
-use super::session::{Core, Current, State};
+use super::session::{Core, Current, Input, State};
 use super::source::Source;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, StoreError};
@@ -19,7 +19,7 @@ impl Core {
     pub(super) fn say_next(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.exhausted {
             self.link.say(mem.say, b"H\0");
-            return self.enter(cx, State::Hangup);
+            return self.enter(cx, Input::NoMoreFiles);
         }
         let name = &mem.name[..self.file.name_len];
         let FileInfo { mode, size, .. } = self.file.info;
@@ -28,7 +28,7 @@ impl Core {
         match command::emit(name, user.as_str(), mode, size, self.link.theirs, room) {
             Some(len) => {
                 self.link.said_in_place(len);
-                self.enter(cx, State::Offer);
+                self.enter(cx, Input::File);
             }
             None => self.refused(cx, Some(Refusal::Name), false),
         }
@@ -37,7 +37,7 @@ impl Core {
     pub(super) fn refused(&mut self, cx: &mut Cx<'_>, why: Option<Refusal>, by_peer: bool) {
         self.link.notes.push(Note::Refused { why, by_peer });
         self.link.stats.files_skipped += 1;
-        self.enter(cx, State::Sent);
+        self.enter(cx, Input::Refused);
         self.ask = Ask::close(false);
     }
 
@@ -47,7 +47,7 @@ impl Core {
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = Some(0);
         self.link.notes.push(Note::Started { offset: 0 });
-        self.enter(cx, State::Data);
+        self.enter(cx, Input::Accepted);
     }
 
     /// Makes the next packet of the file. True if there may be more to make.
@@ -76,7 +76,7 @@ impl Core {
         stats.current_file_bytes += len as u64;
         stats.encoded_bytes += len as u64;
         if len == 0 {
-            self.enter(cx, State::Confirm);
+            self.enter(cx, Input::EndOfFile);
         }
         len > 0
     }
@@ -106,7 +106,7 @@ impl Core {
             self.link.stats.files_done += 1;
             self.link.notes.push(Note::Done { size: self.source.offset, verified: false });
         }
-        self.enter(cx, State::Next);
+        self.enter(cx, Input::Closed);
         self.ask = Ask::Next;
     }
 }

@@ -10,64 +10,13 @@ use super::config::Config;
 use super::link::{Heard, Link, Mem};
 use super::sink::Sink;
 use super::source::Source;
+pub(super) use super::states::{Input, State};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
-use crate::session::{Ask, Ending, Note};
-use crate::time::Instant;
+use crate::session::{self, Ask, Ending, Note, Timer};
 use crate::trace::{TraceEvent, Wait};
 
 mod doors;
-
-/// Where the session stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
-    /// Master: the next file is looked for.
-    Next,
-    /// Master: `S` is said.
-    Offer,
-    /// Master: the file goes.
-    Data,
-    /// Master: all of it is out, `CY` is waited for.
-    Confirm,
-    /// Master: the store is told how the file ended.
-    Sent,
-    /// Master: `H` is said.
-    Hangup,
-    /// Slave: a command is waited for.
-    Slave,
-    /// Slave: the store's decision on a file.
-    Weigh,
-    /// Slave: the file comes.
-    Take,
-    /// Slave: all of it is here, the store makes it safe.
-    Keep,
-    /// Slave: `HY` is said; until then at most.
-    Farewell(Instant),
-    /// Master: the last `HY` is to leave, as soon as the window lets it; until then at most.
-    Parting(Instant),
-    /// Nothing more.
-    End,
-}
-
-impl State {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Next => "next",
-            Self::Offer => "offer",
-            Self::Data => "data",
-            Self::Confirm => "confirm",
-            Self::Sent => "sent",
-            Self::Hangup => "hangup",
-            Self::Slave => "slave",
-            Self::Weigh => "weigh",
-            Self::Take => "take",
-            Self::Keep => "keep",
-            Self::Farewell(_) => "farewell",
-            Self::Parting(_) => "parting",
-            Self::End => "end",
-        }
-    }
-}
 
 /// The file that moves. Its name stands in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -127,6 +76,7 @@ impl Core {
             link: Link::new(config, duty.caller, slots, longest),
         };
         if duty.caller {
+            core.state = State::Next;
             core.master();
         } else {
             core.turned(true);
@@ -136,16 +86,13 @@ impl Core {
 
     /// It is our turn.
     fn master(&mut self) {
-        self.state = State::Next;
         self.ask = if self.exhausted { Ask::Nothing } else { Ask::Next };
     }
 
-    pub(super) fn enter(&mut self, cx: &mut Cx<'_>, state: State) {
-        if cx.trace.enabled() && self.state != state {
-            let (from, to) = (self.state.name(), state.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    pub(super) fn enter(&mut self, cx: &mut Cx<'_>, input: Input) {
+        if !session::enter(cx, &mut self.state, input) {
+            self.fail(cx, Blame::Local, FailureKind::Internal);
         }
-        self.state = state;
     }
 
     /// The current file, as far as it is known.
@@ -177,7 +124,8 @@ impl Core {
             _ => return,
         };
         let coming = matches!(self.state, State::Take | State::Keep);
-        self.enter(cx, State::End);
+        self.enter(cx, Input::Over);
+        self.link.timers.stop(Timer::Farewell);
         self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         let Outcome::Failed(Failure { blame, kind }) = outcome else { return };
         if self.file.open && coming && self.sink.pending() > 0 {
@@ -197,7 +145,7 @@ impl Core {
     /// A system of the family HDB leaves without a word after a `SN4`.
     pub(super) fn is_content(&self) -> bool {
         match self.state {
-            State::Farewell(_) | State::Parting(_) => true,
+            State::Farewell | State::Parting => true,
             State::Hangup | State::Slave => self.duty.sends && self.exhausted && !self.duty.takes,
             _ => false,
         }
@@ -214,7 +162,7 @@ impl Core {
         let store = !self.ask.is_idle();
         match self.state {
             _ if !self.link.ending.is_running() => Wait::Nothing,
-            State::Slave | State::Weigh | State::Take | State::Keep | State::Farewell(_) => {
+            State::Slave | State::Weigh | State::Take | State::Keep | State::Farewell => {
                 let full = store && !self.takes_input(memory_len);
                 if full { Wait::Store } else { Wait::Partner }
             }
@@ -222,7 +170,7 @@ impl Core {
             _ if store => Wait::Store,
             _ if !self.link.is_up() => Wait::Partner,
             State::Data => Wait::Window,
-            State::Parting(_) => Wait::Window,
+            State::Parting => Wait::Window,
             State::Offer | State::Confirm | State::Hangup => Wait::Answer,
             State::Next | State::Sent | State::End => Wait::Nothing,
         }
@@ -254,8 +202,8 @@ impl Core {
                 | State::Hangup
                 | State::Slave
                 | State::Take
-                | State::Farewell(_)
-                | State::Parting(_)
+                | State::Farewell
+                | State::Parting
                 | State::End
         );
         self.link.file_comes = self.state == State::Take;
@@ -277,10 +225,7 @@ impl Core {
 
     /// `CLOSE` has to wait for the `HY` before it, which waits for a place in the window.
     fn pump_parting(&mut self, cx: &mut Cx<'_>) {
-        if let State::Parting(_) = self.state
-            && self.link.all_said()
-            && self.link.driver.is_drained()
-        {
+        if self.state == State::Parting && self.link.all_said() && self.link.driver.is_drained() {
             self.ended(cx, Outcome::Done);
         }
     }
@@ -313,27 +258,29 @@ impl Core {
             (State::Offer, b'S', true) if command::restart(rest) == Some(0) => self.begin_file(cx),
             (State::Offer, b'S', false) => self.refused(cx, command::why_not(rest), true),
             (State::Confirm, b'C', true) => {
-                self.enter(cx, State::Sent);
+                self.enter(cx, Input::Stored);
                 self.ask = Ask::close(true);
             }
             // It has the bytes, and could not put the file into its place.
             (State::Confirm, b'C', false) => self.refused(cx, Some(Refusal::NotStored), true),
             (State::Hangup, b'H', true) => {
                 self.link.say(say, b"HY\0");
-                self.enter(cx, State::Parting(self.farewell_until(cx)));
+                self.enter(cx, Input::Agreed);
+                self.begin_farewell(cx);
             }
             (State::Hangup, b'H', false) => {
-                self.enter(cx, State::Slave);
+                self.enter(cx, Input::Turned);
                 self.turned(true);
             }
-            (State::Farewell(_) | State::Parting(_), b'H', _) => self.ended(cx, Outcome::Done),
+            (State::Farewell | State::Parting, b'H', _) => self.ended(cx, Outcome::Done),
             _ => self.fail(cx, Blame::Peer, FailureKind::Violation),
         }
     }
 
-    /// When the last words need not be waited for any more.
-    fn farewell_until(&self, cx: &Cx<'_>) -> Instant {
-        cx.now + self.link.config.linger.max(self.link.config.timeout)
+    /// For so long the last words are waited for.
+    fn begin_farewell(&mut self, cx: &Cx<'_>) {
+        let most = self.link.config.linger.max(self.link.config.timeout);
+        self.link.timers.set(Timer::Farewell, cx.now + most);
     }
 
     /// The roles have changed.
@@ -348,12 +295,13 @@ impl Core {
         match (self.state, command) {
             (State::Slave, Command::Hangup) if self.exhausted => {
                 self.link.say(say, b"HY\0");
-                self.enter(cx, State::Farewell(self.farewell_until(cx)));
+                self.enter(cx, Input::NoMoreFiles);
+                self.begin_farewell(cx);
             }
             (State::Slave, Command::Hangup) => {
                 // We have files: now it is our turn.
                 self.link.say(say, b"HN\0");
-                self.enter(cx, State::Next);
+                self.enter(cx, Input::Turned);
                 self.master();
                 self.turned(false);
             }

@@ -4,6 +4,7 @@
 //! receiver to pass over. The number is not judged here, only that it agrees with its complement.
 
 use crate::crc::crc16;
+use crate::reason::reasons;
 
 /// Begins a block of 128 bytes.
 pub const SOH: u8 = 0x01;
@@ -79,6 +80,24 @@ pub fn finish(block: &mut [u8], number: u8, len: usize, check: Check) -> usize {
     end + check.len()
 }
 
+reasons! {
+    /// Why bytes are no block.
+    pub enum BadBlock {
+        /// STX, where blocks of 1024 bytes are not expected.
+        TooLong = "a longer block than there is room for",
+        /// The number and its complement.
+        Number = "number and complement disagree",
+        /// The checksum or CRC is wrong.
+        Check = "check",
+        /// Bytes came behind an EOT, so it was none.
+        BehindEot = "bytes behind EOT",
+        /// A byte that begins no block, where one was expected.
+        NoBlock = "expected a block",
+        /// The rest of a block does not come.
+        Silence = "silence in a block",
+    }
+}
+
 /// What the reader found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
@@ -92,7 +111,7 @@ pub enum Found {
     /// Something that began as a block and was none.
     Damaged {
         /// What was wrong.
-        why: &'static str,
+        why: BadBlock,
         /// Bytes given up.
         len: usize,
     },
@@ -173,13 +192,13 @@ impl BlockReader {
             };
             if self.len > self.longest {
                 self.have = 1;
-                return Some(self.damaged("a longer block than there is room for"));
+                return Some(self.damaged(BadBlock::TooLong));
             }
         }
         self.head[self.have] = byte;
         self.have += 1;
         if self.have == HEADER && self.head[1] != !self.head[2] {
-            return Some(self.damaged("number and complement disagree"));
+            return Some(self.damaged(BadBlock::Number));
         }
         None
     }
@@ -200,13 +219,13 @@ impl BlockReader {
             }
         };
         if !good {
-            return Some(self.damaged("check"));
+            return Some(self.damaged(BadBlock::Check));
         }
         self.have = 0;
         Some(Found::Block { number: self.head[1], len: self.len })
     }
 
-    fn damaged(&mut self, why: &'static str) -> Found {
+    fn damaged(&mut self, why: BadBlock) -> Found {
         Found::Damaged { why, len: self.abandon() }
     }
 

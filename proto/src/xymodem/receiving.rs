@@ -5,10 +5,10 @@ use super::frame::{ACK, BlockReader, LONG, NAK, WANT_STREAM};
 use super::link::{Link, trace_got};
 use super::packet;
 use super::sink::Sink;
-use super::states::{Place, ReceiverStep, Receiving, on_block};
+use super::states::{Place, ReceiverInput, ReceiverStep, Receiving, on_block};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, StoreError};
-use crate::session::{Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, Note};
 use crate::time::{Duration, Instant};
 use crate::trace::{TraceEvent, trace_duplicate};
 
@@ -146,12 +146,10 @@ impl Core {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, state: Receiving) {
-        if cx.trace.enabled() && self.state != state {
-            let (from, to) = (self.state.name(), state.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: ReceiverInput) {
+        if !session::enter(cx, &mut self.state, input) {
+            self.fail(cx, Blame::Local, FailureKind::Internal, true);
         }
-        self.state = state;
     }
 
     /// Ends with a failure; `cancel`: the partner is told.
@@ -159,7 +157,7 @@ impl Core {
         if !self.link.ending.is_running() {
             return;
         }
-        self.enter(cx, Receiving::End);
+        self.enter(cx, ReceiverInput::Failed);
         let unwritten = self.sink.pending() > 0 && !matches!(kind, FailureKind::Store(_));
         self.ask = match self.file.open {
             // What has come is kept, as far as the store keeps parts of files.
@@ -262,7 +260,7 @@ impl Core {
         };
         if header.name.is_empty() {
             self.say(cx, &[ACK]);
-            self.enter(cx, Receiving::End);
+            self.enter(cx, ReceiverInput::Done);
             return self.link.end(cx, Outcome::Done, false);
         }
         if self.link.stats.files_done == 0 {
@@ -276,7 +274,7 @@ impl Core {
             let text = &mem.name[..name_len];
             cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text });
         }
-        self.enter(cx, Receiving::Offer);
+        self.enter(cx, ReceiverInput::File);
         self.ask = Ask::Offer;
     }
 
@@ -294,7 +292,7 @@ impl Core {
         (self.expected, self.first, self.eots, self.owed) = (1, true, 0, false);
         self.link.stats.current_file_bytes = 0;
         self.link.notes.push(Note::Started { offset: 0 });
-        self.enter(cx, Receiving::Data);
+        self.enter(cx, ReceiverInput::Accepted);
         if self.is_batch() { self.accept_header(cx) } else { self.say_start(cx) }
     }
 
@@ -382,7 +380,7 @@ impl Core {
         let stripped = self.sink.strip(mem.file) as u64;
         self.link.stats.file_bytes -= stripped;
         self.link.stats.current_file_bytes -= stripped;
-        self.enter(cx, Receiving::Close);
+        self.enter(cx, ReceiverInput::Whole);
         if self.ask.is_idle() {
             self.close_on();
         }
@@ -400,12 +398,12 @@ impl Core {
         self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
         if !self.is_batch() {
             self.say(cx, &[ACK]);
-            self.enter(cx, Receiving::End);
+            self.enter(cx, ReceiverInput::Done);
             return self.link.end(cx, Outcome::Done, false);
         }
         self.sink = Sink::default();
         self.expected = self.expected.wrapping_sub(1);
-        self.enter(cx, Receiving::Header);
+        self.enter(cx, ReceiverInput::Closed);
         let start = self.start;
         self.say(cx, &[ACK, start]);
     }

@@ -5,10 +5,10 @@ use super::frame::{ACK, CAN, Check, EOT, HEADER, LONG, NAK, SHORT, WANT_CRC, WAN
 use super::length::LengthPolicy;
 use super::link::{Link, letter, trace_got, trace_sent};
 use super::source::Source;
-use super::states::{SenderStep, Sending, on_word};
+use super::states::{SenderInput, SenderStep, Sending, on_word};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, StoreError};
-use crate::session::{Ask, Ending, Note, Timer};
+use crate::session::{self, Ask, Ending, Note, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
@@ -161,12 +161,10 @@ impl Core {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {
-        if cx.trace.enabled() && self.state != state {
-            let (from, to) = (self.state.name(), state.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: SenderInput) {
+        if !session::enter(cx, &mut self.state, input) {
+            self.fail(cx, Blame::Local, FailureKind::Internal, true);
         }
-        self.state = state;
     }
 
     /// Ends with a failure; `cancel`: the partner is told.
@@ -188,7 +186,7 @@ impl Core {
                 Note::Cancelled { by_peer }
             });
         }
-        self.enter(cx, Sending::End);
+        self.enter(cx, SenderInput::Failed);
         self.ask = if self.file.open { Ask::close(false) } else { Ask::Nothing };
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
     }
@@ -199,7 +197,7 @@ impl Core {
 
     fn done(&mut self, cx: &mut Cx<'_>) {
         self.flight = None;
-        self.enter(cx, Sending::End);
+        self.enter(cx, SenderInput::Done);
         self.link.end(cx, Outcome::Done, false);
     }
 
@@ -310,7 +308,7 @@ impl Core {
             self.settle(cx, block.clamp(least, LONGEST_QUIET));
             return false;
         }
-        self.enter(cx, Sending::Eof);
+        self.enter(cx, SenderInput::LastBlock);
         let at = self.queue.restart();
         mem.out[at] = EOT;
         self.queue.push(1);
@@ -521,7 +519,7 @@ impl Core {
             SenderStep::Repeat => {
                 self.link.stats.naks_in += 1;
                 if self.state == Sending::Confirm {
-                    self.enter(cx, Sending::Eof);
+                    self.enter(cx, SenderInput::Refused);
                 }
                 self.unheard(age);
                 self.repeat(cx, Again::Nak);
@@ -549,7 +547,7 @@ impl Core {
         match self.state {
             Sending::Eof if self.is_batch() && self.wants_next(byte, age) => {
                 // The receiver wants the next file, so it has this one.
-                self.enter(cx, Sending::Confirm);
+                self.enter(cx, SenderInput::Acknowledged);
                 self.advance(cx, byte, age);
             }
             Sending::Data if self.file.taken => self.link.stats.noise_bytes += 1,
@@ -615,7 +613,7 @@ impl Core {
         match self.state {
             Sending::Header => {
                 self.flight = None;
-                self.enter(cx, Sending::Go);
+                self.enter(cx, SenderInput::Acknowledged);
                 self.base = Some(cx.now);
             }
             Sending::Data => {
@@ -629,7 +627,7 @@ impl Core {
                 self.number = self.number.wrapping_add(1);
             }
             Sending::Eof if self.is_batch() => {
-                self.enter(cx, Sending::Confirm);
+                self.enter(cx, SenderInput::Acknowledged);
                 self.base = Some(cx.now);
             }
             Sending::Eof => self.close(cx),

@@ -1,33 +1,74 @@
 //! The protocol as data: which block or character in which state does what (\[XY88\] chapters 3,
 //! 5, 7, 8).
 //!
-//! The engines look their next step up here; a snapshot test keeps it under review.
+//! The engines look up here what to do, and where that leads; `docs/states.md` is drawn from it.
 
 use super::frame::{ACK, NAK, WANT_CRC, WANT_STREAM};
+use crate::session::states;
 
-/// States of a sender.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sending {
-    /// The store is asked for the next file.
-    Next,
-    /// A start character is waited for.
-    Invite,
-    /// YMODEM: block 0 is out.
-    Header,
-    /// YMODEM: block 0 was taken; the start character for the data is waited for.
-    Go,
-    /// A block is out.
-    Data,
-    /// EOT is out.
-    Eof,
-    /// YMODEM: EOT was acknowledged; the next start character confirms it.
-    Confirm,
-    /// The store is told how the file ended.
-    Close,
-    /// YMODEM: the empty block 0 is out.
-    Goodbye,
-    /// Nothing more will be sent.
-    End,
+states! {
+    /// States of a sender.
+    pub enum Sending {
+        /// The store is asked for the next file.
+        Next = "next",
+        /// A start character is waited for.
+        Invite = "invite",
+        /// YMODEM: block 0 is out.
+        Header = "header",
+        /// YMODEM: block 0 was taken; the start character for the data is waited for.
+        Go = "go",
+        /// A block is out.
+        Data = "data",
+        /// EOT is out.
+        Eof = "eof",
+        /// YMODEM: EOT was acknowledged; the next start character confirms it.
+        Confirm = "confirm",
+        /// The store is told how the file ended.
+        Close = "close",
+        /// YMODEM: the empty block 0 is out.
+        Goodbye = "goodbye",
+        /// Nothing more will be sent.
+        End = "end",
+    }
+    /// What moves a sender.
+    enum SenderInput {
+        /// The store has a file.
+        File,
+        /// The store has no more files.
+        NoMoreFiles,
+        /// The store has closed the file.
+        Closed,
+        /// YMODEM: a start character, for a file.
+        Start,
+        /// YMODEM: a start character, and there are no more files.
+        StartOfNone,
+        /// The receiver is ready for block 1.
+        Ready,
+        /// The last block was acknowledged.
+        LastBlock,
+        /// ACK, of block 0 or of EOT.
+        Acknowledged,
+        /// NAK: the acknowledgement was none.
+        Refused,
+        /// The receiver has the whole file.
+        Whole,
+        /// All is said.
+        Done,
+        /// Either end gives up.
+        Failed,
+    }
+    table {
+        Next => { File => Invite, Closed => Next, NoMoreFiles => Invite, Done => End, }
+        Invite => { Start => Header, StartOfNone => Goodbye, Ready => Data, Done => End, }
+        Header => { Acknowledged => Go, Ready => Data, }
+        Go => { Ready => Data, }
+        Data => { LastBlock => Eof, }
+        Eof => { Acknowledged => Confirm, Whole => Close, }
+        Confirm => { Refused => Eof, Whole => Close, }
+        Close => { Closed => Next, }
+        Goodbye => { Done => End, }
+        _ => { Failed => End, }
+    }
 }
 
 /// What a sender does with a character.
@@ -70,19 +111,42 @@ pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
     (Sending::Goodbye, &[WANT_CRC, WANT_STREAM], SenderStep::Remind),
 ];
 
-/// States of a receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Receiving {
-    /// YMODEM: block 0 is asked for.
-    Header,
-    /// The store's decision on a file.
-    Offer,
-    /// Blocks, or EOT.
-    Data,
-    /// The store, to make the file safe.
-    Close,
-    /// Nothing more.
-    End,
+states! {
+    /// States of a receiver.
+    pub enum Receiving {
+        /// YMODEM: block 0 is asked for.
+        Header = "header",
+        /// The store's decision on a file.
+        Offer = "offer",
+        /// Blocks, or EOT.
+        Data = "data",
+        /// The store, to make the file safe.
+        Close = "close",
+        /// Nothing more.
+        End = "end",
+    }
+    /// What moves a receiver.
+    enum ReceiverInput {
+        /// Block 0 of a file.
+        File,
+        /// The store takes the file.
+        Accepted,
+        /// EOT, and nothing is missing.
+        Whole,
+        /// YMODEM: the file is safe, and another may follow.
+        Closed,
+        /// The batch is over, or XMODEM's one file is safe.
+        Done,
+        /// Either end gives up.
+        Failed,
+    }
+    table {
+        Header => { File => Offer, Done => End, }
+        Offer => { Accepted => Data, }
+        Data => { Whole => Close, }
+        Close => { Closed => Header, Done => End, }
+        _ => { Failed => End, }
+    }
 }
 
 /// Where a block stands, by its number.
@@ -118,37 +182,6 @@ pub const RECEIVER: &[(Receiving, Place, ReceiverStep)] = &[
     (Receiving::Data, Place::Again, ReceiverStep::Acknowledge),
     (Receiving::Data, Place::Elsewhere, ReceiverStep::Cancel),
 ];
-
-impl Sending {
-    /// The name used in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Next => "next",
-            Self::Invite => "invite",
-            Self::Header => "header",
-            Self::Go => "go",
-            Self::Data => "data",
-            Self::Eof => "eof",
-            Self::Confirm => "confirm",
-            Self::Close => "close",
-            Self::Goodbye => "goodbye",
-            Self::End => "end",
-        }
-    }
-}
-
-impl Receiving {
-    /// The name used in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Header => "header",
-            Self::Offer => "offer",
-            Self::Data => "data",
-            Self::Close => "close",
-            Self::End => "end",
-        }
-    }
-}
 
 /// What a character means to a sender in `state`; `None` is noise.
 pub fn on_word(state: Sending, word: u8) -> Option<SenderStep> {

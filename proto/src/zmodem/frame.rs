@@ -6,6 +6,7 @@
 use super::escape::{Dropping, Stop, Unescaper, ZDLE};
 use super::packet::{Form, Header, MAX_DATA, ZPAD, end, kind};
 use crate::crc::{crc16, crc16_update, crc32, crc32_update};
+use crate::reason::reasons;
 
 /// What was found in the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,17 +23,37 @@ pub enum Found {
     /// A header that cannot be used.
     BadHeader {
         /// Which rule it broke.
-        why: &'static str,
+        why: BadFrame,
     },
     /// A data subpacket that cannot be used; the reader looks for a header from here on.
     BadData {
         /// Which rule it broke.
-        why: &'static str,
+        why: BadFrame,
         /// Bytes given up.
         len: usize,
     },
     /// Five CAN in a row: the session is cancelled.
     Cancel,
+}
+
+reasons! {
+    /// Why a header or a data subpacket cannot be used.
+    pub enum BadFrame {
+        /// In a hex header.
+        Digit = "not a hex digit",
+        /// Of a header.
+        Length = "impossible length",
+        /// Of a header.
+        HeaderCheck = "header check",
+        /// In a header.
+        HeaderEscape = "bad escape in a header",
+        /// A subpacket.
+        TooLong = "longer than was agreed",
+        /// In a subpacket.
+        Escape = "bad escape",
+        /// Of a subpacket.
+        DataCheck = "data check",
+    }
 }
 
 /// Most bytes of a header after its letter: length, type, data, check.
@@ -237,7 +258,7 @@ impl FrameReader {
             b'a'..=b'f' => digit - b'a' + 10,
             _ => {
                 self.back_to_hunt(digit);
-                return Some(Found::BadHeader { why: "not a hex digit" });
+                return Some(Found::BadHeader { why: BadFrame::Digit });
             }
         };
         self.state = State::Hex { high: if high.is_some() { None } else { Some(value) } };
@@ -252,7 +273,7 @@ impl FrameReader {
         let (from, data) = if self.variable { (1, usize::from(self.body[0])) } else { (0, 4) };
         if data > MAX_DATA || (self.variable && data == 0) {
             self.begin(State::Hunt);
-            return Some(Found::BadHeader { why: "impossible length" });
+            return Some(Found::BadHeader { why: BadFrame::Length });
         }
         let covered = from + 1 + data;
         if self.body_len < covered + self.form.check_len() {
@@ -263,7 +284,7 @@ impl FrameReader {
         first[..data.min(4)].copy_from_slice(&self.body[from + 1..from + 1 + data.min(4)]);
         self.begin(State::Hunt);
         if !good {
-            return Some(Found::BadHeader { why: "header check" });
+            return Some(Found::BadHeader { why: BadFrame::HeaderCheck });
         }
         if self.form == Form::Hex {
             // Where nothing may follow there is no XON.
@@ -299,7 +320,7 @@ impl FrameReader {
             }
             Stop::End(_) | Stop::Bad => {
                 self.begin(State::Hunt);
-                (used, Some(Found::BadHeader { why: "bad escape in a header" }))
+                (used, Some(Found::BadHeader { why: BadFrame::HeaderEscape }))
             }
         }
     }
@@ -315,8 +336,8 @@ impl FrameReader {
                 self.body_len = 0;
                 (took.used, None)
             }
-            Stop::Room => (took.used, Some(self.bad_data("longer than was agreed"))),
-            Stop::Bad => (took.used, Some(self.bad_data("bad escape"))),
+            Stop::Room => (took.used, Some(self.bad_data(BadFrame::TooLong))),
+            Stop::Bad => (took.used, Some(self.bad_data(BadFrame::Escape))),
             Stop::Cancel => {
                 self.hunt();
                 (took.used, Some(Found::Cancel))
@@ -324,7 +345,7 @@ impl FrameReader {
         }
     }
 
-    fn bad_data(&mut self, why: &'static str) -> Found {
+    fn bad_data(&mut self, why: BadFrame) -> Found {
         let len = self.len;
         self.hunt();
         Found::BadData { why, len }
@@ -340,7 +361,7 @@ impl FrameReader {
                 self.hunt();
                 return (took.used, Some(Found::Cancel));
             }
-            Stop::Bad | Stop::End(_) => return (took.used, Some(self.bad_data("bad escape"))),
+            Stop::Bad | Stop::End(_) => return (took.used, Some(self.bad_data(BadFrame::Escape))),
             Stop::Input | Stop::Room => {}
         }
         if self.body_len < want {
@@ -353,7 +374,7 @@ impl FrameReader {
             crc32_update(crc32(data), &[end]).to_le_bytes() == self.body[..4]
         };
         if !good {
-            return (took.used, Some(self.bad_data("data check")));
+            return (took.used, Some(self.bad_data(BadFrame::DataCheck)));
         }
         let len = self.len;
         let more = matches!(end, end::ZCRCG | end::ZCRCQ);

@@ -3,13 +3,13 @@
 
 use super::config::Config;
 use super::escape::Escaper;
-use super::frame::FrameReader;
+use super::frame::{BadFrame, FrameReader};
 use super::pace::Pace;
 use super::packet::{CANCEL, Header, MAX_HEADER, letter};
 use super::timing::RoundTrip;
 use crate::engine::{Cx, Outcome};
 use crate::line::line_time;
-use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timers, Words};
+use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Comings, Load, TraceEvent, Waits};
@@ -29,8 +29,6 @@ pub(crate) struct Output {
     out: Outbox,
     /// Position in the stream at which to pause, and for how long.
     pause: Option<(u64, Duration)>,
-    /// Until then nothing is lent.
-    paused: Option<Instant>,
     /// The port gets no more than the line carries.
     pace: Option<Pace>,
 }
@@ -51,8 +49,8 @@ impl Output {
     }
 
     /// Bytes to lend now: up to the next pause.
-    fn ready(&self, now: Instant) -> usize {
-        if self.paused.is_some_and(|until| now < until) {
+    fn ready(&self, timers: &Timers, now: Instant) -> usize {
+        if timers.get(Timer::Pause).is_some_and(|until| now < until) {
             return 0;
         }
         let room = self.pace.map_or(usize::MAX, |pace| pace.room(now));
@@ -67,43 +65,21 @@ impl Output {
         self.pace.get_or_insert(Pace::new(rate_bps));
     }
 
-    pub(crate) fn lend<'a>(&self, out: &'a [u8], now: Instant) -> &'a [u8] {
-        &self.out.lend(out)[..self.ready(now)]
-    }
-
     /// The port took `len` bytes. Returns how many that really were.
-    pub(crate) fn take(&mut self, len: usize, now: Instant) -> usize {
-        let len = self.out.take(len.min(self.ready(now)));
+    fn take(&mut self, timers: &mut Timers, len: usize, now: Instant) -> usize {
+        let len = self.out.take(len.min(self.ready(timers, now)));
         if let Some((at, pause)) = self.pause
             && self.out.taken == at
         {
             self.pause = None;
-            self.paused = Some(now + pause);
+            timers.set(Timer::Pause, now + pause);
         }
         if let Some(more) = self.pace.as_mut().and_then(|pace| pace.took(now, len)) {
-            self.paused = Some(self.paused.map_or(more, |until| until.max(more)));
+            let until = timers.get(Timer::Pause).map_or(more, |until| until.max(more));
+            timers.set(Timer::Pause, until);
         }
         self.out.reuse();
         len
-    }
-
-    /// Nothing that is queued later leaves until `pause` after what is queued now.
-    pub(crate) fn pause(&mut self, now: Instant, pause: Duration) {
-        if self.pending() == 0 {
-            self.paused = Some(now + pause);
-        } else if self.pause.is_none() {
-            self.pause = Some((self.position(), pause));
-        }
-    }
-
-    /// The pause is over. Returns whether one still runs, and until when.
-    pub(crate) fn paused(&mut self, now: Instant) -> Option<Instant> {
-        self.paused = self.paused.filter(|until| now < *until);
-        self.paused
-    }
-
-    pub(crate) fn paused_until(&self) -> Option<Instant> {
-        self.paused
     }
 
     /// Room of at least `want` bytes behind what is queued. Little is moved to the front for that;
@@ -231,6 +207,19 @@ impl Link {
         self.say_bytes(cx, out, CANCEL);
     }
 
+    pub(crate) fn lend<'a>(&self, out: &'a [u8], now: Instant) -> &'a [u8] {
+        &self.output.out.lend(out)[..self.output.ready(&self.timers, now)]
+    }
+
+    /// Nothing that is queued later leaves until `pause` after what is queued now.
+    pub(crate) fn pause(&mut self, now: Instant, pause: Duration) {
+        if self.output.pending() == 0 {
+            self.timers.set(Timer::Pause, now + pause);
+        } else if self.output.pause.is_none() {
+            self.output.pause = Some((self.output.position(), pause));
+        }
+    }
+
     /// Whether the port has enough for now.
     pub(crate) fn saturated(&self) -> bool {
         self.output.pending() >= self.config.output_chunk()
@@ -238,7 +227,7 @@ impl Link {
 
     /// The port took bytes.
     pub(crate) fn sent(&mut self, cx: &mut Cx<'_>, len: usize) {
-        let len = self.output.take(len, cx.now);
+        let len = self.output.take(&mut self.timers, len, cx.now);
         self.stats.wire_out_bytes += len as u64;
         if len > 0 {
             let rate_bps = self.config.line.rate_bps;
@@ -358,9 +347,9 @@ impl Link {
     }
 
     /// Counts a frame that cannot be used.
-    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+    pub(crate) fn damaged(&mut self, cx: &mut Cx<'_>, why: BadFrame, len: usize) {
         self.stats.damaged += 1;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
     }
 
     /// Something the partner said in words.

@@ -2,18 +2,17 @@
 
 use super::config::{Attention, Config};
 use super::escape::Dropping;
-use super::frame::Found;
+use super::frame::{BadFrame, Found};
 use super::info::FileOptions;
 use super::link::Link;
 use super::packet::{Form, Header, TESC8, TESCCTL, end, kind, letter};
 use super::sink::Sink;
-use super::states::{ReceiverStep, Receiving, at_receiver};
+use super::states::{ReceiverInput, ReceiverStep, Receiving, at_receiver};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind};
 use crate::line::line_time;
-use crate::session::{Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, Note};
 use crate::time::{Duration, Instant};
-use crate::trace::TraceEvent;
 
 mod command;
 mod empty;
@@ -201,12 +200,10 @@ impl Core {
             || self.held.is_some()
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, state: Receiving) {
-        if cx.trace.enabled() && self.state != state {
-            let (from, to) = (self.state.name(), state.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: ReceiverInput) {
+        if !session::enter(cx, &mut self.state, input) {
+            self.give_up(cx, Blame::Local, FailureKind::Internal);
         }
-        self.state = state;
     }
 
     fn fail(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, blame: Blame, kind: FailureKind) {
@@ -226,7 +223,7 @@ impl Core {
 
     /// Ends without a word to the sender.
     fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
-        self.enter(cx, Receiving::End);
+        self.enter(cx, ReceiverInput::Failed);
         self.link.question = None;
         self.held = None;
         // What is decoded goes to the store first: a partial file may be resumed.
@@ -270,7 +267,7 @@ impl Core {
         }
         if pauses > 0 {
             let pause = Duration::from_secs(u64::from(pauses.min(LONGEST_PAUSE)));
-            self.link.output.pause(cx.now, pause);
+            self.link.pause(cx.now, pause);
         }
     }
 
@@ -333,7 +330,7 @@ impl Core {
         }
     }
 
-    fn on_bad_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str, len: usize) {
+    fn on_bad_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadFrame, len: usize) {
         self.link.damaged(cx, why, len);
         let expecting = core::mem::replace(&mut self.expecting, Expecting::Nothing);
         if len >= self.link.config.longest_taken() && matches!(expecting, Expecting::File(_)) {
@@ -412,7 +409,7 @@ impl Core {
         );
         if self.state == Receiving::Skip && is_new {
             self.link.answered(cx.now);
-            self.enter(cx, Receiving::Init);
+            self.enter(cx, ReceiverInput::SkipHeard);
         }
     }
 
@@ -545,7 +542,7 @@ impl Core {
     fn finish(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.question = None;
         self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
-        self.enter(cx, Receiving::Finish);
+        self.enter(cx, ReceiverInput::Done);
         self.link.end(cx, Outcome::Done);
     }
 
@@ -670,7 +667,7 @@ impl Core {
         if self.file.open {
             self.begin_close(cx, after);
         } else {
-            self.closed(cx, mem, false);
+            self.closed(cx, mem, ReceiverInput::LeftUnopened, false);
         }
     }
 

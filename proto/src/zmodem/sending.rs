@@ -3,6 +3,7 @@
 
 use super::config::{Config, LONGEST, STANDARD};
 use super::escape::Escaping;
+use super::frame::BadFrame;
 use super::governor::Governor;
 use super::length::LengthPolicy;
 use super::link::Link;
@@ -10,14 +11,14 @@ use super::packet::{
     self, Form, Header, TESCCTL, ZPAD, capability, end, kind, letter, subpacket_room,
 };
 use super::source::Source;
-use super::states::{SenderStep, Sending, at_sender};
+use super::states::{SenderInput, SenderStep, Sending, at_sender};
 use super::timing::SLOWEST_BPS;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::line::line_time;
-use crate::session::{Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, Note, Timer};
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, TraceEvent, Wait};
+use crate::trace::{Again, Wait};
 use core::fmt::Write;
 
 mod command;
@@ -138,12 +139,10 @@ impl Core {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, state: Sending) {
-        if cx.trace.enabled() && self.state != state {
-            let (from, to) = (self.state.name(), state.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
+    fn enter(&mut self, cx: &mut Cx<'_>, input: SenderInput) {
+        if !session::enter(cx, &mut self.state, input) {
+            self.give_up(cx, Blame::Local, FailureKind::Internal);
         }
-        self.state = state;
     }
 
     fn fail(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, blame: Blame, kind: FailureKind) {
@@ -152,7 +151,12 @@ impl Core {
         }
         self.link.output.drop_unsent();
         self.link.say_cancel(cx, mem.out);
-        self.enter(cx, Sending::End);
+        self.give_up(cx, blame, kind);
+    }
+
+    /// Ends without a word to the receiver.
+    fn give_up(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind) {
+        self.enter(cx, SenderInput::Failed);
         self.link.question = None;
         self.close_last();
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }));
@@ -169,7 +173,7 @@ impl Core {
     fn waits_for(&self) -> Wait {
         match self.state {
             _ if !self.link.ending.is_running() => Wait::Nothing,
-            _ if self.link.output.paused_until().is_some() => Wait::Pause,
+            _ if self.link.timers.is_running(Timer::Pause) => Wait::Pause,
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.link.question.is_some() => Wait::Window,
             Sending::Init => Wait::Partner,
@@ -179,7 +183,7 @@ impl Core {
     }
 
     fn pump_frames(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.output.paused(cx.now);
+        self.link.timers.expire(Timer::Pause, cx.now);
         if self.link.ending.is_running() && self.state == Sending::Start {
             self.start(cx, mem);
         }
@@ -194,7 +198,7 @@ impl Core {
     fn start(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.port.moved = cx.now;
         self.link.spoke = cx.now;
-        self.enter(cx, Sending::Init);
+        self.enter(cx, SenderInput::Opened);
         if self.link.config.autostart {
             self.link.say_bytes(cx, mem.out, b"rz\r");
         }
@@ -233,7 +237,7 @@ impl Core {
         self.fail(cx, mem, Blame::Peer, FailureKind::PeerError);
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: &'static str) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: BadFrame) {
         self.link.damaged(cx, why, 0);
         // A question that waits has probably been answered by this.
         let waits = matches!(self.state, Sending::File | Sending::Attention | Sending::Eof);
@@ -297,7 +301,7 @@ impl Core {
 
     fn finish(&mut self, cx: &mut Cx<'_>) {
         self.link.question = None;
-        self.enter(cx, Sending::End);
+        self.enter(cx, SenderInput::Done);
         self.link.end(cx, Outcome::Done);
     }
 
@@ -310,11 +314,7 @@ impl Core {
         self.link.take_message(words);
         self.link.output.drop_unsent();
         self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
-        self.enter(cx, Sending::End);
-        self.link.question = None;
-        self.close_last();
-        let failure = Failure { blame: Blame::Peer, kind: FailureKind::PeerError };
-        self.link.end(cx, Outcome::Failed(failure));
+        self.give_up(cx, Blame::Peer, FailureKind::PeerError);
     }
 
     fn negotiate(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, header: &Header) {
@@ -380,7 +380,9 @@ impl Core {
 
     /// ZSINIT: how to interrupt us, and what we escape.
     fn say_attention(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
-        self.enter(cx, Sending::Attention);
+        if !again {
+            self.enter(cx, SenderInput::Wishes);
+        }
         let controls = self.link.config.escape == Escaping::Controls;
         // In hex where escapes are what it is about.
         let form = if controls { Form::Hex } else { self.peer.form };
@@ -451,7 +453,6 @@ impl Core {
             // Every file is closed at the partner; only the goodbye was not heard.
             return self.finish(cx);
         }
-        self.enter(cx, Sending::Finish);
         self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));
         self.link.expect_answer(cx.now, again);
     }

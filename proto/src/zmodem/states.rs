@@ -1,60 +1,155 @@
 //! The protocol as data: which header in which state does what (xyzmodem.md §5, §6).
 //!
-//! The engines look their next step up here; the documentation draws it from here.
+//! The engines look up here what to do, and where that leads; `docs/states.md` is drawn from it.
 
 use super::packet::kind::{
     ZABORT, ZACK, ZCHALLENGE, ZCOMMAND, ZCOMPL, ZCRC, ZDATA, ZEOF, ZFERR, ZFILE, ZFIN, ZFREECNT,
     ZNAK, ZRINIT, ZRPOS, ZRQINIT, ZSINIT, ZSKIP, ZSTDERR,
 };
+use crate::session::states;
 
-/// States of a sender, named by what it has sent or waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sending {
-    /// Nothing has been sent yet.
-    Start,
-    /// ZRQINIT is out.
-    Init,
-    /// ZSINIT is out.
-    Attention,
-    /// The store is asked for the next file.
-    Next,
-    /// ZFILE is out.
-    File,
-    /// Data is under way.
-    Data,
-    /// ZEOF is out.
-    Eof,
-    /// ZSKIP is out: the person here has given up the file.
-    Skip,
-    /// ZCOMMAND is out.
-    Command,
-    /// The store is told how the file ended.
-    Close,
-    /// ZFIN is out.
-    Finish,
-    /// Nothing more will be sent but the last word.
-    End,
+states! {
+    /// States of a sender, named by what it has sent or waits for.
+    pub enum Sending {
+        /// Nothing has been sent yet.
+        Start = "start",
+        /// ZRQINIT is out.
+        Init = "init",
+        /// ZSINIT is out.
+        Attention = "attention",
+        /// The store is asked for the next file.
+        Next = "next",
+        /// ZFILE is out.
+        File = "file",
+        /// Data is under way.
+        Data = "data",
+        /// ZEOF is out.
+        Eof = "eof",
+        /// ZSKIP is out: the person here has given up the file.
+        Skip = "skip",
+        /// ZCOMMAND is out.
+        Command = "command",
+        /// The store is told how the file ended.
+        Close = "close",
+        /// ZFIN is out.
+        Finish = "finish",
+        /// Nothing more will be sent but the last word.
+        End = "end",
+    }
+    /// What moves a sender.
+    enum SenderInput {
+        /// The engine is turned for the first time.
+        Opened,
+        /// ZRINIT, and there is something to say in ZSINIT.
+        Wishes,
+        /// ZRINIT or ZACK, or the store has closed a file: the next file, please.
+        Ready,
+        /// The receiver is ready, and a command is to be sent instead of files.
+        ReadyForCommand,
+        /// The store has a file.
+        File,
+        /// The store's file cannot be sent by this protocol.
+        Unusable,
+        /// There are no more files, or no more are wanted.
+        NoMoreFiles,
+        /// ZRPOS, where to start.
+        Position,
+        /// The data goes on from somewhere else: ZRPOS, ZNAK or a timeout.
+        Repositioned,
+        /// The end of the data was sent.
+        EndOfFile,
+        /// ZSKIP.
+        Skipped,
+        /// ZRINIT in the middle: the receiver has begun again.
+        Lost,
+        /// ZRINIT after ZEOF: the receiver has the whole file.
+        Whole,
+        /// A person here gives up the file.
+        GivenUp,
+        /// The receiver has put the file aside that was given up.
+        Left,
+        /// ZCOMPL.
+        Completed,
+        /// ZFIN, or it is not waited for any more.
+        Done,
+        /// Either end gives up the session.
+        Failed,
+    }
+    table {
+        Start => { Opened => Init, }
+        Init => { Wishes => Attention, Ready => Next, ReadyForCommand => Command, }
+        Attention => { Ready => Next, ReadyForCommand => Command, }
+        Next => { File => File, Unusable => Close, NoMoreFiles => Finish, }
+        File => { Position => Data, Skipped => Close, }
+        Data => {
+            EndOfFile => Eof,
+            Repositioned => Data,
+            Skipped => Close,
+            Lost => Close,
+            Whole => Close,
+            GivenUp => Skip,
+        }
+        Eof => { Repositioned => Data, Whole => Close, Skipped => Close, }
+        Skip => { Left => Close, }
+        Command => { Completed => Finish, }
+        Close => { Ready => Next, NoMoreFiles => Finish, }
+        Finish => { Done => End, }
+        _ => { Failed => End, }
+    }
 }
 
-/// States of a receiver, named by what it waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Receiving {
-    /// ZFILE, or ZFIN for the end.
-    Init,
-    /// The store's decision on a file.
-    Offer,
-    /// The sender's ZCRC of the part that is here.
-    Check,
-    /// ZDATA, data, ZEOF.
-    Data,
-    /// The sender's word after a ZSKIP: ZFILE, or ZFIN.
-    Skip,
-    /// The store, to make the file safe or to give it up.
-    Close,
-    /// The sender's `OO`.
-    Finish,
-    /// Nothing more.
-    End,
+states! {
+    /// States of a receiver, named by what it waits for.
+    pub enum Receiving {
+        /// ZFILE, or ZFIN for the end.
+        Init = "init",
+        /// The store's decision on a file.
+        Offer = "offer",
+        /// The sender's ZCRC of the part that is here.
+        Check = "check",
+        /// ZDATA, data, ZEOF.
+        Data = "data",
+        /// The sender's word after a ZSKIP: ZFILE, or ZFIN.
+        Skip = "skip",
+        /// The store, to make the file safe or to give it up.
+        Close = "close",
+        /// The sender's `OO`.
+        Finish = "finish",
+        /// Nothing more.
+        End = "end",
+    }
+    /// What moves a receiver.
+    enum ReceiverInput {
+        /// ZFILE, or the offer is to be made to the store again.
+        File,
+        /// The file is not wanted.
+        Refused,
+        /// The sender's CRC is needed.
+        Unsure,
+        /// The store takes the file, or the part that is here is right.
+        Accepted,
+        /// The whole file is here, or either end has given it up while it was open.
+        FileOver,
+        /// The sender has given up a file that was not open.
+        LeftUnopened,
+        /// The store has closed the file: the sender may go on.
+        Closed,
+        /// A header that shows that ZSKIP was heard.
+        SkipHeard,
+        /// ZFIN.
+        Done,
+        /// Either end gives up the session.
+        Failed,
+    }
+    table {
+        Init => { File => Offer, Refused => Skip, Done => Finish, }
+        Offer => { File => Offer, Accepted => Data, Unsure => Check, Refused => Skip, FileOver => Close, }
+        Check => { File => Offer, Accepted => Data, FileOver => Close, LeftUnopened => Init, }
+        Data => { FileOver => Close, }
+        Skip => { File => Offer, Refused => Skip, SkipHeard => Init, Done => Finish, }
+        Close => { Closed => Init, Refused => Skip, }
+        _ => { Failed => End, }
+    }
 }
 
 /// What a sender does with a header.
@@ -226,42 +321,6 @@ pub const RECEIVER: &[(Receiving, &[u8], ReceiverStep)] = &[
     (Receiving::Skip, &[ZFIN], ReceiverStep::Finish),
     (Receiving::Skip, &[ZABORT, ZFERR], ReceiverStep::Failed),
 ];
-
-impl Sending {
-    /// The name used in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Init => "init",
-            Self::Attention => "attention",
-            Self::Next => "next",
-            Self::File => "file",
-            Self::Data => "data",
-            Self::Eof => "eof",
-            Self::Skip => "skip",
-            Self::Command => "command",
-            Self::Close => "close",
-            Self::Finish => "finish",
-            Self::End => "end",
-        }
-    }
-}
-
-impl Receiving {
-    /// The name used in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Init => "init",
-            Self::Offer => "offer",
-            Self::Check => "check",
-            Self::Data => "data",
-            Self::Skip => "skip",
-            Self::Close => "close",
-            Self::Finish => "finish",
-            Self::End => "end",
-        }
-    }
-}
 
 /// What a header means to a sender in `state`; `None` is passed over.
 pub fn at_sender(state: Sending, kind: u8) -> Option<SenderStep> {

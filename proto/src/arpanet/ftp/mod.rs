@@ -20,6 +20,7 @@ pub(crate) mod data;
 mod housed;
 pub mod reply;
 mod session;
+pub(crate) mod states;
 pub(crate) mod text;
 mod user;
 

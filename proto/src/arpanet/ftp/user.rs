@@ -5,6 +5,7 @@ mod dialogue;
 use super::command::{Mode, Structure, Type};
 use super::data::{Incoming, Outgoing};
 use super::reply::Replies;
+use super::states::{Input, Stage};
 use super::text::{Lines, Say};
 use super::{Form, Mem, Options};
 use crate::arpanet::icp::{self, Icp, Pair};
@@ -12,63 +13,9 @@ use crate::arpanet::leader::Address;
 use crate::arpanet::ncp::{Host, Id, State, Trouble, Wanted};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status};
 use crate::file::{FileInfo, FileKind, Refusal, Reply, Request, StoreError};
+use crate::session;
 use crate::stats::Stats;
 use crate::time::Instant;
-use crate::trace::TraceEvent;
-
-/// What the process waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
-    /// To be started.
-    Idle,
-    /// The initial connection.
-    Call,
-    /// A reply to what was said last, if anything was.
-    Greeting,
-    User,
-    Pass,
-    Acct,
-    Type,
-    Byte,
-    Mode,
-    Structure,
-    /// The next file.
-    Next,
-    Allo,
-    /// The reply to STOR or RETR.
-    Start,
-    /// The store's word on a file that is offered.
-    Offer,
-    /// The file on its way, and the connection's end.
-    Data,
-    /// The second reply.
-    Result,
-    /// The store's word at the end of a file.
-    Close,
-    Bye,
-    /// The end is fixed: the connections are being closed.
-    End,
-}
-
-impl Stage {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Call => "call",
-            Self::Greeting => "greeting",
-            Self::User | Self::Pass | Self::Acct => "login",
-            Self::Type | Self::Byte | Self::Mode | Self::Structure => "parameters",
-            Self::Next => "next",
-            Self::Allo | Self::Start => "start",
-            Self::Offer => "offer",
-            Self::Data => "data",
-            Self::Result => "result",
-            Self::Close => "close",
-            Self::Bye => "bye",
-            Self::End => "end",
-        }
-    }
-}
 
 /// What the store is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,6 +86,8 @@ pub(crate) struct User {
     /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
     progress: (u64, usize),
     stats: Stats,
+    /// The table of states has no edge for what happened.
+    fault: bool,
     /// Names that are to be retrieved: how much of their memory they take.
     wanted: usize,
 }
@@ -172,6 +121,7 @@ impl User {
             until: None,
             progress: (0, 0),
             stats: Stats::default(),
+            fault: false,
             wanted: 0,
         }
     }
@@ -182,12 +132,8 @@ impl User {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, stage: Stage) {
-        if cx.trace.enabled() && stage.name() != self.stage.name() {
-            let (from, to) = (self.stage.name(), stage.name());
-            cx.trace.record(cx.now, &TraceEvent::State { from, to });
-        }
-        self.stage = stage;
+    fn enter(&mut self, cx: &mut Cx<'_>, input: Input) {
+        self.fault |= !session::enter(cx, &mut self.stage, input);
         self.until = Some(cx.now + self.options.timeout);
     }
 
@@ -215,7 +161,8 @@ impl User {
         let socket = self.options.socket;
         host.deafen(socket + 2, socket + icp::SOCKETS - 1);
         self.ask = if self.file.open { Ask::Close { complete: false } } else { Ask::Nothing };
-        self.enter(cx, Stage::End);
+        let done = outcome == Outcome::Done;
+        self.enter(cx, if done { Input::Done } else { Input::Failed });
         self.until = None;
     }
 
@@ -265,7 +212,7 @@ impl User {
     /// Goes on as far as it can.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if self.stage == Stage::Idle && self.outcome.is_none() {
-            self.enter(cx, Stage::Call);
+            self.enter(cx, Input::Opened);
             match Icp::call(host, cx, self.to, self.options.server, self.options.socket) {
                 Ok(icp) => self.icp = Some(icp),
                 Err(_) => self.fail(cx, host, Blame::Local, FailureKind::Unsupported),
@@ -276,7 +223,7 @@ impl User {
                 Ok(None) => self.icp = Some(icp),
                 Ok(Some(pair)) => {
                     (self.icp, self.pair) = (None, Some(pair));
-                    self.enter(cx, Stage::Greeting);
+                    self.enter(cx, Input::Connected);
                 }
                 Err(why) => {
                     self.icp = None;
@@ -297,6 +244,9 @@ impl User {
         }
         if self.pair.is_some() {
             self.carry(cx, host, mem);
+        }
+        if core::mem::take(&mut self.fault) {
+            self.fail(cx, host, Blame::Local, FailureKind::Internal);
         }
         self.ended = self.outcome.is_some() && self.ask == Ask::Nothing && host.is_quiet();
     }
@@ -374,7 +324,7 @@ impl User {
             if self.ask == Ask::Read {
                 self.ask = Ask::Nothing;
             }
-            self.enter(cx, Stage::Result);
+            self.enter(cx, Input::DataOver);
             if !whole {
                 self.incoming.broken = true;
             }
@@ -439,7 +389,7 @@ impl User {
             (Ask::Offer, Reply::Accept { .. }) => {
                 self.file.open = true;
                 self.note(Note::Started);
-                self.enter(cx, Stage::Data);
+                self.enter(cx, Input::Begun);
             }
             (Ask::Offer, Reply::Refuse(why)) => {
                 self.note(Note::Refused { why: Some(why), by_peer: false });
@@ -449,7 +399,7 @@ impl User {
                     host.release(id);
                 }
                 self.incoming.broken = true;
-                self.enter(cx, Stage::Result);
+                self.enter(cx, Input::DataOver);
                 self.file_over(cx, host, mem);
             }
             (Ask::Write(len), Reply::Done) => {

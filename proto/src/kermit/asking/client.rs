@@ -1,6 +1,6 @@
 //! The client: its doors and its memory.
 
-use super::{Asking, BadRequest, Core, DRAIN};
+use super::{Asking, BadRequest, ClientInput, Core, DRAIN};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{FileInfo, Reply, Request};
 use crate::kermit::command::ServerCommand;
@@ -77,7 +77,7 @@ impl Machine for Core {
         if self.state == Asking::Start && self.link.ending.is_running() {
             self.link.port.moved = cx.now;
             self.link.spoke = cx.now;
-            self.enter(Asking::Info);
+            self.enter(cx, ClientInput::Opened);
             self.say(cx, mem);
         }
         if let Some(receiver) = &mut self.receiver {

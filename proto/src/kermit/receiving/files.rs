@@ -11,7 +11,7 @@ use crate::kermit::encode::Shift;
 use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
-use crate::kermit::states::Receiving;
+use crate::kermit::states::{ReceiverInput, Receiving};
 use crate::session::{Ask, Note, Text};
 use crate::trace::TraceEvent;
 use core::cmp::Ordering;
@@ -50,7 +50,7 @@ impl Core {
         let number = self.arrivals.next;
         self.answer(cx, mem, number, &[]);
         self.arrivals.advance();
-        self.enter(cx, Receiving::Attributes);
+        self.enter(cx, ReceiverInput::Named);
     }
 
     pub(super) fn describe(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) {
@@ -81,7 +81,7 @@ impl Core {
 
     /// Asks the store whether it wants the file; some things need no asking.
     pub(super) fn offer(&mut self, cx: &mut Cx<'_>) {
-        self.enter(cx, Receiving::Offer);
+        self.enter(cx, ReceiverInput::Described);
         self.ask = Ask::Offer;
     }
 
@@ -93,7 +93,7 @@ impl Core {
         offset: u64,
         refusal: Option<Refusal>,
     ) {
-        self.enter(cx, Receiving::Data);
+        self.enter(cx, ReceiverInput::Decided);
         let info = self.info(mem.name);
         let (kind, resume) = (info.kind, info.resume);
         let agreed = self.link.agreed;
@@ -248,7 +248,7 @@ impl Core {
 
     /// Z: the file is over, whole or cut short.
     pub(super) fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, data: &[u8]) {
-        self.enter(cx, Receiving::Close);
+        self.enter(cx, ReceiverInput::EndOfFile);
         self.waiting = Waiting::Close;
         self.file.discard = data.first() == Some(&b'D');
         if let (Some(b'W'), 33) = (data.first(), data.len()) {
@@ -329,7 +329,7 @@ impl Core {
         let said: &[u8] = if given_up.is_some() || verified { &letter } else { &[] };
         self.answer(cx, mem, number, said);
         self.arrivals.advance();
-        self.enter(cx, Receiving::File);
+        self.enter(cx, ReceiverInput::Closed);
         if complete {
             self.link.stats.files_done += 1;
             self.link.notes.push(Note::Done { size: self.sink.end(), verified });

@@ -10,7 +10,7 @@ use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
 use crate::kermit::probe::{self, Bare};
-use crate::kermit::states::Sending;
+use crate::kermit::states::SenderInput;
 use crate::session::{Ask, Note, Text};
 use crate::trace::TraceEvent;
 
@@ -35,7 +35,7 @@ impl Core {
     }
 
     fn ask_next(&mut self, cx: &mut Cx<'_>) {
-        self.enter(cx, Sending::Next);
+        self.enter(cx, SenderInput::Ready);
         self.file = Current::default();
         self.ask = Ask::Next;
     }
@@ -49,7 +49,7 @@ impl Core {
         if !self.link.agreed.attributes || self.cancel != Cancel::No {
             return self.start_data(cx, 0);
         }
-        self.enter(cx, Sending::Attributes);
+        self.enter(cx, SenderInput::Named);
         if self.link.may_try_bare() && self.room(kind::ATTRIBUTES) >= ROOM_TO_TRY {
             self.link.bare = Bare::Asked;
         }
@@ -92,7 +92,7 @@ impl Core {
     }
 
     fn start_data(&mut self, cx: &mut Cx<'_>, offset: u64) {
-        self.enter(cx, Sending::Data);
+        self.enter(cx, SenderInput::Decided);
         let info = &self.file.info;
         // The store has seen to the line ends of a set in which they are not two bytes.
         let text =
@@ -166,7 +166,7 @@ impl Core {
         {
             self.file.info.kind = FileKind::Binary;
         }
-        self.enter(cx, Sending::File);
+        self.enter(cx, SenderInput::File);
         self.fit_name(mem.name);
         if cx.trace.enabled() {
             let text = &mem.name[..self.file.name_len];
@@ -201,7 +201,7 @@ impl Core {
     }
 
     fn send_break(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.enter(cx, Sending::Break);
+        self.enter(cx, SenderInput::NoMoreFiles);
         self.control(mem, kind::BREAK, |_, _, _| 0);
     }
 

@@ -10,6 +10,7 @@ use crate::netblt::messages::{About, Entry};
 use crate::netblt::packet::{Body, HEADER, Packet};
 use crate::netblt::rate::pacing::Pace;
 use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
+use crate::session::Timer;
 use crate::time::{Duration, Instant};
 
 /// The control timer before a round trip is known. RFC 998 has it arbitrary; the first GO follows the
@@ -77,7 +78,7 @@ impl Core {
             return None;
         }
         if self.messages.unsent == 0 {
-            return self.control_again;
+            return self.link.timers.get(Timer::Control);
         }
         let gather = self.path.round_trip().map_or(Duration::ZERO, |rtt| (rtt / 16).min(GATHER));
         // More than half a packet of them does not wait for company.
@@ -85,12 +86,18 @@ impl Core {
         let gather = if full { gather / 4 } else { gather };
         let gather = if self.are_many() { gather / 2 } else { gather };
         let soonest = self.control_left.map_or(Instant::ZERO, |left| left + gather);
-        Some(self.control_again.map_or(soonest, |again| again.min(soonest)))
+        let again = self.link.timers.get(Timer::Control);
+        Some(again.map_or(soonest, |again| again.min(soonest)))
     }
 
     /// Whether so many messages wait that their numbers may run out.
     fn are_many(&self) -> bool {
         self.messages.len() >= MANY
+    }
+
+    fn set_control(&mut self, mem: &Mem<'_>, now: Instant) {
+        let again = self.again_at(mem, now);
+        self.link.timers.put(Timer::Control, again);
     }
 
     /// When CONTROL leaves again though nothing is new: when the control timer runs out; where the rate is
@@ -152,7 +159,7 @@ impl Core {
 
     /// Builds a CONTROL packet, if one is due.
     pub(super) fn fill_control(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        let again = self.control_again.is_some_and(|at| cx.now >= at);
+        let again = self.link.timers.is_due(Timer::Control, cx.now);
         let due = self.messages.unsent > 0 && self.messages_at().is_some_and(|at| cx.now >= at);
         let report = self.report_at().is_some_and(|at| cx.now >= at);
         if !due && !again && !report {
@@ -207,9 +214,10 @@ impl Core {
         if at == head && !report {
             // The timer has become longer meanwhile: what it ran out for is not due yet.
             let first = self.messages.entry(mem.messages, 0);
-            let due =
-                first.map(|entry| (entry.last + timer).max(cx.now + Duration::from_millis(1)));
-            self.control_again = due.filter(|_| again).or(self.control_again);
+            if let Some(entry) = first.filter(|_| again) {
+                let due = (entry.last + timer).max(cx.now + Duration::from_millis(1));
+                self.link.timers.set(Timer::Control, due);
+            }
             return;
         }
         self.lend_control(mem, at);
@@ -218,14 +226,14 @@ impl Core {
         if is_due || self.messages.unsent < unsent {
             self.control_due = Some(cx.now + self.control_wait());
         }
-        self.control_again = self.again_at(mem, cx.now);
+        self.set_control(mem, cx.now);
     }
 
     /// CONTROL has left only now.
     pub(super) fn control_left_late(&mut self, cx: &Cx<'_>, mem: &Mem<'_>) {
         self.control_left = Some(cx.now);
         self.control_due = Some(cx.now + self.control_wait());
-        self.control_again = self.again_at(mem, cx.now);
+        self.set_control(mem, cx.now);
     }
 
     /// Writes a RATE message behind the header; its length.
@@ -397,7 +405,7 @@ impl Core {
             }
             let left = self.control_left.unwrap_or(cx.now);
             self.control_due = (self.messages.len() > 0).then(|| left + self.control_timer());
-            self.control_again = self.again_at(mem, cx.now);
+            self.set_control(mem, cx.now);
         }
         if matches!(self.stage, Stage::Moving | Stage::Checking | Stage::Leaving) {
             self.say_owed(mem);
@@ -410,7 +418,7 @@ impl Core {
     /// The control timer ran out.
     pub(super) fn control_timed_out(&mut self, cx: &mut Cx<'_>) {
         if self.messages.len() == 0 {
-            self.control_again = None;
+            self.link.timers.stop(Timer::Control);
         } else if self.control_due.is_some_and(|due| cx.now < due) {
             // It is said again for safety's sake.
         } else if self.messages.unsent < self.messages.len() && self.link.lent == 0 {
@@ -445,7 +453,7 @@ impl Core {
             let missing = u64::from(record.count.saturating_sub(record.got));
             let at = cx.now + wait + Duration::from_nanos(missing * self.spacing);
             record.deadline_ns = at.as_nanos().max(1);
-            self.overdue = Some(self.overdue.map_or(at, |overdue| overdue.min(at)));
+            self.link.timers.set_earlier(Timer::Overdue, at);
         }
         gets.keep(index, &record);
     }

@@ -1,7 +1,7 @@
 //! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): what comes, what is
 //! overdue, what may come next.
 
-use super::{Core, Mem, Stage};
+use super::{Core, Mem, ReceiverInput, Stage};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::netblt::link::Link;
 use crate::netblt::messages::About;
@@ -9,6 +9,7 @@ use crate::netblt::packet::{Body, Data, Mark, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
 use crate::netblt::sink::Verdict;
 use crate::netblt::window::{ASKING, COUNTED, Gets, Record, SAID_OK, WHOLE};
+use crate::session::Timer;
 use crate::time::{Duration, Instant};
 use crate::trace::trace_duplicate;
 
@@ -260,7 +261,7 @@ impl Core {
                 record.deadline_ns = at.as_nanos().max(1);
                 record.passed_ns = cx.now.as_nanos().max(1);
                 gets.keep(index, &record);
-                self.overdue = Some(self.overdue.map_or(at, |overdue| overdue.min(at)));
+                self.link.timers.set_earlier(Timer::Overdue, at);
             }
         }
         // What tells how late packets are is forgotten slowly.
@@ -273,13 +274,13 @@ impl Core {
         let packets = u64::from(self.link.agreed.packets().max(1));
         let index = self.passed / packets;
         if index >= self.known.min(self.granted) {
-            self.front = None;
+            self.link.timers.stop(Timer::Front);
             return;
         }
         let left = packets - self.passed % packets;
         if self.paced && !self.path.is_begun() {
             // How far apart packets come is not known yet.
-            self.front = Some(now + FIRST_WAIT);
+            self.link.timers.set(Timer::Front, now + FIRST_WAIT);
             return;
         }
         let rate = if self.paced { self.path.offered() } else { rate_of(self.burst) };
@@ -287,7 +288,7 @@ impl Core {
         let spacing = self.spacing.max(slow);
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
         let wait = Duration::from_nanos(left * spacing + 4 * self.swing) + self.margin() + rtt / 4;
-        self.front = Some(now + wait);
+        self.link.timers.set(Timer::Front, now + wait);
     }
 
     /// Whether a sender of our own kind is still at work on what was asked for in buffers before this one: those go
@@ -321,14 +322,15 @@ impl Core {
             next = Some(next.map_or(at, |next| next.min(at)));
         }
         // Not more often than the clock ticks.
-        self.overdue = next.map(|at| Instant(at).max(cx.now + TICK));
+        let next = next.map(|at| Instant(at).max(cx.now + TICK));
+        self.link.timers.put(Timer::Overdue, next);
     }
 
     /// Asks for what should have come next.
     pub(super) fn ask_front(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let packets = u64::from(self.link.agreed.packets());
         let index = self.passed / packets;
-        self.front = None;
+        self.link.timers.stop(Timer::Front);
         if index >= self.granted {
             return;
         }
@@ -385,9 +387,9 @@ impl Core {
             }
         }
         if self.buffers().is_some_and(|buffers| self.low >= buffers) {
-            self.front = None;
-            self.overdue = None;
-            self.enter(cx, Stage::Checking);
+            self.link.timers.stop(Timer::Front);
+            self.link.timers.stop(Timer::Overdue);
+            self.enter(cx, ReceiverInput::Whole);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::netblt::packet::{OPEN_HEADER, Ports, Terms};
 use crate::netblt::ranges::{Having, Ranges};
 use crate::netblt::rate::rate_of;
 use crate::netblt::source::{TRAILER, XXH3};
+use crate::netblt::states::ReceiverInput;
 use crate::netblt::window::Shape;
 use crate::session::{Ask, Note, Text, Timer};
 
@@ -71,7 +72,7 @@ impl Core {
         self.have = Having::default();
         self.told = false;
         self.ask = Ask::Offer;
-        self.enter(cx, Stage::Offering);
+        self.enter(cx, ReceiverInput::File);
     }
 
     /// The store's answer.
@@ -153,7 +154,7 @@ impl Core {
         self.link.reply(Short::Refused, ports, say);
         self.link.ports = Ports::default();
         self.anew = false;
-        self.enter(cx, Stage::Waiting);
+        self.enter(cx, ReceiverInput::Await);
     }
 
     /// The store takes the file, and has said what it has of it.
@@ -203,8 +204,10 @@ impl Core {
         self.base = self.base.wrapping_add(self.granted as u32);
         (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
         self.ahead_whole = 0;
-        (self.overdue, self.front, self.arrived) = (None, None, None);
-        (self.control_left, self.control_due, self.control_again) = (None, None, None);
+        for timer in [Timer::Overdue, Timer::Front, Timer::Control] {
+            self.link.timers.stop(timer);
+        }
+        (self.arrived, self.control_left, self.control_due) = (None, None, None);
         (self.backoff, self.strain, self.owed) = (0, 0, None);
         self.messages.begin();
         self.again_from = [1; super::control::COPIES];
@@ -219,7 +222,7 @@ impl Core {
         if passive {
             self.link.say(Short::Response);
         }
-        self.enter(cx, Stage::Moving);
+        self.enter(cx, ReceiverInput::Begin);
     }
 
     /// What is known of the path from the connection before stays.
@@ -308,7 +311,7 @@ impl Core {
         }
         self.link.progress = cx.now;
         (self.anew, self.told, self.attempts) = (false, false, 0);
-        self.enter(cx, Stage::Leaving);
+        self.enter(cx, ReceiverInput::Closed);
     }
 
     /// The sender has our last OK: the connection is over.
@@ -325,7 +328,7 @@ impl Core {
 
     /// Ready for the next connection.
     fn next_file(&mut self, cx: &mut Cx<'_>) {
-        self.control_again = None;
+        self.link.timers.stop(Timer::Control);
         self.messages.begin();
         (self.anew, self.told, self.attempts) = (false, false, 0);
         self.have = Having::default();
@@ -337,11 +340,11 @@ impl Core {
             return self.open_next(cx);
         }
         self.link.ports = Ports::default();
-        self.enter(cx, Stage::Waiting);
+        self.enter(cx, ReceiverInput::Await);
     }
 
     pub(super) fn end_of_batch(&mut self, cx: &mut Cx<'_>) {
-        self.control_again = None;
+        self.link.timers.stop(Timer::Control);
         self.messages.begin();
         self.link.end(cx, Outcome::Done);
     }
@@ -381,8 +384,8 @@ impl Core {
     /// The file is not wanted any more.
     fn drop_file(&mut self, cx: &mut Cx<'_>) {
         self.messages.begin();
-        self.control_again = None;
-        self.enter(cx, Stage::Checking);
+        self.link.timers.stop(Timer::Control);
+        self.enter(cx, ReceiverInput::Dropped);
         if self.open {
             self.ask = Ask::close(false);
         } else {
@@ -396,13 +399,14 @@ impl Core {
     /// Ends the connection in good order.
     pub(super) fn say_quit(&mut self, cx: &mut Cx<'_>, say: &[u8], then: Then) {
         self.messages.begin();
-        self.control_again = None;
-        (self.front, self.overdue) = (None, None);
+        self.link.timers.stop(Timer::Control);
+        self.link.timers.stop(Timer::Front);
+        self.link.timers.stop(Timer::Overdue);
         self.then = then;
         self.link.reason.set(say);
         let every = self.repeat_after();
         self.link.repeat(cx.now, Short::Quit, every);
-        self.enter(cx, Stage::Quitting);
+        self.enter(cx, ReceiverInput::Quit);
     }
 
     /// Our QUIT was answered, or will not be.
@@ -414,7 +418,7 @@ impl Core {
                     return self.open_next(cx);
                 }
                 self.link.ports = Ports::default();
-                self.enter(cx, Stage::Waiting);
+                self.enter(cx, ReceiverInput::Await);
             }
             Then::NextFile | Then::End => {
                 self.stop |= self.then == Then::End;

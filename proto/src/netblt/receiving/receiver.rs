@@ -116,8 +116,8 @@ impl Machine for Core {
             Ending::Words(_) | Ending::No => {}
         }
         let moving = matches!(self.stage, Stage::Moving).then_some(());
-        let overdue = moving.and(self.overdue);
-        let front = moving.and(self.front);
+        let overdue = moving.and(link.timers.get(Timer::Overdue));
+        let front = moving.and(link.timers.get(Timer::Front));
         let control = self.control_at();
         let first = moving.and(self.path.first_due());
         let times = [
@@ -149,17 +149,17 @@ impl Machine for Core {
             self.link.spoke = now;
         }
         if self.stage == Stage::Moving {
-            if self.overdue.is_some_and(|at| now >= at) {
+            if self.link.timers.is_due(Timer::Overdue, now) {
                 self.ask_overdue(cx, mem);
             }
-            if self.front.is_some_and(|at| now >= at) {
+            if self.link.timers.is_due(Timer::Front, now) {
                 self.ask_front(cx, mem);
             }
             if self.path.first_due().is_some_and(|at| now >= at) {
                 self.look_at_rate(cx);
             }
         }
-        if self.control_again.is_some_and(|at| now >= at) {
+        if self.link.timers.is_due(Timer::Control, now) {
             self.control_timed_out(cx);
         }
     }

@@ -9,6 +9,7 @@ use crate::netblt::link::Short;
 use crate::netblt::packet::Ports;
 use crate::netblt::ranges::Ranges;
 use crate::netblt::source::TRAILER;
+use crate::netblt::states::SenderInput;
 use crate::session::{Ask, Ending, Note, Timer};
 
 impl Core {
@@ -72,12 +73,12 @@ impl Core {
     /// A file is there: the other end is told, or may ask.
     fn offer(&mut self, cx: &mut Cx<'_>) {
         if self.link.config.role == Role::Passive {
-            return self.enter(cx, Stage::Waiting);
+            return self.enter(cx, SenderInput::Await);
         }
         self.link.next_connection();
         let every = self.repeat_after();
         self.link.repeat(cx.now, Short::Open, every);
-        self.enter(cx, Stage::Opening);
+        self.enter(cx, SenderInput::Open);
     }
 
     /// There are no more files.
@@ -87,7 +88,7 @@ impl Core {
         }
         let dally = (self.control_timer * 4).max(self.link.open_timeout() * 2);
         let tells = self.link.config.files && (self.ours || self.link.opened == 0);
-        self.enter(cx, Stage::Ending);
+        self.enter(cx, SenderInput::NoMoreFiles);
         let active = self.link.config.role == Role::Active;
         let wait = if active && tells {
             self.link.next_connection();
@@ -177,7 +178,7 @@ impl Core {
         // messages there that have not come.
         self.link.unsay(Short::NullAck);
         self.link.unsay(Short::KeepAlive);
-        self.enter(cx, Stage::Closing);
+        self.enter(cx, SenderInput::Over);
         // Whatever else was asked of the file is void.
         self.ask = Ask::Close { complete, verified };
     }
@@ -206,7 +207,7 @@ impl Core {
             return self.no_more(cx);
         }
         self.ask = Ask::Next;
-        self.enter(cx, Stage::Next);
+        self.enter(cx, SenderInput::Closed);
     }
 
     /// The receiver refuses our OPEN.

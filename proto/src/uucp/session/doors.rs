@@ -1,10 +1,10 @@
 //! The doors of both engines, and their memory.
 
-use super::{Core, State};
+use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::Machine;
-use crate::session::{Ask, Ending};
+use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::uucp::link::Mem;
@@ -46,11 +46,8 @@ impl Machine for Core {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let until = match self.state {
-            State::Farewell(until) | State::Parting(until) => Some(until),
-            _ => None,
-        };
-        [self.link.deadline(), until].into_iter().flatten().min()
+        let farewell = self.link.timers.get(Timer::Farewell);
+        [self.link.deadline(), farewell].into_iter().flatten().min()
     }
 
     fn tick(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -58,9 +55,7 @@ impl Machine for Core {
         if let Err(failure) = self.link.tick(cx) {
             self.line_failed(cx, failure);
         }
-        if let State::Farewell(until) | State::Parting(until) = self.state
-            && cx.now >= until
-        {
+        if self.link.timers.expire(Timer::Farewell, cx.now) {
             self.ended(cx, Outcome::Done);
         }
     }

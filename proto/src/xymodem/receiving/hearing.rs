@@ -1,13 +1,13 @@
 //! What a receiver does with bytes and with silence: blocks, damage, EOT, and when to ask again.
 
-use super::{Core, Mem, Receiving};
+use super::{Core, Mem, ReceiverInput, Receiving};
 use crate::engine::{Blame, Cx, FailureKind, Outcome};
-use crate::session::Ending;
+use crate::session::{Ending, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::xymodem::config::FirstEot;
 use crate::xymodem::frame::{
-    ACK, BS, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
+    ACK, BS, BadBlock, BlockReader, CAN, Check, EOT, Found, HEADER, NAK, SHORT, SOH, WANT_CRC,
 };
 
 /// What the receiver listens for.
@@ -15,10 +15,11 @@ use crate::xymodem::frame::{
 pub(super) enum Hearing {
     /// A block, or a character between blocks.
     Blocks,
-    /// EOT came: it is one only if nothing follows.
-    Eot { until: Instant },
-    /// Silence: what comes is the rest of something damaged.
-    Purge { until: Instant, latest: Instant, len: usize, cans: u8 },
+    /// EOT came: it is one only if nothing follows before [`Timer::Settle`].
+    Eot,
+    /// Silence until [`Timer::Settle`], or [`Timer::Noise`] at the latest: what comes is the rest of something
+    /// damaged.
+    Purge { len: usize, cans: u8 },
 }
 
 /// Quiet that shows that a byte stands alone: USB adapters hold bytes back for 16 ms.
@@ -50,18 +51,18 @@ impl Core {
                 }
                 used
             }
-            Hearing::Eot { .. } => {
+            Hearing::Eot => {
                 self.link.stats.wire_in_bytes += 1;
                 if bytes[0] == EOT {
                     self.eots = self.eots.saturating_add(1);
                 } else {
                     self.link.stats.noise_bytes += 1;
-                    self.on_damaged(cx, "bytes behind EOT", 1);
+                    self.on_damaged(cx, BadBlock::BehindEot, 1);
                     self.purge(cx, 1, 0);
                 }
                 1
             }
-            Hearing::Purge { until, len, cans, .. } => {
+            Hearing::Purge { len, cans } => {
                 for byte in bytes {
                     *cans = match *byte {
                         CAN => cans.saturating_add(1),
@@ -71,7 +72,7 @@ impl Core {
                 }
                 *len += bytes.len();
                 self.link.stats.wire_in_bytes += bytes.len() as u64;
-                *until = cx.now + self.link.config.purge;
+                self.await_quiet(cx);
                 self.link.stats.noise_bytes += bytes.len() as u64;
                 bytes.len()
             }
@@ -93,7 +94,8 @@ impl Core {
                     (_, Some(true)) => Duration::ZERO,
                     _ => ALONE + config.line.time(4),
                 };
-                self.hearing = Hearing::Eot { until: cx.now + quiet };
+                self.hearing = Hearing::Eot;
+                self.link.timers.set(Timer::Settle, cx.now + quiet);
             }
             // What terminals and flow control put in; before the first block also words.
             0 | b'\r' | b'\n' | 0x11 | 0x13 => self.link.stats.noise_bytes += 1,
@@ -102,18 +104,18 @@ impl Core {
                 self.link.stats.noise_bytes += 1;
             }
             _ => {
-                self.on_damaged(cx, "expected a block", 1);
+                self.on_damaged(cx, BadBlock::NoBlock, 1);
                 self.purge(cx, 1, 0);
             }
         }
     }
 
-    fn on_damaged(&mut self, cx: &mut Cx<'_>, why: &'static str, len: usize) {
+    fn on_damaged(&mut self, cx: &mut Cx<'_>, why: BadBlock, len: usize) {
         self.link.stats.damaged += 1;
         self.link.cans = 0;
         // What has got beyond a right header was a block, however little of it came.
         self.owed |= len > HEADER;
-        cx.trace.record(cx.now, &TraceEvent::Damaged { why, len });
+        cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
     }
 
     /// Passes over what comes until the line is silent. `cans` have come already.
@@ -122,13 +124,18 @@ impl Core {
             // A stream does not fall silent, and nothing can be had again.
             return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
         }
-        let until = cx.now + self.link.config.purge;
+        self.await_quiet(cx);
         // A line that never falls silent is asked all the same, once in a while.
         let long = self.link.config.line.time(3 * 1029);
         let most = if long.is_zero() { Duration::from_secs(60) } else { long };
-        let latest = cx.now + most.max(Duration::from_secs(10));
-        let cans = cans.min(255) as u8;
-        self.hearing = Hearing::Purge { until, latest, len, cans };
+        self.link.timers.set(Timer::Noise, cx.now + most.max(Duration::from_secs(10)));
+        self.hearing = Hearing::Purge { len, cans: cans.min(255) as u8 };
+    }
+
+    /// From now on the line has to be quiet for as long as a purge takes.
+    fn await_quiet(&mut self, cx: &Cx<'_>) {
+        let quiet = self.link.config.purge;
+        self.link.timers.set(Timer::Settle, cx.now + quiet);
     }
 
     /// After the end: only a repetition of the last thing is ours, and what has the looks of it.
@@ -195,9 +202,10 @@ impl Core {
         if self.began.is_none() || !self.takes_input(memory_len) {
             return None;
         }
+        let timers = &self.link.timers;
         Some(match self.hearing {
-            Hearing::Eot { until } => until,
-            Hearing::Purge { until, latest, .. } => until.min(latest),
+            Hearing::Eot => timers.get(Timer::Settle)?,
+            Hearing::Purge { .. } => timers.get(Timer::Settle)?.min(timers.get(Timer::Noise)?),
             Hearing::Blocks if self.reader.mid_block() => {
                 let quiet = self.link.config.char_timeout;
                 self.heard + quiet
@@ -213,15 +221,16 @@ impl Core {
         if self.due(mem.file.len()).is_none_or(|due| due > cx.now) {
             return;
         }
+        let is_quiet = self.link.timers.expire(Timer::Settle, cx.now);
         match core::mem::replace(&mut self.hearing, Hearing::Blocks) {
-            Hearing::Eot { .. } => self.ended(cx, mem),
-            Hearing::Purge { until, len, cans, .. } => {
+            Hearing::Eot => self.ended(cx, mem),
+            Hearing::Purge { len, cans } => {
                 self.owed |= len > MOST_NOISE;
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
                 }
                 let patience = self.link.config.patience;
-                if until > cx.now && cx.now - self.good >= patience {
+                if !is_quiet && cx.now - self.good >= patience {
                     // Never silent, and never a block: whatever that is, it will not stop for us.
                     return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
                 }
@@ -239,7 +248,7 @@ impl Core {
             return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
         }
         self.link.stats.timeouts += 1;
-        self.on_damaged(cx, "silence in a block", len);
+        self.on_damaged(cx, BadBlock::Silence, len);
         self.ask_for_more(cx);
     }
 
@@ -272,7 +281,7 @@ impl Core {
         let last = self.file.left.is_some_and(|left| left.files <= 1);
         if last && self.state == Receiving::Header && self.tries >= 3 {
             // Some senders leave out the empty block 0; this one had announced its last file.
-            self.enter(cx, Receiving::End);
+            self.enter(cx, ReceiverInput::Done);
             return self.link.end(cx, Outcome::Done, false);
         }
         if hopeless {

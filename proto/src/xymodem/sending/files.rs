@@ -7,7 +7,7 @@ use crate::session::{Ask, Note};
 use crate::trace::TraceEvent;
 use crate::xymodem::frame::{HEADER, LONG, SHORT, finish};
 use crate::xymodem::packet;
-use crate::xymodem::states::Sending;
+use crate::xymodem::states::SenderInput;
 
 impl Core {
     /// The current file, as far as it is known.
@@ -42,7 +42,7 @@ impl Core {
         self.source = Source::new(self.file.info.size.filter(|_| self.is_batch()));
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = None;
-        self.enter(cx, Sending::Invite);
+        self.enter(cx, SenderInput::File);
     }
 
     /// This file cannot be sent; on to the next.
@@ -75,7 +75,8 @@ impl Core {
         };
         let wire = finish(out, 0, len, self.check);
         self.queue.push(wire);
-        self.enter(cx, if self.exhausted { Sending::Goodbye } else { Sending::Header });
+        let (none, some) = (SenderInput::StartOfNone, SenderInput::Start);
+        self.enter(cx, if self.exhausted { none } else { some });
         let flight = Flight::new(cx, 0, false);
         self.launch(cx, flight);
     }
@@ -84,14 +85,14 @@ impl Core {
     pub(super) fn start_data(&mut self, cx: &mut Cx<'_>) {
         self.link.notes.push(Note::Started { offset: 0 });
         self.number = 1;
-        self.enter(cx, Sending::Data);
+        self.enter(cx, SenderInput::Ready);
     }
 
     /// The receiver has the whole file.
     pub(super) fn close(&mut self, cx: &mut Cx<'_>) {
         self.flight = None;
         self.queue.restart();
-        self.enter(cx, Sending::Close);
+        self.enter(cx, SenderInput::Whole);
         self.ask = Ask::close(true);
     }
 
@@ -101,7 +102,7 @@ impl Core {
             self.link.stats.files_done += 1;
             self.link.notes.push(Note::Done { size: self.file.sent, verified: false });
         }
-        self.enter(cx, Sending::Next);
+        self.enter(cx, SenderInput::Closed);
         self.ask = Ask::Next;
     }
 
@@ -109,7 +110,7 @@ impl Core {
         self.exhausted = true;
         if self.is_batch() {
             self.base = Some(cx.now);
-            self.enter(cx, Sending::Invite);
+            self.enter(cx, SenderInput::NoMoreFiles);
         } else {
             self.done(cx);
         }

@@ -10,7 +10,7 @@ use crate::zmodem::info::{self, FileOptions, Transport};
 use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Header, kind};
 use crate::zmodem::rle;
-use crate::zmodem::states::Receiving;
+use crate::zmodem::states::{ReceiverInput, Receiving};
 
 /// How often a sender is asked for a CRC of the part that is here.
 const MOST_CHECKS: u32 = 3;
@@ -86,7 +86,7 @@ impl Core {
     }
 
     fn offer(&mut self, cx: &mut Cx<'_>) {
-        self.enter(cx, Receiving::Offer);
+        self.enter(cx, ReceiverInput::File);
         self.ask = Ask::Offer;
     }
 
@@ -98,7 +98,9 @@ impl Core {
     }
 
     pub(super) fn say_skip(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
-        self.enter(cx, Receiving::Skip);
+        if !again {
+            self.enter(cx, ReceiverInput::Refused);
+        }
         self.offered = false;
         // Of use to our own senders only; what others write there is never looked at.
         self.link.say(cx, mem.out, &Header::hex(kind::ZSKIP, self.tag));
@@ -124,12 +126,12 @@ impl Core {
             return self.start_data(cx, mem);
         }
         // What is here may be the start of another file.
-        self.enter(cx, Receiving::Check);
+        self.enter(cx, ReceiverInput::Unsure);
         self.ask = Ask::Digest { kind: DigestKind::Crc32, len: offset };
     }
 
     fn start_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.enter(cx, Receiving::Data);
+        self.enter(cx, ReceiverInput::Accepted);
         self.faults = 0;
         self.link.stats.current_file_bytes = self.position;
         self.link.notes.push(Note::Started { offset: self.position });
@@ -154,7 +156,7 @@ impl Core {
             self.file.info.wish = Wish::Unsaid;
             return self.offer(cx);
         }
-        self.enter(cx, Receiving::Check);
+        self.enter(cx, ReceiverInput::Unsure);
         // Of 0 bytes means of all.
         (self.check, self.position) = (None, 0);
         self.say_check(cx, mem, false);
@@ -240,7 +242,7 @@ impl Core {
     pub(super) fn begin_close(&mut self, cx: &mut Cx<'_>, after: After) {
         self.link.question = None;
         self.after = after;
-        self.enter(cx, Receiving::Close);
+        self.enter(cx, ReceiverInput::FileOver);
         if self.ask != Ask::Write {
             self.ask = Ask::Nothing;
             self.close_on();
@@ -257,7 +259,13 @@ impl Core {
     }
 
     /// The file is safe, or gone: now the sender may know.
-    pub(super) fn closed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool) {
+    pub(super) fn closed(
+        &mut self,
+        cx: &mut Cx<'_>,
+        mem: &mut Mem<'_>,
+        input: ReceiverInput,
+        complete: bool,
+    ) {
         if complete {
             self.link.stats.files_done += 1;
             self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
@@ -266,13 +274,13 @@ impl Core {
             After::Ready { complete } => {
                 self.closed_at = complete.then_some(self.position);
                 self.link.stats.files_skipped += u64::from(!complete);
-                self.enter(cx, Receiving::Init);
+                self.enter(cx, input);
                 self.say_ready(cx, mem, false);
             }
             After::Left => {
                 self.link.stats.files_skipped += 1;
                 self.file = Current::default();
-                self.enter(cx, Receiving::Init);
+                self.enter(cx, input);
                 self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
                 self.link.expect_answer(cx.now, false);
             }
@@ -305,7 +313,7 @@ impl Core {
             (Ask::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
                 if self.link.ending.is_running() {
-                    self.closed(cx, mem, complete);
+                    self.closed(cx, mem, ReceiverInput::Closed, complete);
                 }
             }
             (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,

@@ -6,7 +6,7 @@ use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wan
 use crate::file::{Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending};
+use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{TraceEvent, Wait};
@@ -50,7 +50,7 @@ impl Machine for Core {
 
     /// Says what is needed when nothing else is to be said.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.output.paused(cx.now);
+        self.link.timers.expire(Timer::Pause, cx.now);
         if self.is_fresh() {
             self.started = true;
             self.link.port.moved = cx.now;
@@ -133,7 +133,7 @@ impl Machine for Core {
     }
 
     fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
-        self.link.output.lend(mem.out, cx.now)
+        self.link.lend(mem.out, cx.now)
     }
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
@@ -144,7 +144,7 @@ impl Machine for Core {
         if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
-        let paused = self.link.output.paused_until();
+        let paused = self.link.timers.get(Timer::Pause);
         [self.link.stalled_at(), self.overdue(), paused].into_iter().flatten().min()
     }
 

@@ -5,7 +5,7 @@ use crate::engine::{Blame, Cx, FailureKind};
 use crate::session::{Ask, Note};
 use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
-use crate::zmodem::states::Sending;
+use crate::zmodem::states::{SenderInput, Sending};
 
 /// ZCOMMAND, ZF0: answer at once, not when the command has ended.
 const ZCACK1: u8 = 1;
@@ -17,12 +17,11 @@ const MOST_SKIPS: u32 = 12;
 pub(super) struct Order {
     len: usize,
     immediate: bool,
-    done: bool,
 }
 
 impl Core {
     pub(super) fn send_command(&mut self, len: usize, immediate: bool) {
-        self.order = Some(Order { len, immediate, done: false });
+        self.order = Some(Order { len, immediate });
     }
 
     /// The data bytes of ZRQINIT: whether a command will follow.
@@ -33,17 +32,18 @@ impl Core {
 
     /// Instead of the next file. False if there is no command.
     pub(super) fn command_instead(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
-        match self.order {
-            None => return false,
-            Some(order) if order.done => self.say_finish(cx, mem, false),
-            Some(_) => self.say_command(cx, mem, false),
+        let instead = self.order.is_some();
+        if instead {
+            self.say_command(cx, mem, false);
         }
-        true
+        instead
     }
 
     pub(super) fn say_command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         let Some(Order { len, immediate, .. }) = self.order else { return };
-        self.enter(cx, Sending::Command);
+        if !again {
+            self.enter(cx, SenderInput::ReadyForCommand);
+        }
         let mut text = [0; MAX_NAME];
         text[..len].copy_from_slice(&mem.name[..len]);
         let data = [0, 0, 0, if immediate { ZCACK1 } else { 0 }];
@@ -55,10 +55,8 @@ impl Core {
     /// ZCOMPL: how the command ended.
     pub(super) fn completed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, status: u32) {
         self.link.question = None;
-        if let Some(order) = &mut self.order {
-            order.done = true;
-        }
         self.link.notes.push(Note::Completed { status });
+        self.enter(cx, SenderInput::Completed);
         self.say_finish(cx, mem, false);
     }
 
@@ -86,7 +84,9 @@ impl Core {
             self.link.take_message(b"(nothing: it does not let go of a single file)");
             return self.fail(cx, mem, Blame::Local, FailureKind::Aborted);
         }
-        self.enter(cx, Sending::Skip);
+        if !again {
+            self.enter(cx, SenderInput::GivenUp);
+        }
         if self.close_frame(cx, mem.out) {
             if self.take_cut() {
                 self.link.say_bytes(cx, mem.out, AFTER_CUT);
@@ -114,7 +114,7 @@ impl Core {
     pub(super) fn left(&mut self, cx: &mut Cx<'_>) {
         self.link.answered(cx.now);
         self.link.output.drop_unsent();
-        self.enter(cx, Sending::Close);
+        self.enter(cx, SenderInput::Left);
         self.ask = Ask::close(false);
     }
 }

@@ -8,7 +8,7 @@ use crate::trace::TraceEvent;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
 use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Header, kind};
-use crate::zmodem::states::Sending;
+use crate::zmodem::states::{SenderInput, Sending};
 
 impl Core {
     pub(super) fn ask_next(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
@@ -22,9 +22,10 @@ impl Core {
             return;
         }
         if self.last {
+            self.enter(cx, SenderInput::NoMoreFiles);
             return self.say_finish(cx, mem, false);
         }
-        self.enter(cx, Sending::Next);
+        self.enter(cx, SenderInput::Ready);
         self.ask = Ask::Next;
     }
 
@@ -51,7 +52,10 @@ impl Core {
         match (ask, reply) {
             (Ask::Nothing, _) => {}
             (Ask::Next, Reply::File(info)) => self.start_file(cx, mem, &info),
-            (Ask::Next, Reply::NoMoreFiles) => self.say_finish(cx, mem, false),
+            (Ask::Next, Reply::NoMoreFiles) => {
+                self.enter(cx, SenderInput::NoMoreFiles);
+                self.say_finish(cx, mem, false);
+            }
             (Ask::Read, Reply::Read(len)) => {
                 self.source.filled(len, mem.source.len());
                 self.seek_now();
@@ -101,7 +105,7 @@ impl Core {
         };
         if let Some(why) = why {
             self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
-            self.enter(cx, Sending::Close);
+            self.enter(cx, SenderInput::Unusable);
             self.ask = Ask::close(false);
             return;
         }
@@ -126,7 +130,9 @@ impl Core {
     }
 
     pub(super) fn say_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
-        self.enter(cx, Sending::File);
+        if !again {
+            self.enter(cx, SenderInput::File);
+        }
         let mut data = [0; MAX_NAME + info::ROOM];
         let name_len = self.file.name_len;
         data[..name_len].copy_from_slice(&mem.name[..name_len]);
@@ -187,7 +193,7 @@ impl Core {
         } else {
             self.link.notes.push(Note::Cancelled { by_peer: true });
         }
-        self.enter(cx, Sending::Close);
+        self.enter(cx, SenderInput::Skipped);
         self.ask = Ask::close(false);
     }
 
@@ -200,14 +206,14 @@ impl Core {
         }
         self.link.question = None;
         self.link.notes.push(Note::Refused { why: None, by_peer: true });
-        self.enter(cx, Sending::Close);
+        self.enter(cx, SenderInput::Lost);
         self.ask = Ask::close(false);
     }
 
     /// ZRINIT after ZEOF: the receiver has closed the file.
     pub(super) fn closed(&mut self, cx: &mut Cx<'_>) {
         self.link.answered(cx.now);
-        self.enter(cx, Sending::Close);
+        self.enter(cx, SenderInput::Whole);
         self.ask = Ask::close(true);
     }
 

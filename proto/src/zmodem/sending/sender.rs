@@ -5,7 +5,7 @@ use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wan
 use crate::file::{FileInfo, Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending};
+use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
@@ -137,7 +137,7 @@ impl Machine for Core {
     }
 
     fn transmit<'a>(&'a mut self, cx: &mut Cx<'_>, mem: Mem<'a>) -> &'a [u8] {
-        self.link.output.lend(mem.out, cx.now)
+        self.link.lend(mem.out, cx.now)
     }
 
     fn transmitted(&mut self, cx: &mut Cx<'_>, _: &mut Mem<'_>, len: usize) {
@@ -150,7 +150,7 @@ impl Machine for Core {
         if !self.link.ending.is_running() {
             return self.link.ending_deadline();
         }
-        let paused = self.link.output.paused_until();
+        let paused = self.link.timers.get(Timer::Pause);
         let times = [self.link.stalled_at(), self.overdue(), self.nudge_at(), paused];
         times.into_iter().flatten().min()
     }

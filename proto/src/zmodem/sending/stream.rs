@@ -11,7 +11,7 @@ use crate::zmodem::escape::ZDLE;
 use crate::zmodem::link::trace_sent;
 use crate::zmodem::packet::{Form, Header, MAX_HEADER, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::rle;
-use crate::zmodem::states::Sending;
+use crate::zmodem::states::{SenderInput, Sending};
 use crate::zmodem::timing::SLOWEST_BPS;
 
 /// Where the stream stands.
@@ -242,7 +242,7 @@ impl Core {
     }
 
     fn start_data(&mut self, cx: &mut Cx<'_>, position: u64) {
-        self.enter(cx, Sending::Data);
+        self.enter(cx, SenderInput::Position);
         self.flow = Flow {
             acked: position,
             sync: position,
@@ -262,7 +262,7 @@ impl Core {
     }
 
     fn restart_at(&mut self, cx: &mut Cx<'_>, position: u64, why: Again) {
-        self.enter(cx, Sending::Data);
+        self.enter(cx, SenderInput::Repositioned);
         self.flow.why = Some(why);
         self.link.stats.retransmissions += 1;
         if cx.trace.enabled() {
@@ -563,7 +563,9 @@ impl Core {
     }
 
     pub(super) fn say_eof(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
-        self.enter(cx, Sending::Eof);
+        if !again {
+            self.enter(cx, SenderInput::EndOfFile);
+        }
         self.flow.ended = true;
         if again {
             self.link.say_bytes(cx, mem.out, OUT_OF_DATA);

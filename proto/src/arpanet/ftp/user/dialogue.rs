@@ -2,8 +2,8 @@
 
 use super::super::reply::{Line, octets};
 use super::{
-    Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Mem, Mode, Note, Outcome, Outgoing,
-    Refusal, Stage, Structure, Type, User, Wanted,
+    Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Note, Outcome,
+    Outgoing, Refusal, Stage, Structure, Type, User, Wanted,
 };
 use crate::arpanet::ftp::text::Writer;
 use crate::arpanet::ncp::Id;
@@ -81,33 +81,33 @@ impl User {
             (Stage::Greeting, 200..=300) => {
                 let user = self.options.user;
                 self.command_line(cx, mem, &[b"USER", user.as_bytes()]);
-                self.enter(cx, Stage::User);
+                self.enter(cx, Input::Greeted);
             }
             (Stage::User, 330) => {
                 let password = self.options.password;
                 self.command_line(cx, mem, &[b"PASS", password.as_bytes()]);
-                self.enter(cx, Stage::Pass);
+                self.enter(cx, Input::Password);
             }
             (Stage::User | Stage::Pass, 331 | 433) => {
                 let account = self.options.account;
                 self.command_line(cx, mem, &[b"ACCT", account.as_bytes()]);
-                self.enter(cx, Stage::Acct);
+                self.enter(cx, Input::Account);
             }
             (Stage::User | Stage::Pass | Stage::Acct, 200..300) => self.say_type(cx, mem),
             (Stage::Type, _) if good => {
                 self.number(cx, mem, b"BYTE", u64::from(self.form().byte));
-                self.enter(cx, Stage::Byte);
+                self.enter(cx, Input::Good);
             }
             (Stage::Byte, _) if good => {
                 let mode = if self.form().mode == Mode::Block { b"B" } else { b"S" };
                 self.command_line(cx, mem, &[b"MODE", mode]);
-                self.enter(cx, Stage::Mode);
+                self.enter(cx, Input::Good);
             }
             (Stage::Mode, _) if good => {
                 let structure =
                     if self.form().structure == Structure::Record { b"R" } else { b"F" };
                 self.command_line(cx, mem, &[b"STRU", structure]);
-                self.enter(cx, Stage::Structure);
+                self.enter(cx, Input::Good);
             }
             (Stage::Structure, _) if good => self.next(cx, host, mem),
             (Stage::Type | Stage::Byte | Stage::Mode | Stage::Structure, _) => {
@@ -144,7 +144,7 @@ impl User {
         self.stats.files_skipped += 1;
         if self.puts {
             self.ask = Ask::Close { complete: false };
-            self.enter(cx, Stage::Close);
+            self.enter(cx, Input::Refused);
         } else {
             self.next(cx, host, mem);
         }
@@ -156,14 +156,14 @@ impl User {
             Type::Image => self.command_line(cx, mem, &[b"TYPE", b"I"]),
             Type::Local(size) => self.number(cx, mem, b"TYPE L", u64::from(size)),
         }
-        self.enter(cx, Stage::Type);
+        self.enter(cx, Input::LoggedIn);
     }
 
     /// The next file, or the end.
     pub(super) fn next(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if self.puts && !self.exhausted {
             self.ask = Ask::Next;
-            self.enter(cx, Stage::Next);
+            self.enter(cx, Input::Ready);
             return;
         }
         if !self.puts && self.wanted > 0 {
@@ -178,7 +178,7 @@ impl User {
             return self.start(cx, host, mem);
         }
         self.command_line(cx, mem, &[b"BYE"]);
-        self.enter(cx, Stage::Bye);
+        self.enter(cx, Input::NoMoreFiles);
     }
 
     /// A file of the store.
@@ -197,7 +197,7 @@ impl User {
             self.note(Note::Refused { why: Some(Refusal::Name), by_peer: false });
             self.stats.files_skipped += 1;
             self.ask = Ask::Close { complete: false };
-            self.enter(cx, Stage::Close);
+            self.enter(cx, Input::Refused);
             return;
         };
         room.copy_from_slice(name);
@@ -205,7 +205,7 @@ impl User {
         match size.filter(|_| self.form().kind != Type::Ascii) {
             Some(size) => {
                 self.number(cx, mem, b"ALLO", size);
-                self.enter(cx, Stage::Allo);
+                self.enter(cx, Input::Allocate);
             }
             None => self.start(cx, host, mem),
         }
@@ -234,7 +234,7 @@ impl User {
         for word in words {
             self.say.put(mem.say, word);
         }
-        self.enter(cx, Stage::Start);
+        self.enter(cx, Input::Start);
     }
 
     /// Waits for the server's request for the data connection.
@@ -257,12 +257,12 @@ impl User {
         if self.puts {
             self.outgoing = Outgoing::new(self.form(), 0);
             self.note(Note::Started);
-            self.enter(cx, Stage::Data);
+            self.enter(cx, Input::Begun);
         } else {
             self.file.size = size;
             self.incoming = Incoming::new(self.form(), size);
             self.ask = Ask::Offer;
-            self.enter(cx, Stage::Offer);
+            self.enter(cx, Input::Offered);
         }
     }
 
@@ -290,7 +290,7 @@ impl User {
                 if matches!(self.ask, Ask::Read | Ask::Write(_)) {
                     self.ask = Ask::Nothing;
                 }
-                self.enter(cx, Stage::Result);
+                self.enter(cx, Input::DataOver);
             } else {
                 return;
             }
@@ -306,7 +306,7 @@ impl User {
             self.trouble(cx, host, mem, what);
         } else if whole && !differs {
             self.ask = Ask::Close { complete: true };
-            self.enter(cx, Stage::Close);
+            self.enter(cx, Input::Whole);
         } else {
             let kind = if differs { FailureKind::LengthDiffers } else { FailureKind::PeerError };
             self.fail(cx, host, Blame::Peer, kind);

@@ -1,0 +1,108 @@
+//! Where the user's process stands, as data (RFC 354). The server's process answers commands one by one, and what
+//! it may be asked follows from what is open; an NCP connection's state follows from the commands that were seen.
+
+use crate::session::states;
+
+states! {
+    /// What the process waits for.
+    pub(crate) enum Stage {
+        /// To be started.
+        Idle = "idle",
+        /// The initial connection.
+        Call = "call",
+        /// The server's first words.
+        Greeting = "greeting",
+        /// The reply to USER.
+        User = "user",
+        /// The reply to PASS.
+        Pass = "pass",
+        /// The reply to ACCT.
+        Acct = "acct",
+        /// The reply to TYPE.
+        Type = "type",
+        /// The reply to BYTE.
+        Byte = "byte",
+        /// The reply to MODE.
+        Mode = "mode",
+        /// The reply to STRU.
+        Structure = "structure",
+        /// The store's next file.
+        Next = "next",
+        /// The reply to ALLO.
+        Allo = "allo",
+        /// The reply to STOR or RETR.
+        Start = "start",
+        /// The store's word on a file that is offered.
+        Offer = "offer",
+        /// The file on its way, and the connection's end.
+        Data = "data",
+        /// The second reply.
+        Result = "result",
+        /// The store's word at the end of a file.
+        Close = "close",
+        /// The reply to BYE.
+        Bye = "bye",
+        /// The end is fixed: the connections are being closed.
+        End = "end",
+    }
+    /// What moves the process.
+    enum Input {
+        /// It is turned for the first time.
+        Opened,
+        /// The pair of connections is there.
+        Connected,
+        /// The server is ready.
+        Greeted,
+        /// A password is needed.
+        Password,
+        /// An account is needed.
+        Account,
+        /// The server knows who we are.
+        LoggedIn,
+        /// The parameter is taken.
+        Good,
+        /// The store is asked for the next file.
+        Ready,
+        /// ALLO is said.
+        Allocate,
+        /// STOR or RETR is said.
+        Start,
+        /// The file cannot be sent, or the server does not take it.
+        Refused,
+        /// The server has begun to send; the store is asked.
+        Offered,
+        /// Data flows.
+        Begun,
+        /// The data connection is over, or nobody wants what comes over it.
+        DataOver,
+        /// The file is whole at both ends.
+        Whole,
+        /// There are no more files: BYE is said.
+        NoMoreFiles,
+        /// The server has said goodbye.
+        Done,
+        /// Either end gives up.
+        Failed,
+    }
+    table {
+        Idle => { Opened => Call, }
+        Call => { Connected => Greeting, }
+        Greeting => { Greeted => User, }
+        User => { Password => Pass, Account => Acct, LoggedIn => Type, }
+        Pass => { Account => Acct, LoggedIn => Type, }
+        Acct => { LoggedIn => Type, }
+        Type => { Good => Byte, }
+        Byte => { Good => Mode, }
+        Mode => { Good => Structure, }
+        Structure => { Ready => Next, Start => Start, NoMoreFiles => Bye, }
+        Next => { Allocate => Allo, Start => Start, Refused => Close, NoMoreFiles => Bye, }
+        Allo => { Start => Start, }
+        Start => { Begun => Data, Offered => Offer, Refused => Close, Start => Start, NoMoreFiles => Bye, }
+        Offer => { Begun => Data, DataOver => Result, }
+        Data => { DataOver => Result, }
+        Result => { Whole => Close, Start => Start, NoMoreFiles => Bye, }
+        Close => { Ready => Next, Start => Start, NoMoreFiles => Bye, }
+        Bye => { Done => End, }
+        _ => { Failed => End, }
+    }
+}

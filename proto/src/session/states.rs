@@ -1,0 +1,131 @@
+//! State tables: (state, input) -> next state, and nothing else moves an engine.
+//!
+//! [`states!`] makes the enum of states and that of inputs, the function `next` that is the table, and the
+//! [`Diagram`] from which the pages under `docs/` are drawn. An engine changes its state by [`enter`] alone, which
+//! takes an input and looks up where it leads. Where it leads nowhere there is a fault of ours: tests panic, and
+//! elsewhere the session ends with [`FailureKind::Internal`](crate::FailureKind::Internal).
+
+use crate::engine::Cx;
+use crate::trace::TraceEvent;
+
+/// An edge as it stands in the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// States that are left: names with ` | ` between them, or `_` for any.
+    pub from: &'static str,
+    /// What happened.
+    pub input: &'static str,
+    /// The state that is entered.
+    pub to: &'static str,
+}
+
+/// A state table as data: what is drawn, and what tests ask whether it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Diagram {
+    /// States, with what they mean.
+    pub states: &'static [(&'static str, &'static str)],
+    /// Inputs, with what they mean.
+    pub inputs: &'static [(&'static str, &'static str)],
+    /// The table.
+    pub edges: &'static [Edge],
+}
+
+/// Every table of the crate: protocol, engine, table.
+pub const ALL: [(&str, &str, Diagram); 11] = {
+    use crate::{kermit, netblt, uucp, xymodem, zmodem};
+    [
+        ("Kermit", "sender", kermit::states::Sending::DIAGRAM),
+        ("Kermit", "receiver", kermit::states::Receiving::DIAGRAM),
+        ("Kermit", "client", kermit::states::Asking::DIAGRAM),
+        ("XMODEM and YMODEM", "sender", xymodem::states::Sending::DIAGRAM),
+        ("XMODEM and YMODEM", "receiver", xymodem::states::Receiving::DIAGRAM),
+        ("ZMODEM", "sender", zmodem::states::Sending::DIAGRAM),
+        ("ZMODEM", "receiver", zmodem::states::Receiving::DIAGRAM),
+        ("UUCP", "either end", uucp::states::State::DIAGRAM),
+        ("NETBLT", "sender", netblt::states::Sending::DIAGRAM),
+        ("NETBLT", "receiver", netblt::states::Receiving::DIAGRAM),
+        ("ARPANET FTP", "user", crate::arpanet::ftp::states::Stage::DIAGRAM),
+    ]
+};
+
+/// What [`states!`] makes of an enum.
+pub(crate) trait State: Copy {
+    type Input: Copy;
+    /// The state as traces name it.
+    fn name(self) -> &'static str;
+    /// The input as traces name it.
+    fn input_name(input: Self::Input) -> &'static str;
+    /// Where the input leads, by the table.
+    fn next(self, input: Self::Input) -> Option<Self>;
+}
+
+/// Goes where the table says. False, and a panic in tests, if it says nothing: the caller ends the session.
+pub(crate) fn enter<S: State>(cx: &mut Cx<'_>, state: &mut S, input: S::Input) -> bool {
+    let Some(next) = state.next(input) else {
+        debug_assert!(false, "state {} has no edge for {}", state.name(), S::input_name(input));
+        return false;
+    };
+    if cx.trace.enabled() {
+        let (from, to, input) = (state.name(), next.name(), S::input_name(input));
+        cx.trace.record(cx.now, &TraceEvent::State { from, to, input });
+    }
+    *state = next;
+    true
+}
+
+/// Declares the states of an engine, the inputs that move it, and the table. No edge stands twice: a row that can
+/// never be reached is a warning of the compiler. `_` stands for any state that no row before has.
+macro_rules! states {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis enum $State:ident { $( $(#[doc = $meaning:literal])+ $state:ident = $name:literal, )+ }
+        $(#[doc = $why:literal])+
+        enum $Input:ident { $( $(#[doc = $cause:literal])+ $input:ident, )+ }
+        table { $( $from:pat => { $( $by:ident => $to:ident, )+ } )+ }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        $vis enum $State { $( $(#[doc = $meaning])+ $state, )+ }
+
+        $(#[doc = $why])+
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        $vis enum $Input { $( $(#[doc = $cause])+ $input, )+ }
+
+        impl $State {
+            /// The table as data.
+            $vis const DIAGRAM: $crate::states::Diagram = $crate::states::Diagram {
+                states: &[$( ($name, concat!($($meaning),+)) ),+],
+                inputs: &[$( (stringify!($input), concat!($($cause),+)) ),+],
+                edges: &[$( $( $crate::states::Edge {
+                    from: stringify!($from), input: stringify!($by), to: stringify!($to),
+                } ),+ ),+],
+            };
+
+            /// The name used in traces.
+            $vis const fn name(self) -> &'static str {
+                match self { $( Self::$state => $name, )+ }
+            }
+        }
+
+        impl $crate::session::State for $State {
+            type Input = $Input;
+
+            fn name(self) -> &'static str {
+                Self::name(self)
+            }
+
+            fn input_name(input: $Input) -> &'static str {
+                match input { $( $Input::$input => stringify!($input), )+ }
+            }
+
+            fn next(self, input: $Input) -> Option<Self> {
+                use $State::*;
+                Some(match (self, input) {
+                    $( $( ($from, $Input::$by) => $to, )+ )+
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+pub(crate) use states;

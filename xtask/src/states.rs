@@ -1,0 +1,183 @@
+//! `docs/states.md`, drawn from the state tables of the engines.
+
+use std::fmt::Write as _;
+use wetstring_proto::states::{ALL, Diagram, Edge};
+use wetstring_proto::{kermit, xymodem, zmodem};
+
+const HEAD: &str = "# State tables\n
+Written by `cargo xtask table --write` from the tables that the engines use (`proto/src/*/states.rs`); a test keeps the two equal.
+An engine changes its state by an input alone, and the table says where that leads. Traces name both: `state from=init to=next
+input=Ready`. Where a protocol's packets choose what an engine does, a second table says what each does in each state;
+any other packet there is passed over, or a violation.\n
+SLIP and Telnet move no files and have no such table. Of the ARPANET, the user's process has one; the server's process answers
+commands one by one, and the state of an NCP connection follows from the control commands that were seen.
+";
+
+/// The states on the left side of an edge: by name, or all but the one it leads to.
+fn origins<'a>(diagram: &'a Diagram, edge: &'a Edge) -> Vec<&'a str> {
+    if edge.from == "_" { vec![] } else { edge.from.split(" | ").collect() }
+        .into_iter()
+        .map(|name| named(diagram, name))
+        .collect()
+}
+
+/// The name in traces of a state as the code spells it.
+fn named<'a>(diagram: &'a Diagram, name: &str) -> &'a str {
+    let state = diagram.states.iter().find(|state| state.0.eq_ignore_ascii_case(name));
+    state.map_or("?", |state| state.0)
+}
+
+fn diagram(page: &mut String, table: &Diagram) {
+    // Writing to a string cannot fail.
+    page.push_str("```mermaid\nstateDiagram-v2\n");
+    for edge in table.edges {
+        for from in origins(table, edge) {
+            let _ = writeln!(page, "    {from} --> {}: {}", named(table, edge.to), edge.input);
+        }
+    }
+    page.push_str("```\n\n");
+    for edge in table.edges.iter().filter(|edge| edge.from == "_") {
+        let to = named(table, edge.to);
+        let _ = writeln!(page, "From any state, {} leads to `{to}`.\n", edge.input);
+    }
+    page.push_str("| state | meaning |\n|---|---|\n");
+    for (name, meaning) in table.states {
+        let _ = writeln!(page, "| `{name}` |{meaning} |");
+    }
+    page.push_str("\n| input | meaning | leads |\n|---|---|---|\n");
+    for (input, meaning) in table.inputs {
+        let edges = table.edges.iter().filter(|edge| edge.input == *input);
+        let leads: Vec<String> = edges
+            .map(|edge| {
+                let from = origins(table, edge);
+                let from = if from.is_empty() { "any".to_owned() } else { from.join(", ") };
+                format!("{from} → {}", named(table, edge.to))
+            })
+            .collect();
+        let _ = writeln!(page, "| {input} |{meaning} | {} |", leads.join("; "));
+    }
+    page.push('\n');
+}
+
+/// What packets do: rows of (state, packets, step).
+fn steps(page: &mut String, what: &str, rows: impl Iterator<Item = [String; 3]>) {
+    let _ = writeln!(page, "| state | {what} | step |\n|---|---|---|");
+    for [state, packets, step] in rows {
+        let _ = writeln!(page, "| `{}` | {packets} | {step} |", state.to_lowercase());
+    }
+    page.push('\n');
+}
+
+/// How a character of X/YMODEM is written.
+fn word(word: u8) -> String {
+    match word {
+        6 => "ACK".to_owned(),
+        0x15 => "NAK".to_owned(),
+        other => char::from(other).to_string(),
+    }
+}
+
+/// ZMODEM's headers, by their number.
+const HEADERS: [&str; 20] = [
+    "ZRQINIT",
+    "ZRINIT",
+    "ZSINIT",
+    "ZACK",
+    "ZFILE",
+    "ZSKIP",
+    "ZNAK",
+    "ZABORT",
+    "ZFIN",
+    "ZRPOS",
+    "ZDATA",
+    "ZEOF",
+    "ZFERR",
+    "ZCRC",
+    "ZCHALLENGE",
+    "ZCOMPL",
+    "ZCAN",
+    "ZFREECNT",
+    "ZCOMMAND",
+    "ZSTDERR",
+];
+
+fn row<S: std::fmt::Debug, T: std::fmt::Debug>(
+    (state, packets, step): &(S, &[u8], T),
+    name: impl Fn(u8) -> String,
+) -> [String; 3] {
+    let packets: Vec<String> = packets.iter().map(|packet| name(*packet)).collect();
+    [format!("{state:?}"), packets.join(" "), format!("{step:?}")]
+}
+
+/// What packets do in the states of this engine, where a table says so.
+fn packets(page: &mut String, protocol: &str, engine: &str) {
+    let letter = |kind: u8| char::from(kind).to_string();
+    let header = |kind: u8| HEADERS[usize::from(kind)].to_owned();
+    match (protocol, engine) {
+        ("Kermit", "sender") => {
+            let rows = kermit::states::SENDER.iter();
+            let rows = rows
+                .map(|(state, step)| [format!("{state:?}"), "Y".to_owned(), format!("{step:?}")]);
+            steps(page, "packet", rows);
+        }
+        ("Kermit", "receiver") => {
+            steps(page, "packet", kermit::states::RECEIVER.iter().map(|r| row(r, letter)));
+        }
+        ("XMODEM and YMODEM", "sender") => {
+            steps(page, "character", xymodem::states::SENDER.iter().map(|r| row(r, word)));
+        }
+        ("XMODEM and YMODEM", "receiver") => {
+            let rows = xymodem::states::RECEIVER.iter().map(|(state, place, step)| {
+                [format!("{state:?}"), format!("{place:?}").to_lowercase(), format!("{step:?}")]
+            });
+            steps(page, "block, by its number", rows);
+        }
+        ("ZMODEM", "sender") => {
+            steps(page, "header", zmodem::states::SENDER.iter().map(|r| row(r, header)));
+        }
+        ("ZMODEM", "receiver") => {
+            steps(page, "header", zmodem::states::RECEIVER.iter().map(|r| row(r, header)));
+        }
+        _ => {}
+    }
+}
+
+/// The page as it should be.
+pub(crate) fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for (protocol, engine, table) in &ALL {
+        let _ = writeln!(page, "\n## {protocol}: {engine}\n");
+        diagram(&mut page, table);
+        packets(&mut page, protocol, engine);
+        page.truncate(page.trim_end().len());
+        page.push('\n');
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names in traces are what the code calls the states, so that an edge finds both its ends; no state is left
+    /// out, and no input is without an edge.
+    #[test]
+    fn every_state_and_every_input_is_used() {
+        for (protocol, engine, table) in &ALL {
+            for edge in table.edges {
+                assert!(origins(table, edge).iter().all(|from| *from != "?"), "{edge:?}");
+                assert_ne!(named(table, edge.to), "?", "{edge:?}");
+            }
+            for (state, _) in table.states {
+                let used = table.edges.iter().any(|edge| {
+                    named(table, edge.to) == *state || origins(table, edge).contains(state)
+                });
+                assert!(used, "{protocol} {engine}: no edge touches {state}");
+            }
+            for (input, _) in table.inputs {
+                let used = table.edges.iter().any(|edge| edge.input == *input);
+                assert!(used, "{protocol} {engine}: {input} leads nowhere");
+            }
+        }
+    }
+}
