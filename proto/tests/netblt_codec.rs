@@ -8,6 +8,7 @@ use wetstring_proto::netblt::control::{
 };
 use wetstring_proto::netblt::packet::{BadPacket, Body, Data, Packet, Ports, Terms, data_checksum};
 use wetstring_proto::settings::Settings;
+use wetstring_proto::{BitRate, Duration};
 
 const VECTORS: &str = include_str!("../../vectors/netblt/packets.txt");
 const ACTIVE: Ports = Ports { local: 4096, foreign: 7000 };

@@ -6,7 +6,7 @@ use wetstring_proto::{BitRate, Duration, choice, settings};
 choice! {
     /// Who begins.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub enum Role {
+    pub(crate) enum Role {
         /// This end.
         Call = "call",
         /// The peer.
@@ -16,7 +16,7 @@ choice! {
 
 /// An even number of letters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pairs(usize);
+pub(crate) struct Pairs(usize);
 
 impl AsText for Pairs {
     fn parse(text: &str) -> Option<Self> {
@@ -28,18 +28,18 @@ impl AsText for Pairs {
     }
 }
 
-fn is_even(number: &u64) -> bool {
+fn is_even(number: u64) -> bool {
     number.is_multiple_of(2)
 }
 
-fn is_short(pairs: &Pairs) -> bool {
+fn is_short(pairs: Pairs) -> bool {
     pairs.0 <= 4
 }
 
 settings! {
     /// A part of another.
     #[derive(Clone, PartialEq, Eq, Debug)]
-    pub struct Part {
+    pub(crate) struct Part {
         "t.checksum" checksum: bool[word] = "on",
             "Checksums", "RFC 0";
     }
@@ -48,7 +48,7 @@ settings! {
 settings! {
     /// One row of each kind.
     #[derive(Clone, PartialEq, Eq, Debug)]
-    pub struct Config {
+    pub(crate) struct Config {
         "t.role" role: Role[word] = "answer",
             "Who begins", "RFC 1";
         "t.window" window: u8[1..=94 "packets"] = 7,
@@ -105,7 +105,8 @@ fn a_field_has_the_default_of_its_row() {
 
 #[test]
 fn the_table_is_the_rows_after_those_of_the_parts() {
-    let names: Vec<&str> = Config::TABLE.iter().map(|row| row.name.split_once('.').unwrap().1).collect();
+    let names: Vec<&str> =
+        Config::TABLE.iter().map(|row| row.name.split_once('.').unwrap().1).collect();
     let expected =
         ["checksum", "role", "window", "even", "packet", "timeout", "pause", "rate", "pairs"];
     assert_eq!(names, expected);
@@ -121,7 +122,10 @@ fn the_table_is_the_rows_after_those_of_the_parts() {
     assert_eq!(*row("t.pause"), pause);
     assert!(!row("t.window").has_flag);
     assert_eq!((row("t.window").unit, row("t.rate").unit), ("packets", "bit/s"));
-    assert_eq!((row("t.packet").range.to_string(), row("t.packet").default), ("32|64|1024".into(), "64"));
+    assert_eq!(
+        (row("t.packet").range.to_string(), row("t.packet").default),
+        ("32|64|1024".into(), "64")
+    );
     assert_eq!(row("t.role").range, Range::Word(Role::WORDS));
 }
 
@@ -172,7 +176,11 @@ fn what_a_row_does_not_take_changes_nothing_and_is_named() {
         ("t.pairs", &["xxx", "xxxxxx"]),
     ] {
         for value in values {
-            assert_eq!(config.set(name, value), Err(BadSetting::Value(row(name))), "{name}={value}");
+            assert_eq!(
+                config.set(name, value),
+                Err(BadSetting::Value(row(name))),
+                "{name}={value}"
+            );
         }
     }
     assert_eq!(config.set("t.nothing", "1"), Err(BadSetting::Unknown));
