@@ -12,8 +12,8 @@ const HEAD: &str = "# Settings\n
 Written by `cargo xtask table --write` from the rows in the code; a test keeps the two equal.
 Set one with `--set NAME=VALUE`, its own flag, or a line in the configuration file; see all with `wst show`.\n";
 
-const LAB: &str = "\n## In experiments\n
-Under `[set]` of an experiment with the ARPANET's subnet, beside those that begin with `ncp.`.\n";
+const LAB: &str = "\n## In scenarios of the laboratory\n
+For `sender` and `receiver` of a scenario whose protocol is `ncp` or `messages`, written without what stands before the point.\n";
 
 const COLUMNS: &str =
     "\n| setting | values | default | what it does | source |\n|---|---|---|---|---|\n";
