@@ -68,6 +68,7 @@ mod serve_hostile;
 mod serve_many;
 mod serve_names;
 mod serve_rights;
+mod settings_page;
 mod text_and_parts;
 mod touched;
 mod transfer;

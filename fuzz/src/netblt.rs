@@ -4,9 +4,9 @@ use crate::Script;
 use wetstring_proto::file::{FileInfo, Refusal, Reply, Request, StoreError};
 use wetstring_proto::netblt::control::{Message, Offer, messages, put_go, put_ok, put_resend};
 use wetstring_proto::netblt::packet::{Body, Data, HEADER, Packet, Ports, Terms, data_checksum};
-use wetstring_proto::netblt::{Config, Rate, Receiver, Role, Sender};
+use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::stats::Stats;
-use wetstring_proto::{Command, Cx, Duration, Engine, Instant, NoTrace, Status};
+use wetstring_proto::{BitRate, Command, Cx, Duration, Engine, Instant, NoTrace, Status};
 
 /// A datagram.
 ///
@@ -120,11 +120,15 @@ pub fn engine(bytes: &[u8]) -> Stats {
 }
 
 fn config(script: &mut Script<'_>) -> Config {
-    let rate = match script.byte() % 3 {
-        0 => Rate::Fixed { burst: script.short() % 100, interval_ms: script.short() % 200 },
-        1 => Rate::Automatic { max_rate_bps: u64::from(script.word()) },
-        _ => Rate::default(),
-    };
+    let (mut burst, mut interval, mut max_rate) = (0, Duration::from_millis(30), BitRate::ZERO);
+    match script.byte() % 3 {
+        0 => {
+            burst = (script.short() % 100).max(1);
+            interval = Duration::from_millis(u64::from(script.short() % 200));
+        }
+        1 => max_rate = BitRate::from_bps(u64::from(script.word())),
+        _ => {}
+    }
     Config {
         metered: false,
         role: script.pick(&[Role::Active, Role::Passive]),
@@ -135,9 +139,11 @@ fn config(script: &mut Script<'_>) -> Config {
         max_datagram: script.pick(&[0, 256, 600, 1432, 9000]),
         buffer_size: script.pick(&[0, 0, 0, 1, 700, 14_320]),
         outstanding: script.pick(&[0, 1, 2, 300]),
-        rate,
-        death_s: script.pick(&[0, 1, 60, 60, 60]),
-        open_timeout_ms: script.pick(&[0, 10, 2000]),
+        burst,
+        interval,
+        max_rate,
+        death: Duration::from_secs(script.pick(&[0, 1, 60, 60, 60])),
+        open_timeout: Duration::from_millis(script.pick(&[0, 10, 2000])),
         open_tries: script.byte() % 6,
         checksum: script.one_in(2),
         digest: script.one_in(2),

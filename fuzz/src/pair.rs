@@ -11,6 +11,7 @@ use wetstring_proto::crc::crc16;
 use wetstring_proto::file::{Reply, Request, Store, StoreError};
 use wetstring_proto::kermit::check::Check;
 use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
+use wetstring_proto::xymodem::BlockLength;
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, Header, MAX_HEADER, put_subpacket, subpacket_room};
 use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Status};
@@ -93,8 +94,8 @@ pub fn xymodem(bytes: &[u8]) -> Came {
     let all = [V::Xmodem, V::XmodemCrc, V::Xmodem1k, V::Ymodem, V::YmodemG];
     let configs = [(), ()].map(|()| xymodem::Config {
         variant: script.pick(&all),
-        block: script.pick(&[None, Some(128)]),
-        patience_s: 20,
+        block: script.pick(&[BlockLength::Auto, BlockLength::Short]),
+        patience: Duration::from_secs(20),
         buffer_len: 4096,
         ..xymodem::Config::default()
     });
@@ -115,7 +116,7 @@ pub fn zmodem(bytes: &[u8]) -> Came {
         window: script.pick(&[0, 500]),
         receive_buffer: script.pick(&[0, 600]),
         resume: script.one_in(2),
-        patience_s: 20,
+        patience: Duration::from_secs(20),
         buffer_len: 4096,
         ..zmodem::Config::default()
     });
@@ -135,7 +136,7 @@ pub fn uucp(bytes: &[u8]) -> Came {
         role: if calls { uucp::Role::Call } else { uucp::Role::Answer },
         window: script.pick(&[1, 3, 7]),
         packet: script.pick(&[32, 64, 1024]),
-        patience_s: 20,
+        patience: Duration::from_secs(20),
         buffer_len: 4096,
         ..uucp::Config::default()
     });

@@ -10,9 +10,11 @@ use std::collections::VecDeque;
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_proto::file::{Reply, Request, Store, StoreError};
 use wetstring_proto::netblt::packet::Packet;
-use wetstring_proto::netblt::{Config, Rate, Receiver, Role, Sender};
+use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::stats::Stats;
-use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Status};
+use wetstring_proto::{
+    BitRate, Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Status,
+};
 
 /// Datagrams under way in a direction; more are lost, as in any queue.
 const QUEUE: usize = 300;
@@ -65,21 +67,27 @@ pub fn session(bytes: &[u8]) -> Stats {
 
 fn configs(script: &mut Script<'_>) -> [Config; 2] {
     let write = script.one_in(2);
-    let [ours, theirs] = [(), ()].map(|()| Config {
-        max_datagram: script.pick(&[256, 600, 1432]),
-        buffer_size: script.pick(&[0, 700, 2500]),
-        outstanding: script.pick(&[1, 2, 50]),
-        rate: match script.byte() % 3 {
-            0 => Rate::Fixed { burst: 3, interval_ms: 10 },
-            1 => Rate::Automatic { max_rate_bps: 1_000_000 },
-            _ => Rate::default(),
-        },
-        death_s: 5,
-        digest: !script.one_in(6),
-        files: !script.one_in(8),
-        first_buffer: script.pick(&[1, u32::MAX, 0x7FFF_FFFF]),
-        buffer_len: 8192,
-        ..Config::default()
+    let (interval, max_rate) = (Duration::from_millis(10), BitRate::from_bps(1_000_000));
+    let [ours, theirs] = [(), ()].map(|()| {
+        let sized = Config {
+            max_datagram: script.pick(&[256, 600, 1432]),
+            buffer_size: script.pick(&[0, 700, 2500]),
+            outstanding: script.pick(&[1, 2, 50]),
+            ..Config::default()
+        };
+        let paced = match script.byte() % 3 {
+            0 => Config { burst: 3, interval, ..sized },
+            1 => Config { max_rate, ..sized },
+            _ => sized,
+        };
+        Config {
+            death: Duration::from_secs(5),
+            digest: !script.one_in(6),
+            files: !script.one_in(8),
+            first_buffer: script.pick(&[1, u32::MAX, 0x7FFF_FFFF]),
+            buffer_len: 8192,
+            ..paced
+        }
     });
     let active = |config: Config| Config { local_port: 4096, foreign_port: 7000, id: 77, ..config };
     let passive = |config| Config { role: Role::Passive, local_port: 7000, ..config };

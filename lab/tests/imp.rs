@@ -186,7 +186,7 @@ fn typing() -> TypingModel {
 fn experiment(buffers: Buffers, transfers: u8) -> Experiment<'static> {
     let mut config = Config::default();
     config.ncp.buffers = buffers;
-    config.ftp.form.byte = 36;
+    config.ftp.byte = 36;
     Experiment {
         hosts: [config.clone(), config],
         transfers,
@@ -247,7 +247,7 @@ fn the_lockup_of_rfc_626() {
 fn a_line_that_is_slow_gives_nobody_up() {
     // As long as something moves, whatever it is, neither process loses its patience: here for half an hour.
     let mut slow = experiment(Buffers::Small, 1);
-    slow.hosts.iter_mut().for_each(|host| host.ftp.timeout_s = 10);
+    slow.hosts.iter_mut().for_each(|host| host.ftp.timeout = Duration::from_secs(10));
     let report = run("imp:1,line=2400", "send=200ms", &slow);
     assert_eq!(report.stop, Stop::Over);
     assert!(report.right, "{:?}", report.outcomes);

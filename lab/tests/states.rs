@@ -27,8 +27,7 @@ fn protocol(kind: Kind) -> Option<&'static str> {
 
 fn taken() -> Edges {
     let mut edges = Edges::new();
-    for name in Kind::NAMES {
-        let kind = Kind::of(name).expect("a kind of its list");
+    for kind in Kind::all() {
         let Some(protocol) = protocol(kind) else { continue };
         let edges = edges.entry(protocol).or_default();
         for seed in 0..SEEDS {

@@ -65,7 +65,7 @@ fn answer(request: Request<'_>, file: &[u8], given: &mut bool) -> Reply<'static>
 
 fn transfer(variant: &str, file: &[u8], memory: &mut [Vec<u8>; 2]) {
     let line = LineFacts { reliable: Some(true), ..LineFacts::default() };
-    let mut config = Config { line, start_pause_ms: 0, ..Config::default() };
+    let mut config = Config { line, start_pause: Duration::ZERO, ..Config::default() };
     config.set("xymodem.variant", variant).unwrap();
     let [out, into] = memory;
     let mut sender = Sender::new(config.clone(), &mut out[..]).unwrap();

@@ -35,6 +35,7 @@ mod netblt_memory;
 mod netblt_near;
 mod netblt_quit;
 mod netblt_times;
+mod settings;
 mod slip_auto;
 mod slip_codec;
 mod slip_hostile;

@@ -76,7 +76,8 @@ fn run(net: &mut Net, users: &mut [User], server: &mut Server, most: Duration) -
 }
 
 fn options(form: Form) -> Options {
-    Options { form, ..Options::default() }
+    let Form { kind, byte, mode, structure } = form;
+    Options { kind, byte, mode, structure, ..Options::default() }
 }
 
 /// Every form that can be done.

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::random;
-use wetstring_proto::arpanet::ftp::{Asked, Form, Granted, Mode, Options, Service, Type};
+use wetstring_proto::arpanet::ftp::{Asked, Granted, Mode, Options, Service, Type};
 use wetstring_proto::arpanet::imp;
 use wetstring_proto::arpanet::leader::{self, Address, Kind};
 use wetstring_proto::arpanet::ncp::{self, Buffers, Ncp};
@@ -165,7 +165,7 @@ fn zero_allocations_in_a_transfer() {
         (255, Mode::Stream, 4, Buffers::Both),
     ] {
         let mut config = Config { to: SERVER, ..Config::default() };
-        config.ftp.form = Form { kind: Type::Image, byte, mode, ..Form::default() };
+        config.ftp = Options { kind: Type::Image, byte, mode, ..config.ftp };
         config.ncp = ncp::Config { window, buffers, ..config.ncp };
         for puts in [true, false] {
             // Exactly what the configuration says, and not a byte more.

@@ -337,7 +337,7 @@ fn a_reset_forgets_everything_of_that_host_only() {
 
 #[test]
 fn no_reply_to_a_reset() {
-    let config = Config { rfnm_s: 60, ..Config::default() };
+    let config = Config { rfnm: Duration::from_secs(60), ..Config::default() };
     let mut net = Net::new(&[config]);
     net.judge = Box::new(|_, _, _| Fate::Lost);
     let id = net.call(0, |host, cx| host.open(cx, address(1), Wanted::new(6, 3)).unwrap());

@@ -271,7 +271,7 @@ fn a_file_goes_over_the_program_of_the_imps() {
     ] {
         let mut config = Config { to: OWN, ..Config::default() };
         config.ftp.socket = first_socket(text, form, "<");
-        (config.ncp.form, config.ftp.form.byte) = (form, byte);
+        (config.ncp.form, config.ftp.byte) = (form, byte);
         let memory = vec![0; config.sender_memory()];
         let mut engine = Sender::new(config, memory).unwrap();
         let mut source = Source::new(vec![File::new("wave.bin", &wave)]);

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::Dice;
 use std::time::Duration;
-use wetstring_proto::netblt::{Config, Rate, Receiver, Role, Sender};
+use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::{
     Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Status, StoreError,
 };
@@ -92,7 +92,8 @@ fn turn(engines: &mut [&mut dyn Engine; 2], file: &[u8], held: bool, lost: u64) 
 
 fn fixed() -> Config {
     Config {
-        rate: Rate::Fixed { burst: 20, interval_ms: 5 },
+        burst: 20,
+        interval: Duration::from_millis(5),
         buffer_len: 65_536,
         ..Config::default()
     }
@@ -104,7 +105,7 @@ fn zero_allocations_in_a_transfer() {
     let file: Vec<u8> = (0..700_000).map(|_| dice.roll(256) as u8).collect();
     for config in [
         fixed(),
-        Config { rate: Rate::default(), ..fixed() },
+        Config { burst: 0, ..fixed() },
         Config { outstanding: 2, max_datagram: 8952, buffer_size: 100_000, ..fixed() },
         Config {
             outstanding: 22,

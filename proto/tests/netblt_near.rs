@@ -4,9 +4,9 @@ use crate::netblt_talk;
 
 use netblt_talk::{ACTIVE, PASSIVE, against, data_under, datagram, passive, receiver, terms};
 use std::time::Duration;
+use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::control::{Message, messages};
 use wetstring_proto::netblt::packet::{Body, Packet, Ports, Terms};
-use wetstring_proto::netblt::{Config, Rate};
 use wetstring_proto::{Reply, Request, Store};
 
 const THERE: Ports = Ports { local: ACTIVE, foreign: PASSIVE };
@@ -33,7 +33,7 @@ impl Store for Anywhere {
 /// many bytes.
 fn most_granted(room: usize) -> u32 {
     let config = Config {
-        rate: Rate::default(),
+        burst: 0,
         buffer_size: u32::from(PACKETS) * PACKET as u32,
         outstanding: 2000,
         room,

@@ -6,17 +6,17 @@ use crate::netblt_talk;
 use common::Sink;
 use netblt_talk::{ACTIVE, PASSIVE, against, data, datagram, passive, receiver, terms};
 use std::time::Duration;
+use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::control::{Message, messages};
 use wetstring_proto::netblt::packet::{Body, Packet, Ports};
-use wetstring_proto::netblt::{Config, Rate};
 use wetstring_proto::{Cx, Engine, Instant, NoTrace, Store};
 
 /// Ports of the peer, which opens.
 const OPENS: Ports = Ports { local: ACTIVE, foreign: PASSIVE };
 
 fn patient(automatic: bool) -> Config {
-    let rate = if automatic { Rate::Automatic { max_rate_bps: 0 } } else { passive().rate };
-    Config { death_s: 60, rate, ..passive() }
+    let burst = if automatic { 0 } else { passive().burst };
+    Config { death: Duration::from_secs(60), burst, ..passive() }
 }
 
 /// A peer that opens, sends one packet of the first buffer and no more; it acknowledges all that is said, or

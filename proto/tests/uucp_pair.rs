@@ -5,7 +5,6 @@ use crate::common;
 use common::{Dice, Ends, File, Pair, Sink, Source, assert_whole, failed, random};
 use wetstring_proto::settings::{Range, Settings};
 use wetstring_proto::uucp::Config;
-use wetstring_proto::uucp::config::TABLE;
 use wetstring_proto::{
     Blame, Command, Engine, FailureKind, Instant, Outcome, Refusal, Reply, Request, Status, Store,
     StoreError,
@@ -67,7 +66,7 @@ fn a_large_file_goes_round_the_sequence_numbers() {
 #[test]
 fn every_setting_alone_in_every_role() {
     let files = batch();
-    for row in TABLE {
+    for row in Config::TABLE {
         let values: Vec<String> = match row.range {
             Range::Word(words) => words.iter().map(ToString::to_string).collect(),
             Range::Number(low, high) => {
@@ -113,7 +112,7 @@ fn each_direction_goes_by_the_word_of_the_other_end() {
 
 #[test]
 fn the_table_says_what_is_so() {
-    for row in TABLE {
+    for row in Config::TABLE {
         let mut config = Config::default();
         let mut shown = String::new();
         config.show(row.name, &mut shown).unwrap();

@@ -5,7 +5,6 @@ use crate::common;
 use common::{Dice, Ends, File, Pair, Sink, Source, failed, random};
 use wetstring_proto::settings::{Range, Settings};
 use wetstring_proto::xymodem::Config;
-use wetstring_proto::xymodem::config::TABLE;
 use wetstring_proto::{
     Blame, Command, Duration, Engine, FailureKind, Instant, Outcome, Refusal, Status, Store,
 };
@@ -84,7 +83,7 @@ fn batch() -> Vec<File> {
 #[test]
 fn every_setting_alone() {
     let mut tried = 0;
-    for row in TABLE {
+    for row in Config::TABLE {
         let values: Vec<String> = match row.range {
             Range::Word(words) => words.iter().map(ToString::to_string).collect(),
             Range::Number(low, high) => {
@@ -123,7 +122,7 @@ fn every_setting_alone() {
 
 #[test]
 fn the_table_says_what_is_so() {
-    for row in TABLE {
+    for row in Config::TABLE {
         let mut config = Config::default();
         let mut shown = String::new();
         config.show(row.name, &mut shown).unwrap();

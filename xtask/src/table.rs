@@ -1,81 +1,47 @@
-//! The pages of `docs/` that are written from tables in the code: `settings.md` here, `states.md` by [`states`].
+//! The pages of `docs/` that are written from tables in the code: `settings.md`, which a test of the program
+//! compares with what `wst show` lists, and `states.md` by [`states`].
 
-use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 
 use crate::states;
-use wetstring_proto::settings::Setting;
 
-/// The heading of the page.
-const HEAD: &str = "# Settings\n
-Written by `cargo xtask table --write` from the table in the code; a test keeps the two equal.
-Set one with `--set NAME=VALUE`, its own flag, or a line in the configuration file; see all with `wst show`.\n
-| setting | values | default | what it does | source |
-|---|---|---|---|---|
-";
-
-/// The page as it should be.
-fn page(tables: &[&[Setting]]) -> String {
-    let mut page = HEAD.to_owned();
-    for row in tables.iter().copied().flatten() {
-        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
-        let range = row.range.to_string().replace('|', " ");
-        let doc = row.doc.replace('|', "\\|");
-        let default = if row.default.is_empty() { "(empty)" } else { row.default };
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            page,
-            "| `{}` | {range}{unit} | `{default}` | {doc} | {} |",
-            row.name, row.source
-        );
-    }
-    page
-}
-
-/// Every table of the house.
-fn tables() -> Vec<&'static [Setting]> {
-    wetstring_protocols::FAMILIES.iter().map(wetstring_protocols::Family::table).collect()
-}
+const TEST: &[&str] = &["test", "-p", "wetstring", "--test", "all", "settings_page::"];
 
 /// Checks the pages, or writes them.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
-    let pages = [
-        ("docs/settings.md", "the table of settings", page(&tables())),
-        ("docs/states.md", "the state tables", states::page()),
-    ];
-    for (name, source, wanted) in pages {
-        let path = root.join(name);
-        if write {
-            std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()))?;
-        } else if std::fs::read_to_string(&path).unwrap_or_default() != wanted {
-            return Err(format!("{name} differs from {source}; run cargo xtask table --write"));
-        }
+    states(root, write)?;
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(TEST).current_dir(root);
+    if write {
+        cargo.env("WETSTRING_UPDATE_SNAPSHOTS", "1");
     }
-    Ok(())
+    let status = cargo.status().map_err(|e| format!("cargo test: {e}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err("docs/settings.md differs from the settings in the code; run cargo xtask table --write"
+        .into())
+}
+
+/// Checks the page of the state tables, or writes it.
+fn states(root: &Path, write: bool) -> Result<(), String> {
+    let (path, wanted) = (root.join("docs/states.md"), states::page());
+    if write {
+        return std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()));
+    }
+    if std::fs::read_to_string(&path).unwrap_or_default() == wanted {
+        return Ok(());
+    }
+    Err("docs/states.md differs from the state tables; run cargo xtask table --write".into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wetstring_proto::settings::Range;
 
     #[test]
-    fn a_row_shows_everything() {
-        let row = Setting {
-            name: "kermit.window",
-            range: Range::Number(1, 31),
-            default: "31",
-            unit: "packets",
-            doc: "How many.",
-            source: "[KPM]",
-            has_flag: true,
-        };
-        let page = page(&[&[row]]);
-        assert!(page.ends_with("| `kermit.window` | 1..31 packets | `31` | How many. | [KPM] |\n"));
-    }
-
-    #[test]
-    fn the_pages_are_up_to_date() {
-        assert_eq!(run(&crate::root(), false), Ok(()));
+    fn the_page_of_the_states_is_up_to_date() {
+        assert_eq!(states(&crate::root(), false), Ok(()));
     }
 }

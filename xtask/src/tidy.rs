@@ -5,6 +5,7 @@
 
 mod citations;
 mod programs;
+mod settings;
 
 use std::fmt;
 use std::path::Path;
@@ -216,8 +217,18 @@ impl fmt::Display for Complaint {
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut complaints = Vec::new();
     let mut count = 0;
+    let page = std::fs::read_to_string(root.join(settings::PAGE)).unwrap_or_default();
     walk(root, root, &mut |path, text| {
         count += 1;
+        let rows = settings::described(path, text).into_iter();
+        complaints.extend(rows.filter(|(_, name)| !settings::is_listed(&page, name)).map(
+            |(line, name)| Complaint {
+                rule: "settings-are-listed",
+                path: path.to_owned(),
+                line,
+                say: format!("{name} is not in {}; run cargo xtask table --write", settings::PAGE),
+            },
+        ));
         complaints.extend(check(path, text));
         complaints.extend(citations::broken(root, text).into_iter().map(|(line, say)| Complaint {
             rule: "citations-resolve",

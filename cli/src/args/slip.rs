@@ -5,8 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use wetstring_drive::slip::Net;
 use wetstring_drive::stack::Forward;
+use wetstring_proto::settings::Choice;
+use wetstring_proto::slip::Compression;
 
 const LINK: &str = "The line";
 const INTERFACE: &str = "A network interface (needs CAP_NET_ADMIN)";
@@ -21,7 +24,7 @@ pub(crate) struct Slip {
 
     /// VJ compression of TCP headers; auto begins when the other end is seen to know it
     #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = LINK,
-          value_parser = ["on", "off", "auto"])]
+          value_parser = PossibleValuesParser::new(Compression::WORDS))]
     pub(crate) compress: String,
     /// Connections whose headers are remembered, the same at both ends
     #[arg(long, value_name = "N", default_value_t = 16, help_heading = LINK,

@@ -298,7 +298,7 @@ crate::settings! {
 }
 
 /// Whether text on the wire may be in this set.
-fn is_on_wire(set: &Charset) -> bool {
+fn is_on_wire(set: Charset) -> bool {
     set.designator().is_some()
 }
 

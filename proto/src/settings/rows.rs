@@ -12,11 +12,11 @@
 /// |---|---|---|
 /// | `[word]`, `[word "bytes"]` | a [`Choice`](crate::settings::Choice), as `bool` (on, off) or what `choice!` made | its word |
 /// | `[1..=94]`, `[1..=94 "packets"]` | a number | the number |
-/// | `[0..=8192 "bytes" if is_good]` | a number for which `is_good(&u64)` holds | the number |
+/// | `[0..=8192 "bytes" if is_good]` | a number for which `is_good(u64)` holds | the number |
 /// | `[32 \| 64 \| 128 "bytes"]` | one of these numbers | the number |
 /// | `[1..=600 seconds]`, `[.. milliseconds]` | `Duration` | the number |
 /// | `[0..=1_000_000 bits_per_second]` | [`BitRate`](crate::time::BitRate) | the number |
-/// | `[text Range::Text, VALUE]`, `[.., if is_good]` | an [`AsText`](crate::settings::AsText) | `VALUE`, as text |
+/// | `[text Range::Text, VALUE]`, `[.., if is_good]` | an [`AsText`](crate::settings::AsText), and `Copy` for a check | `VALUE`, as text |
 ///
 /// The sentence is the field's documentation; doc comments before a row add what only a programmer needs.
 /// After the struct, `parts { field: Config }` takes in the settings of other such structs, before its
@@ -169,7 +169,7 @@ macro_rules! setting {
         <$ty as $crate::settings::Choice>::named($text)
     };
     (@parse $ty:ty, $row:expr, $text:expr, text $range:expr, $value:expr $(, if $check:path)?) => {
-        <$ty as $crate::settings::AsText>::parse($text)$(.filter($check))?
+        <$ty as $crate::settings::AsText>::parse($text)$(.filter(|value| $check(*value)))?
     };
     (@parse $ty:ty, $row:expr, $text:expr, $low:tt ..= $high:tt seconds) => {
         $crate::settings::number($row, $text).map($crate::time::Duration::from_secs)
@@ -181,7 +181,7 @@ macro_rules! setting {
         $crate::settings::number($row, $text).map($crate::time::BitRate::from_bps)
     };
     (@parse $ty:ty, $row:expr, $text:expr, $low:tt ..= $high:tt $($unit:literal)? $(if $check:path)?) => {
-        $crate::settings::number($row, $text)$(.filter($check))?
+        $crate::settings::number($row, $text)$(.filter(|value| $check(*value)))?
             .and_then(|number| <$ty>::try_from(number).ok())
     };
     (@parse $ty:ty, $row:expr, $text:expr, $($number:literal)|+ $($unit:literal)?) => {

@@ -24,6 +24,13 @@ pub enum Compression {
     Differential,
 }
 
+crate::choice! {
+    for Compression:
+    "on" => Compression::On,
+    "off" => Compression::Off,
+    "auto" => Compression::Auto,
+}
+
 /// Settings of a [`Link`](super::Link).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {

@@ -178,8 +178,8 @@ crate::settings! {
 }
 
 /// Whether a sender's subpackets may be this long.
-const fn is_send_length(len: &u64) -> bool {
-    *len == 0 || *len >= 32
+const fn is_send_length(len: u64) -> bool {
+    len == 0 || len >= 32
 }
 
 /// Longest subpacket that anybody sends (ZedZap).

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 use wetstring_proto::netblt::packet::{Body, Data, Packet, Ports, Terms, data_checksum};
-use wetstring_proto::netblt::{Config, Rate, Receiver, Role, Sender};
+use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Status, Store};
 
 /// Ports of the end that opens, and of the one that waits.
@@ -17,11 +17,12 @@ pub const DEATH_S: u16 = 5;
 /// Small buffers, 5 packets every 10 ms.
 pub fn config() -> Config {
     Config {
-        rate: Rate::Fixed { burst: 5, interval_ms: 10 },
+        burst: 5,
+        interval: Duration::from_millis(10),
         max_datagram: 1024,
         buffer_size: 10_000,
         outstanding: 4,
-        death_s: DEATH_S,
+        death: Duration::from_secs(DEATH_S.into()),
         buffer_len: 65_536,
         local_port: ACTIVE,
         foreign_port: PASSIVE,

@@ -8,53 +8,20 @@
 mod engine;
 
 use engine::Echo;
-use std::fmt;
 use wetstring_proto::crc::crc16;
 use wetstring_proto::registry::{Carrier, Entry, Registered, WeakCheck};
-use wetstring_proto::settings::{BadSetting, Range, Setting, Settings};
-use wetstring_proto::{LineFacts, Memory, MemoryTooSmall};
+use wetstring_proto::{LineFacts, Memory, MemoryTooSmall, settings};
 
-/// What can be set.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Config {
-    line: LineFacts,
-    /// Data bytes of a frame.
-    block: u8,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { line: LineFacts::default(), block: 90 }
+settings! {
+    /// What can be set.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Config {
+        "echo.block" block: u8[1..=200 "bytes"] = 90,
+            "Data bytes of a frame",
+            "this file";
     }
-}
-
-const BLOCK: &str = "echo.block";
-
-static TABLE: &[Setting] = &[Setting {
-    name: BLOCK,
-    range: Range::Number(1, 200),
-    default: "90",
-    unit: "bytes",
-    doc: "Data bytes of a frame.",
-    source: "this file",
-}];
-
-impl Settings for Config {
-    fn table() -> &'static [Setting] {
-        TABLE
-    }
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), BadSetting> {
-        if name != BLOCK {
-            return Err(BadSetting::Unknown);
-        }
-        let block = value.parse().ok().filter(|block| (1..=200).contains(block));
-        self.block = block.ok_or(BadSetting::Value(&TABLE[0]))?;
-        Ok(())
-    }
-
-    fn show(&self, name: &str, out: &mut dyn fmt::Write) -> fmt::Result {
-        if name == BLOCK { write!(out, "{}", self.block) } else { Err(fmt::Error) }
+    also {
+        line: LineFacts = LineFacts::default(),
     }
 }
 
@@ -76,7 +43,7 @@ impl Registered for Config {
     const HEADING: &'static str = "Echo settings";
     const FAMILY: &'static str = "echo";
     const ENTRIES: &'static [Entry] =
-        &[ECHO, Entry { name: "echo-1", preset: &[(BLOCK, "1")], ..ECHO }];
+        &[ECHO, Entry { name: "echo-1", preset: &[("echo.block", "1")], ..ECHO }];
     type Sender<M: Memory> = Echo<M>;
     type Receiver<M: Memory> = Echo<M>;
 

@@ -13,6 +13,7 @@ use wetstring_drive::slip::{
 };
 use wetstring_drive::stack::{Stack, StackConfig, StackCounts};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_proto::settings::Choice;
 use wetstring_proto::slip::{Compression, Config, Rate, mtu};
 
 use crate::args::Common;
@@ -129,11 +130,7 @@ fn config(voice: &Voice, verb: &Slip, rate: Option<u64>, reliable: bool) -> Conf
         ),
     };
     voice.say(Level::Note, &say);
-    let compression = match verb.compress.as_str() {
-        "on" => Compression::On,
-        "off" => Compression::Off,
-        _ => Compression::Auto,
-    };
+    let compression = Compression::named(&verb.compress).unwrap_or(Compression::Auto);
     let held = chosen.map(|choice| choice.packet_time.as_secs_f64());
     voice.event("link", json!({ "mtu": mtu, "packet_s": held, "compress": verb.compress }));
     let mut link = Config::new(mtu);

@@ -173,8 +173,8 @@ crate::settings! {
 /// Who a user is that says nothing else, and the password.
 const ANONYMOUS: Text<64> = Text::word(b"anonymous");
 
-fn is_user(text: &Text<64>) -> bool {
-    *text != Text::EMPTY
+fn is_user(text: Text<64>) -> bool {
+    text != Text::EMPTY
 }
 
 impl Options {

@@ -1,0 +1,66 @@
+//! `docs/settings.md` is every setting there is: those that `wst show` lists, and those of experiments.
+//!
+//! `cargo xtask table --write` regenerates it; that no row of the code is missing is checked by `cargo xtask tidy`.
+
+use crate::common::{run, wst};
+use serde_json::Value;
+use std::fmt::Write as _;
+use wetstring_lab::imp::{Messages, Processes};
+use wetstring_proto::settings::Setting;
+
+const HEAD: &str = "# Settings\n
+Written by `cargo xtask table --write` from the rows in the code; a test keeps the two equal.
+Set one with `--set NAME=VALUE`, its own flag, or a line in the configuration file; see all with `wst show`.\n";
+
+const LAB: &str = "\n## In scenarios of the laboratory\n
+For `sender` and `receiver` of a scenario whose protocol is `ncp` or `messages`, written without what stands before the point.\n";
+
+const COLUMNS: &str =
+    "\n| setting | values | default | what it does | source |\n|---|---|---|---|---|\n";
+
+/// Columns of a row: name, range, unit, default, doc, source.
+fn line(page: &mut String, [name, range, unit, default, doc, source]: [&str; 6]) {
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    let (range, doc) = (range.replace('|', " "), doc.replace('|', "\\|"));
+    let default = if default.is_empty() { "(empty)" } else { default };
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "| `{name}` | {range}{unit} | `{default}` | {doc} | {source} |");
+}
+
+fn lab_rows() -> impl Iterator<Item = &'static Setting> {
+    let known = wetstring_proto::arpanet::Config::TABLE;
+    let own = Processes::TABLE.iter().filter(|row| Setting::find(known, row.name).is_none());
+    own.chain(Messages::TABLE)
+}
+
+/// The page as it should be.
+fn page() -> String {
+    let shown = run(wst(["--json", "show"]));
+    shown.expect(0);
+    let mut page = format!("{HEAD}{COLUMNS}");
+    for event in shown.events().iter().filter(|event| event["event"] == "setting") {
+        let of = |key: &str| event.get(key).and_then(Value::as_str).expect("a text");
+        line(&mut page, ["name", "range", "unit", "default", "doc", "source"].map(of));
+    }
+    let _ = write!(page, "{LAB}{COLUMNS}");
+    for row in lab_rows() {
+        let range = row.range.to_string();
+        line(&mut page, [row.name, &range, row.unit, row.default, row.doc, row.source]);
+    }
+    page
+}
+
+#[test]
+fn every_setting_is_in_the_docs() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/settings.md");
+    let wanted = page();
+    if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(path, &wanted).expect("the page can be written");
+    }
+    let present = std::fs::read_to_string(path).unwrap_or_default();
+    let differs = present.lines().zip(wanted.lines()).find(|(present, wanted)| present != wanted);
+    assert!(
+        present == wanted,
+        "run `cargo xtask table --write`; the first difference: {differs:?}"
+    );
+}
