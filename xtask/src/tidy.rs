@@ -4,6 +4,7 @@
 //! shows that it can fail.
 
 mod citations;
+mod imports;
 mod programs;
 
 use std::fmt;
@@ -215,8 +216,12 @@ impl fmt::Display for Complaint {
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut complaints = Vec::new();
     let mut count = 0;
+    let mut sources = Vec::new();
     walk(root, root, &mut |path, text| {
         count += 1;
+        if path.contains("/src/") && path.ends_with(".rs") {
+            sources.push((path.to_owned(), text.to_owned()));
+        }
         complaints.extend(check(path, text));
         complaints.extend(citations::broken(root, text).into_iter().map(|(line, say)| Complaint {
             rule: "citations-resolve",
@@ -231,6 +236,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         line: 1,
         say: "expected a line `mod NAME;` in tests/all.rs; nothing runs this file".to_owned(),
     }));
+    let imports = imports::broken(&sources).into_iter();
+    complaints.extend(imports.map(|(rule, path, line, say)| Complaint { rule, path, line, say }));
     if complaints.is_empty() {
         println!("tidy: {count} files are in order");
         return Ok(());
