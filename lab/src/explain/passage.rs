@@ -6,7 +6,7 @@
 
 use super::clock::{Busy, Clock, Rate};
 use super::log::Side;
-use super::sending::Piece;
+use super::piece::Piece;
 
 /// Bytes that came at one time, and when they were worked on between the ports, as seen from the
 /// end that sends: the shortest way is taken off.

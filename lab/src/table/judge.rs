@@ -1,6 +1,7 @@
 //! Published beside ours: the ratio, and the verdict.
 
-use super::file::{Better, Measure, Published, Result, Source};
+use super::file::{Better, Published, Result, Source};
+use super::measure::Measure;
 use super::{Curve, Sample, Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
 use std::cmp::Reverse;

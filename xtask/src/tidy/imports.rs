@@ -111,7 +111,8 @@ mod tests {
             ("cli/src/ui/pager.rs", "use std::fmt;\n\nuse crate::args::Common;\n"),
             ("cli/src/args/mod.rs", "pub struct Common;\nfn f() { crate::ui::pager::show(); }\n"),
         ];
-        let want = "cli/src/ui/pager.rs:3: expected imports of ui here, got cli/src/args/mod.rs (floors)";
+        let want =
+            "cli/src/ui/pager.rs:3: expected imports of ui here, got cli/src/args/mod.rs (floors)";
         assert_eq!(said(&files)[..1], [want]);
         let main = [files[0], ("cli/src/ui/mod.rs", "fn f() { crate::main() }\n")];
         assert_eq!(
@@ -126,7 +127,10 @@ mod tests {
     fn lower_floors_may_be_imported() {
         let files = [
             ("cli/src/main.rs", "use crate::commands::send;\n"),
-            ("cli/src/commands/send.rs", "use crate::args::Common;\nuse crate::ui::{self, show};\n"),
+            (
+                "cli/src/commands/send.rs",
+                "use crate::args::Common;\nuse crate::ui::{self, show};\n",
+            ),
             ("cli/src/args/mod.rs", "pub struct Common;\n"),
             ("cli/src/ui/mod.rs", "pub fn show() {}\n"),
         ];

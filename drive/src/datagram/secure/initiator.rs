@@ -269,7 +269,7 @@ impl<'a> Initiator<'a> {
         }
         let key = remote_key(state.get_remote_static());
         match Session::new(state, self.suite, (receiver, sender), size) {
-            Ok(session) if size >= super::gate::SHORTEST => {
+            Ok(session) if size >= super::SHORTEST => {
                 Answer::Ready(Box::new(Agreed { session, key, finish }))
             }
             _ => Answer::More,

@@ -50,7 +50,8 @@ impl<'f> Crate<'f> {
             }
         }
         for house in &mut found {
-            let modules = house.files.iter().enumerate().map(|(at, file)| (file.module.clone(), at));
+            let modules =
+                house.files.iter().enumerate().map(|(at, file)| (file.module.clone(), at));
             house.modules = modules.collect();
         }
         found
