@@ -316,7 +316,8 @@ impl Content for Object {
             let path = &self.meta.location;
             let bytes =
                 self.bucket.wait(async { store.get_opts(path, options).await?.bytes().await })?;
-            (self.ahead, self.from) = (bytes.into(), offset);
+            self.ahead = bytes.into();
+            self.from = offset;
         }
         let here = &self.ahead[(offset - self.from) as usize..];
         let len = here.len().min(into.len());

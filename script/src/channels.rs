@@ -120,7 +120,9 @@ impl Stream {
 
     pub(crate) fn seek(&mut self, offset: u64) -> Result<(), Trouble> {
         self.channel.seek(offset).map_err(|e| Trouble::new(e.to_string()))?;
-        (self.at, self.offset, self.eof) = (0, offset, false);
+        self.at = 0;
+        self.offset = offset;
+        self.eof = false;
         self.ahead.clear();
         Ok(())
     }

@@ -86,19 +86,18 @@ pub(crate) fn run(
         expand: verb.text && matches!(protocol, Protocol::Xymodem(_)),
         ..Filter::default()
     };
-    let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
     Job {
         voice,
         common,
-        way,
+        way: Way::Send,
         speaks,
         all,
         spec,
         keeper,
         filter,
         limits: Limits::default(),
-        unnamed,
-        explain,
+        unnamed: Vec::new(),
+        explain: verb.transfer.explain,
         looks_out: true,
     }
     .run()

@@ -239,7 +239,8 @@ impl Job<'_> {
     }
 
     fn engine(&self) -> Result<Box<dyn Engine>, String> {
-        let (all, ymodem) = (&self.all, Protocol::Xymodem(Variant::Ymodem));
+        let all = &self.all;
+        let ymodem = Protocol::Xymodem(Variant::Ymodem);
         Ok(match self.speaks {
             Speaks::Ncp => self.ncp()?,
             Speaks::One(protocol) if self.way == Way::Send => protocol.sender(all)?,

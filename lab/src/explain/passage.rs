@@ -41,7 +41,8 @@ pub(super) fn chunks(sender: &Side, receiver: &Side) -> Option<Vec<Chunk>> {
         let to = time.saturating_sub(shortest);
         let from = left(had + 1)?.max(before).min(to);
         chunks.push(Chunk { from, to, bytes: (had, *total) });
-        (had, before) = (*total, to);
+        had = *total;
+        before = to;
     }
     Some(chunks)
 }

@@ -1,5 +1,6 @@
 //! What of a transfer a table measures.
 
+use crate::scenario::Outcome;
 use serde::Deserialize;
 
 /// What of a transfer is measured.
@@ -99,4 +100,31 @@ impl Measure {
             Self::Cps | Self::Eff | Self::LineBps | Self::LineEff | Self::Mbps | Self::CpuBps
         )
     }
+}
+
+/// A value of ours in thousandths, of those that need nothing but the run.
+pub(super) fn exact(measure: Measure, run: &Outcome) -> Option<u64> {
+    Some(match measure {
+        Measure::Bps => run.millicps() * 8,
+        Measure::Echo => run.echoes.filter(|of| of.echoed > 0)?.median_ns / 1000,
+        Measure::Transit => run.messages?.transit_ns / 1000,
+        Measure::RoundTrip => run.messages?.round_trip_ns / 1000,
+        Measure::Rfnm => run.messages?.rfnm_ns / 1000,
+        Measure::PerS => 1_000_000_000_000_u64.checked_div(run.messages?.round_trip_ns)?,
+        Measure::UnderWay => run.messages?.under_way_milli,
+        Measure::CpuBps => {
+            let bits = u128::from(run.report.sides[1].written) * 8_000_000_000_000;
+            u64::try_from(bits.checked_div(u128::from(run.messages?.processor_ns))?).ok()?
+        }
+        Measure::UsBit => {
+            run.messages?.processor_ns.checked_div(run.report.sides[1].written * 8)?
+        }
+        _ => return None,
+    })
+}
+
+/// A value in thousandths with one decimal.
+pub(super) fn tenths(value: u64) -> String {
+    let tenths = (value + 50) / 100;
+    format!("{}.{}", tenths / 10, tenths % 10)
 }

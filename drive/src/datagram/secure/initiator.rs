@@ -135,7 +135,8 @@ impl<'a> Initiator<'a> {
         self.round.retain(|size| *size < most);
         self.sizes.retain(|size| *size < most);
         if self.attempts.is_empty() && self.round.is_empty() {
-            (self.next, self.rounds) = (now, 0);
+            self.next = now;
+            self.rounds = 0;
         }
         !self.sizes.is_empty()
     }
@@ -233,7 +234,8 @@ impl<'a> Initiator<'a> {
                     self.coded = asking.told(sender, message);
                     // What was no answer at all has bound nobody: asked anew, with other numbers.
                     self.exchange = self.exchange.take().filter(|_| self.coded.is_some());
-                    (self.next, self.wait) = (now, FIRST_WAIT);
+                    self.next = now;
+                    self.wait = FIRST_WAIT;
                 }
                 Answer::More
             }
