@@ -221,8 +221,10 @@ impl Lookout {
     /// The right peer is there: from here on this is only the engine.
     fn settle(&mut self) {
         self.finding.0.settled.set(true);
-        (self.heard, self.sent) = (Vec::new(), Vec::new());
-        (self.saying, self.suspect) = (None, None);
+        self.heard = Vec::new();
+        self.sent = Vec::new();
+        self.saying = None;
+        self.suspect = None;
         self.finding.0.who.set(None);
     }
 
@@ -284,7 +286,8 @@ impl Lookout {
     fn look_for_echo(&mut self) {
         let Echo::Asked(_) = self.echo else { return };
         if self.words.returned(self.expected.probes, &self.heard) {
-            (self.echo, self.own) = (Echo::Heard, None);
+            self.echo = Echo::Heard;
+            self.own = None;
         }
     }
 

@@ -4,7 +4,6 @@
 //! descriptors to wait on, and says what is known of the line ([`PortFacts`]).
 
 use crate::in_words;
-use crate::line::LineSpec;
 use crate::signals::Signals;
 use rustix::event::PollFlags;
 use std::fmt;
@@ -18,6 +17,7 @@ mod descriptor;
 mod exec;
 mod exec_pty;
 mod list;
+mod open;
 mod pace;
 mod prelude;
 mod pty;
@@ -28,9 +28,8 @@ mod telnet;
 mod tls;
 
 pub use list::{PortInfo, UsbFacts, ports};
+pub use open::{open, open_attended, open_for};
 pub use tcp::Listener;
-
-use telnet::TelnetLine;
 
 /// The end of a line. Object safe; every call returns at once except [`Port::finish`].
 pub trait Port: Send {
@@ -185,102 +184,6 @@ impl OpenError {
     pub(crate) fn io(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::Io { what: what.into(), error: error.into() }
     }
-}
-
-/// Opens a line.
-///
-/// `notes` is told what a person must know to join the other end: `listening on
-/// 127.0.0.1:40123`, `pty /dev/pts/5`. Waiting for a connection ends early when `signals` has
-/// one.
-pub fn open(
-    spec: &LineSpec,
-    signals: Option<&Signals>,
-    notes: &mut dyn FnMut(&str),
-) -> Result<Box<dyn Port>, OpenError> {
-    open_for(spec, Purpose::Transfer, signals, notes)
-}
-
-/// The same, for a client or server of Kermit.
-pub fn open_for(
-    spec: &LineSpec,
-    purpose: Purpose,
-    signals: Option<&Signals>,
-    notes: &mut dyn FnMut(&str),
-) -> Result<Box<dyn Port>, OpenError> {
-    opened(spec, purpose, false, signals, notes)
-}
-
-/// The same where a person may sit at this process's terminal: a command in a PTY may ask them something
-/// before the protocol begins, such as `ssh` for a password.
-pub fn open_attended(
-    spec: &LineSpec,
-    purpose: Purpose,
-    signals: Option<&Signals>,
-    notes: &mut dyn FnMut(&str),
-) -> Result<Box<dyn Port>, OpenError> {
-    opened(spec, purpose, true, signals, notes)
-}
-
-fn opened(
-    spec: &LineSpec,
-    purpose: Purpose,
-    attended: bool,
-    signals: Option<&Signals>,
-    notes: &mut dyn FnMut(&str),
-) -> Result<Box<dyn Port>, OpenError> {
-    let mut port = unsettled(spec, purpose, attended, signals, notes)?;
-    port.settle(signals, notes)?;
-    Ok(port)
-}
-
-fn unsettled(
-    spec: &LineSpec,
-    purpose: Purpose,
-    attended: bool,
-    signals: Option<&Signals>,
-    notes: &mut dyn FnMut(&str),
-) -> Result<Box<dyn Port>, OpenError> {
-    let telnet = |line: tcp::TcpLine, calls: bool| {
-        let plan = TelnetLine::plan(purpose, calls);
-        Box::new(TelnetLine::new(Box::new(line), plan, purpose))
-    };
-    Ok(match spec {
-        LineSpec::Serial(spec) => Box::new(serial::SerialLine::open(spec)?),
-        LineSpec::Tcp(to) => Box::new(tcp::TcpLine::connect(to, signals)?),
-        LineSpec::TcpListen(at) => Box::new(tcp::TcpLine::listen(at, signals, notes)?),
-        LineSpec::Telnet(to) => telnet(tcp::TcpLine::connect(to, signals)?, true),
-        LineSpec::TelnetListen(at) => telnet(tcp::TcpLine::listen(at, signals, notes)?, false),
-        LineSpec::Rfc2217(to, spec) => {
-            let line = tcp::TcpLine::connect(to, signals)?;
-            Box::new(TelnetLine::serial(Box::new(line), spec))
-        }
-        LineSpec::Tls(spec) => {
-            let line = tcp::TcpLine::connect(&spec.to, signals)?;
-            Box::new(tls::TlsLine::call(Box::new(line), spec)?)
-        }
-        LineSpec::TlsListen(spec) => {
-            let identity = tls::Identity::of(spec)?;
-            notes(&format!("certificate {}", identity.fingerprint));
-            let line = tcp::TcpLine::listen(&spec.to, signals, notes)?;
-            let failed = |error| OpenError::io("begin TLS", error);
-            Box::new(tls::TlsLine::answer(Box::new(line), &identity).map_err(failed)?)
-        }
-        LineSpec::Exec(command) => Box::new(exec::ExecLine::spawn(command)?),
-        LineSpec::ExecPty(command) => Box::new(exec_pty::ExecPtyLine::spawn(command, attended)?),
-        LineSpec::Pty(name) => Box::new(pty::PtyLine::make(name.as_deref(), notes)?),
-        LineSpec::Stdio => Box::new(stdio::StdioLine::open()?),
-        LineSpec::Descriptor(number) => Box::new(descriptor::DescriptorLine::open(*number)?),
-        LineSpec::Ncp(spec) => Box::new(crate::imp::ImpPort::open(spec)?),
-        LineSpec::Udp(_)
-        | LineSpec::UdpListen(_)
-        | LineSpec::Ip(_)
-        | LineSpec::IpListen(_)
-        | LineSpec::Tun(_) => {
-            let say = "it carries datagrams; udp: and ip: are for NETBLT, tun: for wst line";
-            let error = io::Error::new(io::ErrorKind::Unsupported, say);
-            return Err(OpenError::io(format!("use {spec} as a line of bytes"), error));
-        }
-    })
 }
 
 /// Gives what a port holds time to leave.

@@ -374,7 +374,8 @@ impl Turning<'_, '_> {
                 self.broke(None);
             }
             Ok(Some(len)) => {
-                (self.fed, self.filled) = (0, len);
+                self.fed = 0;
+                self.filled = len;
                 // A short read has emptied the port: ask poll before the next.
                 self.input_ready = len == self.input.len() || len == TERMINAL_READ;
                 let fills = len == self.input.len() && len < self.options.read_len;
@@ -382,7 +383,8 @@ impl Turning<'_, '_> {
                 self.stirred = self.now;
                 moved = true;
                 if self.is_typed_interrupt() {
-                    (self.fed, self.typed_interrupt) = (len, true);
+                    self.fed = len;
+                    self.typed_interrupt = true;
                     self.command(Command::Abort);
                 }
                 self.feed();

@@ -41,7 +41,9 @@ pub(crate) fn seal(bytes: &mut [u8]) {
         return;
     }
     let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
-    (bytes[0], bytes[1], bytes[2]) = (0, 0, 1);
+    bytes[0] = 0;
+    bytes[1] = 0;
+    bytes[2] = 1;
     bytes[3] %= 12;
     bytes[4..6].copy_from_slice(&len.to_be_bytes());
     let covered = if bytes[3] == 6 || bytes[3] == 7 { 24 } else { bytes.len() };
@@ -328,7 +330,8 @@ impl Play {
         self.ports = packet.ports;
         match packet.body {
             Body::Open(terms) | Body::Response(terms) => {
-                (self.id, self.sequence) = (terms.id, 0);
+                self.id = terms.id;
+                self.sequence = 0;
             }
             Body::Control(list) => {
                 for (sequence, message) in messages(list) {

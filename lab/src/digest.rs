@@ -27,7 +27,8 @@ impl Sent {
         if datagram || self.at != Some(at) {
             self.hash.update(&self.len.to_le_bytes());
             self.hash.update(&at.as_nanos().to_le_bytes());
-            (self.at, self.len) = (Some(at), 0);
+            self.at = Some(at);
+            self.len = 0;
         }
         self.hash.update(bytes);
         self.len += bytes.len() as u64;

@@ -154,7 +154,8 @@ impl PatternSink {
             if to < start {
                 break;
             }
-            (start, end) = (start.min(from), end.max(to));
+            start = start.min(from);
+            end = end.max(to);
             self.ranges.remove(&from);
         }
         self.ranges.insert(start, end);

@@ -117,7 +117,8 @@ impl<'a> Runner<'a> {
                     let taken = element.offer(cx, End::A, pattern.at(*sent, offered));
                     let len = element.emit(cx, End::B, into);
                     assert!(pattern.is(*came, &into[..len]), "a byte came that was not sent");
-                    (*sent, *came) = (*sent + taken as u64, *came + len as u64);
+                    *sent += taken as u64;
+                    *came += len as u64;
                     if taken + len == 0 {
                         return;
                     }

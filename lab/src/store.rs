@@ -368,7 +368,8 @@ impl MemorySink {
         self.held = vec![(0, offset)];
         let pieces = self.pieces.iter().find(|pieces| pieces.name == info.name);
         if let Some(pieces) = pieces.filter(|_| info.resume && !again) {
-            (bytes, self.held) = (pieces.bytes.clone(), pieces.held.clone());
+            bytes = pieces.bytes.clone();
+            self.held = pieces.held.clone();
         }
         self.received.push(Received {
             name: info.name.to_vec(),

@@ -1,6 +1,6 @@
 //! The bucket, and the threads that wait for it.
 
-use crate::stores::{entry, error};
+use crate::naming::{entry, error};
 use futures_util::StreamExt;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::{DELIMITER, Path, PathPart};

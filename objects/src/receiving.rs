@@ -1,7 +1,7 @@
 //! Files that come into a bucket: each is an object once it is whole.
 
 use crate::bucket::{Bucket, Share};
-use crate::stores::{below, error};
+use crate::naming::{below, error};
 use object_store::path::Path;
 use object_store::{
     Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload,

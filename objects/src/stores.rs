@@ -1,6 +1,7 @@
 //! The tree: what a server asks of a bucket, and how objects look like files.
 
 use crate::bucket::{Bucket, Share};
+use crate::naming::{MARKER, below, entry, error};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -19,8 +20,6 @@ use wetstring_drive::serve::tree::{Found, Step};
 use wetstring_drive::serve::{Content, Entry, Room, Tree};
 use wetstring_proto::file::Store;
 
-/// The object that keeps an empty directory.
-pub const MARKER: &str = ".wetstring-directory";
 /// What the names of the objects may take that are moved with their directory.
 const MOST_MOVED: usize = 1 << 20;
 /// What a name takes beside its bytes.
@@ -43,43 +42,6 @@ impl std::fmt::Debug for ObjectTree {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ObjectTree").field("url", &self.url).finish_non_exhaustive()
     }
-}
-
-/// What an error of the store is to a person at the server.
-pub(crate) fn error(error: Error) -> io::Error {
-    let kind = match &error {
-        Error::NotFound { .. } => ErrorKind::NotFound,
-        Error::AlreadyExists { .. } => ErrorKind::AlreadyExists,
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-            ErrorKind::PermissionDenied
-        }
-        Error::InvalidPath { .. } => ErrorKind::InvalidInput,
-        _ => ErrorKind::Other,
-    };
-    io::Error::new(kind, error)
-}
-
-/// An object or a prefix as an entry of its directory.
-pub(crate) fn entry(path: &Path, meta: Option<&ObjectMeta>) -> Option<Entry> {
-    let name = percent_decode_str(path.filename()?).collect();
-    Some(Entry {
-        name,
-        is_directory: meta.is_none(),
-        size: meta.map_or(0, |meta| meta.size),
-        modified: meta.map(|meta| meta.last_modified.timestamp()),
-        mode: None,
-    })
-}
-
-/// The path of a name below another.
-pub(crate) fn below(path: &Path, name: &[u8]) -> io::Result<Path> {
-    let name = std::str::from_utf8(name).map_err(|_| {
-        io::Error::new(ErrorKind::InvalidInput, "expected a name in UTF-8 for an object")
-    })?;
-    if name.is_empty() || name == MARKER {
-        return Err(ErrorKind::InvalidInput.into());
-    }
-    Ok(path.clone().join(PathPart::from(name)))
 }
 
 /// A store that also lists page by page.
@@ -354,7 +316,8 @@ impl Content for Object {
             let path = &self.meta.location;
             let bytes =
                 self.bucket.wait(async { store.get_opts(path, options).await?.bytes().await })?;
-            (self.ahead, self.from) = (bytes.into(), offset);
+            self.ahead = bytes.into();
+            self.from = offset;
         }
         let here = &self.ahead[(offset - self.from) as usize..];
         let len = here.len().min(into.len());

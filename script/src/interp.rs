@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::channels::Channels;
-use crate::input::Received;
 use crate::keywords::{Found, Verb, verb};
 use crate::lines::{Lines, Logical, flat, split_list};
+use crate::received::Received;
 use crate::text::{is_blank, lossy, lower, trim, trim_start};
 use crate::trouble::{End, Flow, Limits, Trouble};
 use crate::variables::{Key, Saved, Variables};

@@ -90,7 +90,9 @@ impl Lines {
 
     fn taken(&mut self) -> Option<Logical> {
         let text = std::mem::take(&mut self.text);
-        (self.depth, self.goes_on, self.owed) = (0, false, 0);
+        self.depth = 0;
+        self.goes_on = false;
+        self.owed = 0;
         let empty = text.iter().all(|b| is_blank(*b));
         (!empty).then_some(Logical { line: self.begin, text })
     }
@@ -141,7 +143,8 @@ pub(crate) fn split_list(text: &[u8]) -> Vec<(usize, &[u8])> {
             }
             b',' | b'\n' if braces == 0 && (parens == 0 || text[index] == b'\n') => {
                 found.push((begin_line, &text[begin..index]));
-                (begin, parens) = (index + 1, 0);
+                begin = index + 1;
+                parens = 0;
                 begin_line = lines + usize::from(text[index] == b'\n');
             }
             _ => {}

@@ -79,13 +79,15 @@ fn fits(pattern: &[u8], text: &[u8], case: bool, tries: &mut Effort) -> bool {
                 return true;
             }
         } else if let Some(len) = one(pattern, p, text.get(t).copied(), case) {
-            (p, t) = (p + len, t + 1);
+            p += len;
+            t += 1;
             continue;
         }
         match &mut star {
             Some((after, taken)) if *taken < text.len() => {
                 *taken += 1;
-                (p, t) = (*after, *taken);
+                p = *after;
+                t = *taken;
             }
             _ => return false,
         }

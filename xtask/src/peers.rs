@@ -26,6 +26,7 @@ mod plain;
 mod run;
 mod serve;
 mod slip;
+mod suite;
 mod tables;
 mod xyz;
 
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     };
     load();
     std::fs::create_dir_all(&bench.dir).map_err(|e| format!("{}: {e}", bench.dir.display()))?;
-    let result = tables::all(&bench, &only);
+    let result = suite::all(&bench, &only);
     let _ = std::fs::remove_dir_all(&bench.dir);
     load();
     result

@@ -4,6 +4,7 @@
 //! shows that it can fail.
 
 mod citations;
+mod imports;
 mod programs;
 mod settings;
 
@@ -218,8 +219,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut complaints = Vec::new();
     let mut count = 0;
     let page = std::fs::read_to_string(root.join(settings::PAGE)).unwrap_or_default();
+    let mut sources = Vec::new();
     walk(root, root, &mut |path, text| {
         count += 1;
+        if path.contains("/src/") && path.ends_with(".rs") {
+            sources.push((path.to_owned(), text.to_owned()));
+        }
         let rows = settings::described(path, text).into_iter();
         complaints.extend(rows.filter(|(_, name)| !settings::is_listed(&page, name)).map(
             |(line, name)| Complaint {
@@ -243,6 +248,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         line: 1,
         say: "expected a line `mod NAME;` in tests/all.rs; nothing runs this file".to_owned(),
     }));
+    let imports = imports::broken(&sources).into_iter();
+    complaints.extend(imports.map(|(rule, path, line, say)| Complaint { rule, path, line, say }));
     if complaints.is_empty() {
         println!("tidy: {count} files are in order");
         return Ok(());

@@ -102,14 +102,11 @@ fn up(voice: &Voice, live: &mut Live<'_>, seconds: Option<u64>) -> Result<Ending
 
 /// Says that the two ends speak different leaders, if they do: neither can tell the other.
 fn other_form(voice: &Voice, live: &Live<'_>) {
-    let (came, say) = (
-        live.ncp.counts().other_form,
-        match live.ncp.config().form {
-            Form::Old => "expected leaders of 32 bits, got some of 96: the line needs leader=new",
-            Form::New => "expected leaders of 96 bits, got some of 32: the line has leader=new",
-        },
-    );
-    if came > 0 {
+    let say = match live.ncp.config().form {
+        Form::Old => "expected leaders of 32 bits, got some of 96: the line needs leader=new",
+        Form::New => "expected leaders of 96 bits, got some of 32: the line has leader=new",
+    };
+    if live.ncp.counts().other_form > 0 {
         voice.say(Level::Error, say);
     }
 }
@@ -168,14 +165,13 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
             }
         }
     }
-    let (count, say) = (times.len(), summary(&times, lost, why));
-    let exit = match (count, lost) {
+    let exit = match (times.len(), lost) {
         _ if interrupted => Exit::Interrupted,
         (0, _) => Exit::Timeout,
         (_, 0) => Exit::Done,
         _ => Exit::Skipped,
     };
-    Ok(Ending::early(exit, say))
+    Ok(Ending::early(exit, summary(&times, lost, why)))
 }
 
 /// What came of all echoes: how many came back and how long they took, or what the IMP said.

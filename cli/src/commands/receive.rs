@@ -81,11 +81,10 @@ pub(crate) fn run(
     let filter = Filter { text: told.filter(|_| converts), ..Filter::default() };
     let limits = Limits::default();
     let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
-    let (way, explain) = (Way::Receive, verb.transfer.explain);
     Job {
         voice,
         common,
-        way,
+        way: Way::Receive,
         speaks,
         all,
         spec,
@@ -93,7 +92,7 @@ pub(crate) fn run(
         filter,
         limits,
         unnamed,
-        explain,
+        explain: verb.transfer.explain,
         looks_out: true,
     }
     .run()

@@ -87,19 +87,18 @@ pub(crate) fn run(
     let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
     let filter =
         Filter { expand: verb.text && protocol.is::<xymodem::Config>(), ..Filter::default() };
-    let (way, unnamed, explain) = (Way::Send, Vec::new(), verb.transfer.explain);
     Job {
         voice,
         common,
-        way,
+        way: Way::Send,
         speaks,
         all,
         spec,
         keeper,
         filter,
         limits: Limits::default(),
-        unnamed,
-        explain,
+        unnamed: Vec::new(),
+        explain: verb.transfer.explain,
         looks_out: true,
     }
     .run()

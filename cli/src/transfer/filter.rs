@@ -131,7 +131,8 @@ impl Filtered<'_> {
         let mut put = 0;
         if let Some(first) = into.first_mut().filter(|_| text.owes_feed) {
             *first = b'\n';
-            (put, text.owes_feed) = (1, false);
+            put = 1;
+            text.owes_feed = false;
         }
         // At worst each byte takes two. 0 would say that the file has ended.
         self.buffer.resize((into.len() - put).div_ceil(2), 0);
@@ -147,7 +148,8 @@ impl Filtered<'_> {
                 break;
             }
             into[put] = if *byte == b'\n' { b'\r' } else { *byte };
-            (put, took) = (put + 1, took + 1);
+            put += 1;
+            took += 1;
             if *byte == b'\n' {
                 match into.get_mut(put) {
                     Some(next) => (*next, put) = (b'\n', put + 1),
@@ -193,7 +195,8 @@ mod tests {
             match request {
                 Request::Offer { info } => {
                     self.offered = info.name.to_vec();
-                    (self.kind, self.size) = (info.kind, info.size);
+                    self.kind = info.kind;
+                    self.size = info.size;
                     Reply::Accept { offset: 0 }
                 }
                 Request::Write { offset, bytes } => {

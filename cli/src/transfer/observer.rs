@@ -150,7 +150,8 @@ impl<'a> Observer<'a> {
         if let Some(waiting) = &mut self.waiting {
             waiting.end(self.voice);
         }
-        (self.keys, self.listens) = (None, false);
+        self.keys = None;
+        self.listens = false;
         self.progress.clear();
     }
 

@@ -37,8 +37,7 @@ impl<'a> Recorder<'a> {
             })
         };
         let file = path.map(create).transpose()?.map(BufWriter::new);
-        let (kept, ended) = (None, None);
-        Ok(Self { voice, who, file, failed: None, kept, last: Instant::ZERO, ended })
+        Ok(Self { voice, who, file, failed: None, kept: None, last: Instant::ZERO, ended: None })
     }
 
     /// Keeps the lines too, if `keep`.

@@ -67,7 +67,8 @@ impl Voice {
     pub(crate) fn silent() -> Self {
         let voice = Self::bare(false);
         let mut inner = voice.inner.borrow_mut();
-        (inner.most, inner.silent) = (Level::Error, true);
+        inner.most = Level::Error;
+        inner.silent = true;
         drop(inner);
         voice
     }

@@ -259,7 +259,8 @@ mod tests {
         // The kernel has taken all of a file of 10,200 bytes, of which 200 were there before.
         let mut meter = meter(Some(10_200), None);
         let mut stats = Stats::default();
-        (stats.current_file_bytes, stats.wire_out_bytes) = (10_200, 20_000);
+        stats.current_file_bytes = 10_200;
+        stats.wire_out_bytes = 20_000;
         assert_eq!(meter.read(&stats, Some(0)).bytes, 10_200);
         assert_eq!(meter.read(&stats, Some(15_000)).bytes, 2_700, "still in the queue");
         assert_eq!(meter.read(&stats, None).bytes, 10_200, "this end receives");

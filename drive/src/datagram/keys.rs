@@ -17,6 +17,7 @@
 use crate::in_words;
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
+use snow::Builder;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -204,7 +205,7 @@ impl KeyFolder {
             Ok(Some(found)) => return Ok(found),
             Err(say) => return Err(say),
         }
-        let made = super::secure::generate()?;
+        let made = generate()?;
         let private = hex(&made.private);
         let text = format!("wst1-private {private}\nwst1-public {}\n", hex(&made.public.0));
         match self.put_private(NAME, text.as_bytes()) {
@@ -371,4 +372,18 @@ impl KeyFolder {
         let gone = |line: &str| words(line).is_some_and(|(word, _)| word.parse() == Ok(*key));
         Ok(self.remove("authorized-keys", gone)? > 0)
     }
+}
+
+/// A new key pair.
+fn generate() -> Result<Identity, String> {
+    let make = || {
+        let name = "Noise_XX_25519_ChaChaPoly_SHA256";
+        Builder::new(name.parse()?).generate_keypair()
+    };
+    let pair = make()
+        .map_err(|error: snow::Error| format!("could not make a key: {}", in_words(&error)))?;
+    let half = |bytes: &[u8]| -> Result<[u8; KEY_LEN], String> {
+        bytes.try_into().map_err(|_| "expected a key of 32 bytes".to_owned())
+    };
+    Ok(Identity { private: half(&pair.private)?, public: PublicKey(half(&pair.public)?) })
 }

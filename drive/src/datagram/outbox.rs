@@ -59,7 +59,9 @@ impl Outbox {
         }
         let sent = endpoint.send(to, &self.bytes[..self.len], self.segment);
         if !matches!(sent, Ok(Sent::Full)) {
-            (self.len, self.count, self.closed) = (0, 0, false);
+            self.len = 0;
+            self.count = 0;
+            self.closed = false;
         }
         sent
     }

@@ -463,7 +463,8 @@ mod tests {
             let mut alive = 0;
             while !give(&mut peer, &control, got) {
                 assert!(!peer.heard(&keepalive), "whoever forged the OPEN can forge it");
-                (got, alive) = (got + keepalive.len(), alive + 1);
+                got += keepalive.len();
+                alive += 1;
             }
             assert!(alive <= 2, "{len}: a GO after {alive} KEEPALIVEs");
             assert_eq!(peer.granted.map(|(first, _)| first), Some(7));

@@ -227,7 +227,9 @@ impl Sizes {
             // Probes may pass where a stream of what is as long does not.
             self.barred = Some((self.proven, now + RAISE));
         }
-        (self.proven, self.unheard, self.probe) = (self.fallback(), None, None);
+        self.proven = self.fallback();
+        self.unheard = None;
+        self.probe = None;
     }
 
     /// The interface, or a router, says that something was too long. Whether that helps: if not, nothing is

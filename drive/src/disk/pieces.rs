@@ -35,7 +35,8 @@ impl Pieces {
                 break;
             }
             self.spans.remove(&start);
-            (from, to) = (from.min(start), to.max(end));
+            from = from.min(start);
+            to = to.max(end);
         }
         self.spans.insert(from, to);
     }

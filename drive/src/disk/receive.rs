@@ -576,7 +576,9 @@ impl Incoming {
     fn settle(&mut self) -> Result<(), Failed> {
         let Some(scribe) = self.scribe.take() else { return Ok(()) };
         let Notes { pieces, running, reservation, unmapped, failed, .. } = scribe.stop();
-        (self.map.pieces, self.map.unmapped, self.running) = (Some(pieces), unmapped, running);
+        self.map.pieces = Some(pieces);
+        self.map.unmapped = unmapped;
+        self.running = running;
         self.reservation = reservation;
         let Some((at, failed)) = failed else { return Ok(()) };
         self.failed = Some(failed.clone());

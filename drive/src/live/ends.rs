@@ -141,7 +141,9 @@ impl Listening {
             Ok((stream, _)) => {
                 stream.set_nonblocking(true)?;
                 stream.set_nodelay(true)?;
-                (self.stream, self.half, self.ever) = (Some(stream), false, true);
+                self.stream = Some(stream);
+                self.half = false;
+                self.ever = true;
                 Ok(())
             }
             // The one who knocked has gone again, or nobody did.

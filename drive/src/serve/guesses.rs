@@ -86,7 +86,8 @@ impl Line {
     /// Counts a try as wrong before it is judged, so that many at once have no more of them than one.
     fn take(&mut self, at: Duration, pace: &Pace) {
         self.failures = self.failures(at, pace).saturating_add(1);
-        (self.last, self.next) = (at, at + pace.after(self.failures, pace.most));
+        self.last = at;
+        self.next = at + pace.after(self.failures, pace.most);
     }
 }
 

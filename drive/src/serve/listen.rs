@@ -1,6 +1,6 @@
 //! A server for all who connect: a thread and a bounded amount of memory for each, up to a number.
 
-use super::places::{NoPlace, Place, Places};
+use super::places::{Limits, NoPlace, Place, Places};
 use super::proving::Proving;
 use super::sandbox::{self, Sandbox};
 use super::session::{Audit, Rules, Session};
@@ -39,46 +39,6 @@ const FILES_BESIDE: usize = 64;
 const FAREWELL: usize = 80;
 /// Nobody looks at the progress of a session, and an idle one shall not wake for it.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// How much all clients together, and each of them, may have.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Sessions at once of those who have proved themselves.
-    pub sessions: usize,
-    /// Sessions at once from one [source](super::Source), proved or not.
-    pub per_address: usize,
-    /// Sessions at once of those who have not, besides the others.
-    pub unproved: usize,
-    /// Of those from one source.
-    pub unproved_per_address: usize,
-    /// How long one may take to prove himself, whatever he says.
-    pub grace: Duration,
-    /// A session in which nothing has come for so long is ended.
-    pub silence: Duration,
-    /// A session ends after so long, whatever it does.
-    pub session: Option<Duration>,
-}
-
-impl Limits {
-    /// So many sessions at once, of which one source has a quarter.
-    pub fn of(sessions: usize) -> Self {
-        Self { sessions, per_address: sessions.div_ceil(4), ..Self::default() }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            sessions: 256,
-            per_address: 64,
-            unproved: 128,
-            unproved_per_address: 32,
-            grace: Duration::from_secs(60),
-            silence: Duration::from_secs(600),
-            session: None,
-        }
-    }
-}
 
 /// What all sessions of a server have in common.
 pub struct Service {

@@ -31,9 +31,9 @@ pub mod tree;
 pub mod users;
 
 pub use guesses::{Guesses, Pace};
-pub use listen::{Limits, Service};
+pub use listen::Service;
 pub use local::LocalTree;
-pub use places::{NoPlace, Place, Places, Source};
+pub use places::{Limits, NoPlace, Place, Places, Source};
 pub use quota::{KeepFree, Quota, Quotas};
 pub use rights::{Action, Effect};
 pub use session::{Audit, Rules, Session};

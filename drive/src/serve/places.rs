@@ -3,7 +3,6 @@
 //! Who comes is *unproved* until he has done what only a client does: a successful login where users are known, a
 //! command that makes sense elsewhere. The unproved have places and time of their own, and never take one of the others.
 
-use super::listen::Limits;
 use crate::signals::Signals;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +10,46 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// How much all clients together, and each of them, may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Sessions at once of those who have proved themselves.
+    pub sessions: usize,
+    /// Sessions at once from one [source](Source), proved or not.
+    pub per_address: usize,
+    /// Sessions at once of those who have not, besides the others.
+    pub unproved: usize,
+    /// Of those from one source.
+    pub unproved_per_address: usize,
+    /// How long one may take to prove himself, whatever he says.
+    pub grace: Duration,
+    /// A session in which nothing has come for so long is ended.
+    pub silence: Duration,
+    /// A session ends after so long, whatever it does.
+    pub session: Option<Duration>,
+}
+
+impl Limits {
+    /// So many sessions at once, of which one source has a quarter.
+    pub fn of(sessions: usize) -> Self {
+        Self { sessions, per_address: sessions.div_ceil(4), ..Self::default() }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sessions: 256,
+            per_address: 64,
+            unproved: 128,
+            unproved_per_address: 32,
+            grace: Duration::from_secs(60),
+            silence: Duration::from_secs(600),
+            session: None,
+        }
+    }
+}
 
 /// Where somebody comes from, as far as he cannot choose it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

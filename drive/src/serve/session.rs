@@ -24,6 +24,7 @@ use wetstring_proto::kermit::command::{Get, ServerCommand};
 
 mod commands;
 mod counting;
+mod errors;
 mod host;
 mod search;
 mod sheet;

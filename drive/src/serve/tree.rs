@@ -174,7 +174,8 @@ pub fn matches(pattern: &[u8], name: &[u8], dots: bool) -> bool {
             (Some(next), _) => (p, n) = (next, n + 1),
             (None, Some((after, from))) => {
                 star = Some((after, from + 1));
-                (p, n) = (after, from + 1);
+                p = after;
+                n = from + 1;
             }
             (None, None) => return false,
         }

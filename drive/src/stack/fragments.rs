@@ -118,7 +118,8 @@ impl Partial {
         self.ranges.retain(|range| {
             let apart = range.1 < from || range.0 > to;
             if !apart {
-                (from, to) = (from.min(range.0), to.max(range.1));
+                from = from.min(range.0);
+                to = to.max(range.1);
             }
             apart
         });
@@ -242,7 +243,9 @@ pub(super) fn echo_reply(packet: &[u8], local: Ipv4Addr, number: u16) -> Option<
     }
     let len = u16::try_from(HEADER + data.len()).ok()?;
     let mut reply = vec![0; HEADER];
-    (reply[0], reply[8], reply[9]) = (0x45, 64, 1);
+    reply[0] = 0x45;
+    reply[8] = 64;
+    reply[9] = 1;
     reply[2..4].copy_from_slice(&len.to_be_bytes());
     reply[4..6].copy_from_slice(&number.to_be_bytes());
     reply[12..16].copy_from_slice(&header[16..20]);
@@ -263,7 +266,9 @@ mod tests {
 
     fn packet(number: u16, len: usize) -> Vec<u8> {
         let mut packet = vec![0; HEADER];
-        (packet[0], packet[8], packet[9]) = (0x45, 64, 17);
+        packet[0] = 0x45;
+        packet[8] = 64;
+        packet[9] = 17;
         packet[2..4].copy_from_slice(&((HEADER + len) as u16).to_be_bytes());
         packet[4..6].copy_from_slice(&number.to_be_bytes());
         packet[12..20].copy_from_slice(&[10, 0, 2, 2, 10, 0, 2, 15]);

@@ -238,6 +238,12 @@ pub(super) fn share(part: u64, whole: u64) -> u64 {
     u64::try_from(twice.checked_div(u128::from(whole) * 2).unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
+/// Nanoseconds as seconds with three decimals.
+pub(super) fn seconds(ns: u64) -> String {
+    let ms = (ns + 500_000) / 1_000_000;
+    format!("{}.{:03}", ms / 1000, ms % 1000)
+}
+
 impl fmt::Debug for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = Part::ALL.into_iter().map(|part| (part.key(), self.of(part)));

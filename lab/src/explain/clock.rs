@@ -54,7 +54,8 @@ impl<'a> Clock<'a> {
     /// Puts `count` bytes onto the line that the port took at `time`.
     pub(super) fn put(&mut self, time: u64, count: u64, what: usize) {
         if time > self.free {
-            (self.free, self.parts) = (time, 0);
+            self.free = time;
+            self.parts = 0;
         }
         self.bytes += count;
         let Some(rate) = self.rate.millicps else {
@@ -91,7 +92,8 @@ impl<'a> Clock<'a> {
     fn mark(&mut self, from: u64, to: u64, what: usize) {
         match self.busy.last_mut() {
             Some(last) if last.what == what && last.to == from => {
-                (last.to, last.bytes) = (to, self.bytes);
+                last.to = to;
+                last.bytes = self.bytes;
             }
             _ => self.busy.push(Busy { from, to, what, bytes: self.bytes }),
         }

@@ -10,7 +10,7 @@
 
 use super::clock::Rate;
 use super::log::Side;
-use super::sending::pieces;
+use super::piece::pieces;
 
 /// What was found out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::advice::{Advice, NoAdvice};
 use super::bottleneck::percent;
-use super::budget::{Part, share};
+use super::budget::{Part, seconds, share};
 use super::{Account, Ends, RateSource};
 use std::fmt::Write as _;
 
@@ -10,12 +10,6 @@ use std::fmt::Write as _;
 const COLUMNS: usize = 80;
 /// Columns of the longest bar.
 const BAR: u64 = 32;
-
-/// Nanoseconds as seconds with three decimals.
-pub(super) fn seconds(ns: u64) -> String {
-    let ms = (ns + 500_000) / 1_000_000;
-    format!("{}.{:03}", ms / 1000, ms % 1000)
-}
 
 impl Account {
     /// The account as text: a line of summary, a bar for every part, the bottleneck.

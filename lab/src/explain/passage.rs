@@ -6,7 +6,7 @@
 
 use super::clock::{Busy, Clock, Rate};
 use super::log::Side;
-use super::sending::Piece;
+use super::piece::Piece;
 
 /// Bytes that came at one time, and when they were worked on between the ports, as seen from the
 /// end that sends: the shortest way is taken off.
@@ -41,7 +41,8 @@ pub(super) fn chunks(sender: &Side, receiver: &Side) -> Option<Vec<Chunk>> {
         let to = time.saturating_sub(shortest);
         let from = left(had + 1)?.max(before).min(to);
         chunks.push(Chunk { from, to, bytes: (had, *total) });
-        (had, before) = (*total, to);
+        had = *total;
+        before = to;
     }
     Some(chunks)
 }

@@ -85,7 +85,8 @@ fn on_line(side: &Side, rate: Rate) -> Vec<Span> {
     for (time, total) in &side.came {
         let from = time.saturating_sub(rate.time(total - had)).max(before);
         spans.push(Span { from: from.min(*time), to: *time, position: *total });
-        (had, before) = (*total, *time);
+        had = *total;
+        before = *time;
     }
     spans
 }

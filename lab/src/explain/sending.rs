@@ -8,46 +8,9 @@ use super::clock::{Busy, Clock, Rate};
 use super::line::Sent;
 use super::log::{Hold, HoldKind, Log, Side};
 use super::passage;
+use super::piece::{Piece, part_of, pieces};
 use crate::scenario::Carrier;
-use wetstring_proto::{Again, Wait};
-
-/// Bytes of the stream that belong to one packet, its line end included.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    pub(super) sent: Sent,
-    /// Bytes up to the next packet.
-    pub(super) len: u64,
-    /// What a repeat of it is.
-    pub(super) again: Part,
-}
-
-impl Piece {
-    fn has_data(&self) -> bool {
-        self.sent.file > 0
-    }
-}
-
-/// The packets with the bytes that they take in the stream. What was dropped before it left is not
-/// there: a packet ends where the next one begins.
-pub(super) fn pieces(side: &Side) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::with_capacity(side.sent.len());
-    for sent in &side.sent {
-        while let Some(last) = pieces.last_mut() {
-            if last.sent.at < sent.at {
-                last.len = sent.at - last.sent.at;
-                break;
-            }
-            pieces.pop();
-        }
-        pieces.push(Piece { sent: *sent, len: sent.len, again: part_of(sent.why) });
-    }
-    // Whatever left behind the last packet is its line end.
-    let total = side.left.last().map_or(0, |(_, total)| *total);
-    if let Some(last) = pieces.last_mut() {
-        last.len = last.len.max(total.saturating_sub(last.sent.at));
-    }
-    pieces
-}
+use wetstring_proto::Wait;
 
 /// Puts everything that left onto the line, with the index of its piece; bytes in front of the
 /// first packet count to it.
@@ -72,17 +35,6 @@ pub(super) fn on_line(side: &Side, pieces: &[Piece], rate: Rate, holds: &[Hold])
         }
     }
     clock.busy
-}
-
-/// Why something was sent again, as a part of the budget.
-const fn part_of(why: Option<Again>) -> Part {
-    match why {
-        Some(Again::Answer) => Part::Damage,
-        Some(Again::Nak) => Part::Asked,
-        Some(Again::Lost) => Part::Loss,
-        Some(Again::GoBack) => Part::GoBack,
-        _ => Part::Timeout,
-    }
 }
 
 /// The same, where what the receiver did may be known: why it asked. It did so because something

@@ -159,7 +159,8 @@ impl Inlet {
         host.usage.wake_ns += now.saturating_sub(asleep);
         host.note_busy(asleep, now);
         self.ready = host.call(now, Work::Read, self.bytes.len());
-        (self.since, self.enough) = (None, None);
+        self.since = None;
+        self.enough = None;
     }
 
     /// Moves what the engine gets at `now`.

@@ -10,12 +10,12 @@
 //! [`wetstring_proto::arpanet::ftp`], which call by ICP, log in, agree on bytes and mode, and store a file over a
 //! connection of its own.
 
-use super::processes::{Receiving, Side};
+use super::processes::{Content, Receiving, Side};
 use super::typist::{Terminal, Typist, echo};
 use crate::element::{Element, End};
 use crate::pair::Stop;
 use crate::slip::{EchoTimes, TypingModel};
-use crate::store::{MemoryFile, MemorySink};
+use crate::store::MemorySink;
 use crate::trace::Recorder;
 use std::fmt;
 use wetstring_proto::arpanet::Config;
@@ -23,15 +23,6 @@ use wetstring_proto::{Cx, Duration, Instant, Outcome, Stats};
 
 /// So many turns at one moment are a storm.
 const TURNS_AT_ONE_TIME: u32 = 10_000;
-
-/// What the files are.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Content {
-    /// The pattern of [`crate::pattern`], so many octets long.
-    Pattern(u64),
-    /// This file.
-    File(MemoryFile),
-}
 
 /// What is done between which hosts.
 pub struct Experiment<'a> {

@@ -49,9 +49,10 @@ mod settings;
 mod subnet;
 mod typist;
 
-pub use experiment::{Content, Experiment, Report};
+pub use experiment::{Experiment, Report};
 pub use messages::{MessageReport, MessageTimes, Messages};
 pub use model::{RfnmAt, SubnetModel};
+pub use processes::Content;
 pub use settings::{Processes, RateOf};
 pub use subnet::Subnet;
 

@@ -1,7 +1,6 @@
 //! A host in the laboratory: its NCP, and the processes that move files over it.
 
 use super::SubnetModel;
-use super::experiment::Content;
 use super::typist::Terminal;
 use crate::element::{Element, End};
 use crate::net::DATAGRAM_MAX;
@@ -19,6 +18,15 @@ const CONNECTIONS: u8 = 32;
 /// The first sockets of users' and servers' processes.
 const USERS: u32 = 0x100;
 const SERVERS: u32 = 0x200;
+
+/// What the files are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// The pattern of [`crate::pattern`], so many octets long.
+    Pattern(u64),
+    /// This file.
+    File(MemoryFile),
+}
 
 /// Where a file comes to.
 #[derive(Debug)]

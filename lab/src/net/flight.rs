@@ -110,7 +110,8 @@ impl Wire {
             return at;
         }
         if at > self.free_at {
-            (self.free_at, self.carry) = (at, 0);
+            self.free_at = at;
+            self.carry = 0;
         }
         let rate = u128::from(self.rate_bps);
         let parts = u128::from(self.carry) + u128::from(bits) * 1_000_000_000;
@@ -123,7 +124,8 @@ impl Wire {
     /// Nothing is carried before `at`.
     pub(crate) fn hold(&mut self, at: u64) {
         if at > self.free_at {
-            (self.free_at, self.carry) = (at, 0);
+            self.free_at = at;
+            self.carry = 0;
         }
     }
 }

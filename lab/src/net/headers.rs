@@ -58,7 +58,8 @@ impl Headers {
         let Some(header) = self.packet.first_chunk_mut::<IP_BYTES>() else { return };
         header[0] = 0x45;
         header[2..4].copy_from_slice(&total.to_be_bytes());
-        (header[8], header[9]) = (64, protocol);
+        header[8] = 64;
+        header[9] = protocol;
         let address = |end: End| [192, 0, 2, end.index() as u8 + 1];
         header[12..16].copy_from_slice(&address(end));
         header[16..20].copy_from_slice(&address(end.other()));

@@ -340,7 +340,8 @@ impl Policer {
     /// Whether a packet of so many bytes conforms; its tokens are taken.
     fn takes(&mut self, now: u64, bytes: u64) -> bool {
         let fresh = u128::from(now - self.since) * u128::from(self.rate_bps);
-        (self.tokens, self.since) = ((self.tokens + fresh).min(self.most), now);
+        self.tokens = (self.tokens + fresh).min(self.most);
+        self.since = now;
         let left = self.tokens.checked_sub(u128::from(bytes) * PARTS);
         self.tokens = left.unwrap_or(self.tokens);
         left.is_some()

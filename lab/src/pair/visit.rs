@@ -81,7 +81,8 @@ impl Standing {
     ) -> Visit {
         let began = self.now;
         let mut host = Side::new(End::B, "B", (&mut *self.engine, &mut *self.store));
-        (host.inbox, host.held) = (std::mem::take(&mut self.inbox), self.held);
+        host.inbox = std::mem::take(&mut self.inbox);
+        host.held = self.held;
         let mut sides = [Side::new(End::A, "A", (&mut *engine, store)), host];
         sides[0].tell = Some(tell);
         let mut pair = Pair::new(&mut *self.element).port_buffer(self.port_buffer);
@@ -109,7 +110,8 @@ impl Standing {
             self.now = self.now.max(next);
         };
         let [visitor, host] = sides;
-        (self.inbox, self.held) = (host.inbox, host.held);
+        self.inbox = host.inbox;
+        self.held = host.held;
         let (outcome, settled) = (visitor.report.outcome, visitor.report.settled_at);
         recorder.note(self.now, "A", format_args!("end outcome={outcome:?}"));
         let elapsed = settled.unwrap_or(self.now).since(began);

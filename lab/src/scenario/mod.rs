@@ -49,6 +49,7 @@ mod ncp;
 mod row;
 mod run;
 mod session;
+mod slip;
 
 pub use built_in::{named, names};
 pub use comparator::Comparator;

@@ -1,8 +1,7 @@
 //! A SLIP line, described.
 
-use crate::element::{Element, End, Unit};
+use crate::element::End;
 use crate::net::words::{BadNet, Word, words};
-use crate::scenario::elements;
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::slip::mtu::{CUSTOMARY_MTU, SHORTEST_MTU};
@@ -142,34 +141,6 @@ impl SlipModel {
             rate: (bps > 0).then(|| Rate::serial(bps)),
             ..usual
         }
-    }
-
-    /// Characters per 1000 s that what carries the bytes takes from A to B, if that takes any time.
-    pub fn line_millicps(&self) -> Option<u64> {
-        self.stretch().ok()?.limit_millicps
-    }
-
-    fn stretch(&self) -> Result<elements::Stretch, elements::BadElement> {
-        elements::stretch(&self.line, self.seed, &[None; 2], Unit::Bytes)
-    }
-
-    /// The element that this describes.
-    ///
-    /// # Panics
-    ///
-    /// If what carries the bytes was not checked by reading it.
-    pub fn build(&self) -> super::SlipLine {
-        self.build_over(|line| line)
-    }
-
-    /// The same over what is made of what carries the bytes.
-    pub(crate) fn build_over(
-        &self,
-        around: impl FnOnce(Box<dyn Element>) -> Box<dyn Element>,
-    ) -> super::SlipLine {
-        let stretch = self.stretch().expect("elements that were checked when they were read");
-        let rates = stretch.ports.map(|port| u64::from(port.rate_bps));
-        super::SlipLine::new(self, around(stretch.element), rates)
     }
 }
 

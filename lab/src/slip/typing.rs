@@ -105,7 +105,8 @@ impl Typist {
     ) -> bool {
         while self.next_key <= cx.now {
             self.open.push_back(self.next_key);
-            (self.keys, self.waiting) = (self.keys + 1, self.waiting + 1);
+            self.keys += 1;
+            self.waiting += 1;
             self.next_key = self.next_key + gap(self.model.every, &mut self.random);
         }
         let (near, far) = (self.model.from, self.model.from.other());

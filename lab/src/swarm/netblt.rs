@@ -107,7 +107,8 @@ fn plan(seed: u64) -> Plan {
     // Either may open: for WRITE the sender does.
     let passive = if random.one_in(2) { &mut theirs } else { &mut ours };
     let usual = Config::default();
-    (passive.role, passive.local_port) = (Role::Passive, usual.foreign_port);
+    passive.role = Role::Passive;
+    passive.local_port = usual.foreign_port;
     let path = path(&mut random, mild);
     let count = random.between(1, 3);
     let files = (0..count).map(|index| file(&mut random, index)).collect();

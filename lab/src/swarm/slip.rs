@@ -47,7 +47,9 @@ struct Plan {
 fn other(random: &mut Random, mtu: usize) -> Vec<u8> {
     let len = random.between(1, mtu as u64 - 28) as usize;
     let mut packet = vec![0; 20];
-    (packet[0], packet[8], packet[9]) = (0x45, 64, random.pick(&[1, 17, 6]));
+    packet[0] = 0x45;
+    packet[8] = 64;
+    packet[9] = random.pick(&[1, 17, 6]);
     packet[2..4].copy_from_slice(&((20 + len) as u16).to_be_bytes());
     let offset = random.between(1, 100) as u16;
     // A TCP of which this is not the beginning, or with more behind it.

@@ -11,8 +11,7 @@
 //! lines = [{ name = "until it is there", of = "transit" }]
 //! ```
 
-use super::file::Measure;
-use super::judge::{exact, tenths};
+use super::measure::{Measure, exact, tenths};
 use crate::scenario::{BadScenario, Layer, Load, Outcome, Partial, Scenario};
 use serde::Deserialize;
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
 //! A table as it stands in its file.
 
+use super::measure::Measure;
 use crate::scenario::{BadScenario, Partial};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -257,105 +258,6 @@ impl CellFile {
             (Measure::UsBit, &self.us_bit),
             (Measure::Ack, &self.ack),
         ]
-    }
-}
-
-/// What of a transfer is measured.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Measure {
-    /// Elapsed time.
-    Secs,
-    /// File characters per second.
-    Cps,
-    /// The same as a percentage of the limit.
-    Eff,
-    /// Bits per second on the line, framing included.
-    LineBps,
-    /// The same as a percentage of the limit.
-    LineEff,
-    /// File bits per second, in millions.
-    Mbps,
-    /// File bits per second.
-    Bps,
-    /// Packets of data that were lost.
-    Lost,
-    /// Packets that the sender sent again.
-    Rexmit,
-    /// Data timers that ran out at the receiver: each asks for something again.
-    Timeouts,
-    /// From a key to its echo, the median, in milliseconds.
-    Echo,
-    /// Bytes of the line for an acknowledgement, its frame with it.
-    Ack,
-    /// From a message's first bit to when the other host has all of it, in milliseconds.
-    Transit,
-    /// From then to its RFNM.
-    RoundTrip,
-    /// From when a RFNM is sent to when it is there.
-    Rfnm,
-    /// Messages per second, if each waits for the RFNM of the one before.
-    PerS,
-    /// Messages without a RFNM.
-    UnderWay,
-    /// Bits for each second of the processors of both hosts.
-    CpuBps,
-    /// Microseconds of the processors for each bit.
-    UsBit,
-}
-
-impl Measure {
-    /// Whether it counts what chance does.
-    pub(super) const fn is_count(self) -> bool {
-        matches!(self, Self::Lost | Self::Rexmit | Self::Timeouts)
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Secs => "secs",
-            Self::Cps => "cps",
-            Self::Eff => "eff",
-            Self::LineBps => "line-bps",
-            Self::LineEff => "line-eff",
-            Self::Mbps => "Mb/s",
-            Self::Bps => "bps",
-            Self::Lost => "lost",
-            Self::Rexmit => "rexmit",
-            Self::Timeouts => "timeouts",
-            Self::Echo => "echo",
-            Self::Ack => "ack",
-            Self::Transit => "transit",
-            Self::RoundTrip => "round-trip",
-            Self::Rfnm => "rfnm",
-            Self::PerS => "per-s",
-            Self::UnderWay => "under-way",
-            Self::CpuBps => "cpu-bps",
-            Self::UsBit => "us-bit",
-        }
-    }
-
-    pub(super) const fn unit(self) -> &'static str {
-        match self {
-            Self::Secs => "s",
-            Self::Cps => "cps",
-            Self::Eff | Self::LineEff => "%",
-            Self::LineBps | Self::Bps | Self::CpuBps => "bit/s",
-            Self::Mbps => "Mb/s",
-            Self::Lost | Self::Rexmit => "packets",
-            Self::Timeouts => "",
-            Self::Echo | Self::Transit | Self::RoundTrip | Self::Rfnm => "ms",
-            Self::PerS | Self::UnderWay => "messages",
-            Self::UsBit => "us",
-            Self::Ack => "bytes",
-        }
-    }
-
-    /// Whether less of it is better.
-    pub(super) const fn less_is_better(self) -> bool {
-        !matches!(
-            self,
-            Self::Cps | Self::Eff | Self::LineBps | Self::LineEff | Self::Mbps | Self::CpuBps
-        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! Published beside ours: the ratio, and the verdict.
 
-use super::file::{Better, Measure, Published, Result, Source};
+use super::file::{Better, Published, Result, Source};
+use super::measure::{Measure, exact, tenths};
 use super::{Curve, Sample, Table, Transfer, trial};
 use crate::scenario::{Ending, Outcome};
 use std::cmp::Reverse;
@@ -365,7 +366,8 @@ impl Judge<'_> {
         let word = if outcome == Result::Impossible { "-" } else { "fail" };
         let of = |run: &Outcome| if run.is_done() { "ok" } else { word }.to_owned();
         let mut cell = self.cell("outcome", "");
-        (cell.published, cell.ours) = (word.to_owned(), of(ours));
+        cell.published = word.to_owned();
+        cell.ours = of(ours);
         cell.defaults = defaults.map_or_else(String::new, of);
         cell.efficiency = defaults.and_then(|run| self.efficiency(run));
         let same = cell.published == cell.ours;
@@ -509,27 +511,6 @@ impl Judge<'_> {
     }
 }
 
-/// A value of ours in thousandths, of those that need nothing but the run.
-pub(super) fn exact(measure: Measure, run: &Outcome) -> Option<u64> {
-    Some(match measure {
-        Measure::Bps => run.millicps() * 8,
-        Measure::Echo => run.echoes.filter(|of| of.echoed > 0)?.median_ns / 1000,
-        Measure::Transit => run.messages?.transit_ns / 1000,
-        Measure::RoundTrip => run.messages?.round_trip_ns / 1000,
-        Measure::Rfnm => run.messages?.rfnm_ns / 1000,
-        Measure::PerS => 1_000_000_000_000_u64.checked_div(run.messages?.round_trip_ns)?,
-        Measure::UnderWay => run.messages?.under_way_milli,
-        Measure::CpuBps => {
-            let bits = u128::from(run.report.sides[1].written) * 8_000_000_000_000;
-            u64::try_from(bits.checked_div(u128::from(run.messages?.processor_ns))?).ok()?
-        }
-        Measure::UsBit => {
-            run.messages?.processor_ns.checked_div(run.report.sides[1].written * 8)?
-        }
-        _ => return None,
-    })
-}
-
 /// Packets of data that went again: not an OPEN.
 fn again(run: &Outcome) -> u64 {
     let stats = &run.report.sides[0].stats;
@@ -605,10 +586,4 @@ fn order(
 /// A value in thousandths, whole or with one decimal.
 pub(super) fn shown(value: u64, decimal: bool) -> String {
     if decimal { tenths(value) } else { ((value + 500) / 1000).to_string() }
-}
-
-/// A value in thousandths with one decimal.
-pub(super) fn tenths(value: u64) -> String {
-    let tenths = (value + 50) / 100;
-    format!("{}.{}", tenths / 10, tenths % 10)
 }

@@ -64,6 +64,7 @@
 mod curve;
 mod file;
 mod judge;
+mod measure;
 mod page;
 mod trial;
 

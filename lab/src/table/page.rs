@@ -1,6 +1,7 @@
 //! A judged table as text for a terminal, and as Markdown.
 
-use super::judge::{Cell, Report, Verdict, tenths};
+use super::judge::{Cell, Report, Verdict};
+use super::measure::tenths;
 use std::fmt::Write as _;
 
 impl Report {

@@ -402,7 +402,7 @@ impl Interp<'_> {
             return Err(Trouble::new(say));
         };
         if matches!(what, "both" | "device-and-input" | "input-buffer") {
-            self.received = crate::input::Received::default();
+            self.received = crate::received::Received::default();
         }
         if matches!(what, "both" | "device-and-input" | "device-buffer") {
             // What is there already, and no more than a megabyte of it.

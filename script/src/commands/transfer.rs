@@ -201,7 +201,7 @@ impl Interp<'_> {
     }
 
     pub(crate) fn connect(&mut self, to: &Connection) -> Result<Flow, Trouble> {
-        self.received = crate::input::Received::default();
+        self.received = crate::received::Received::default();
         // A host that does not answer is no mistake in the command: what comes next may ask.
         match self.world.connect(to) {
             Ok(()) => self.status = 0,

@@ -180,7 +180,8 @@ impl Bench<'_> {
                     report.wrong.push(format!("resumed: {:?}\n{}", came.codes, came.words));
                 }
                 report.unresumed += 1;
-                (resume, number) = (false, number + 1);
+                resume = false;
+                number += 1;
                 continue;
             }
             report.after.push(if whole { After::Whole } else { self.after(&came) });

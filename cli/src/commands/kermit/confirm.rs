@@ -118,8 +118,16 @@ pub(super) struct Confirming<'a> {
 impl<'a> Confirming<'a> {
     /// For files that come by themselves.
     pub(super) fn new(store: &'a mut dyn Store, asker: Option<Asker>) -> Self {
-        let (asked, strict) = (None, false);
-        Self { store, asker, asked, strict, agreed: None, go: false, quit: false, other: false }
+        Self {
+            store,
+            asker,
+            asked: None,
+            strict: false,
+            agreed: None,
+            go: false,
+            quit: false,
+            other: false,
+        }
     }
 
     /// For GET.

@@ -160,7 +160,8 @@ impl Live<'_> {
             Way::Receive,
             true,
         );
-        (self.silence, self.sets) = (None, None);
+        self.silence = None;
+        self.sets = None;
         let turned = turned?;
         if turned.outcome != Outcome::Done {
             return Err(Fault::new(turned.report.message));

@@ -68,8 +68,9 @@ fn show(voice: &Voice, phrase: &Phrase, spec: &LineSpec) {
 /// A sender waits while a person reads what it offers.
 pub(crate) fn is_patient(all: &mut Everything) {
     let chosen = |name| all.is_chosen(name);
-    let (tries, timeout, death) =
-        (chosen("netblt.open-tries"), chosen("netblt.open-timeout"), chosen("netblt.death"));
+    let tries = chosen("netblt.open-tries");
+    let timeout = chosen("netblt.open-timeout");
+    let death = chosen("netblt.death");
     if !tries {
         all.netblt_mut().open_tries = u8::MAX;
     }

@@ -45,8 +45,14 @@ impl<'a> Trust<'a> {
         host: String,
         transfer: &'a Transfer,
     ) -> Self {
-        let (accept, fingerprint) = (transfer.accept_new, transfer.fingerprint.as_deref());
-        Self { voice, keys, host, accept, fingerprint, stranger: Cell::new(None) }
+        Self {
+            voice,
+            keys,
+            host,
+            accept: transfer.accept_new,
+            fingerprint: transfer.fingerprint.as_deref(),
+            stranger: Cell::new(None),
+        }
     }
 
     /// Whether the host may have this key; why not.

@@ -153,7 +153,8 @@ impl<'a> Association<'a> {
             Came::Closed(why) => self.closed_by_peer(&why),
             Came::Word => (self.heard, self.refusals) = (now, 0),
             Came::Packets(packets, several) => {
-                (self.heard, self.refusals) = (now, 0);
+                self.heard = now;
+                self.refusals = 0;
                 return Some((packets, several));
             }
         }
@@ -194,7 +195,8 @@ impl<'a> Association<'a> {
 
     /// Hands a packet to the engine. What it does not take is lost, as on any network.
     pub(super) fn packet(&mut self, turn: &mut Turn<'_>, packet: &[u8]) {
-        (self.heard, self.refusals) = (turn.now, 0);
+        self.heard = turn.now;
+        self.refusals = 0;
         self.subject.opens(packet);
         for _ in 0..2 {
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
@@ -302,7 +304,8 @@ impl<'a> Association<'a> {
             }
             let mut cx = Cx { now: turn.now, trace: &mut *turn.trace };
             self.tenant.doors().engine.transmitted(&mut cx, len);
-            (moved, sent) = (true, sent + len);
+            moved = true;
+            sent += len;
             if sent >= SEND_TURN {
                 self.put(turn, None);
                 self.flush(turn);

@@ -6,7 +6,7 @@
 
 use super::code::{Exchanges, GOOD_FOR, GUESSES};
 use super::session::{Opened, Session};
-use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, Why};
+use super::wire::{COOKIE_LEN, Frame, REPLY_HEADER, SHORTEST, Why};
 use super::{Credentials, Pattern, PublicKey, Suite, builder, random, remote_key};
 use crate::datagram::endpoint::LONGEST;
 use crate::datagram::limits::Bucket;
@@ -15,8 +15,6 @@ use snow::HandshakeState;
 use std::net::{IpAddr, SocketAddr};
 use wetstring_proto::time::{Duration, Instant};
 
-/// The shortest `Init`: any reply is shorter.
-pub const SHORTEST: usize = 512;
 /// Handshakes under way at most.
 pub const HALVES: usize = 64;
 /// From so many on, an `Init` needs a cookie.

@@ -135,7 +135,8 @@ impl<'a> Initiator<'a> {
         self.round.retain(|size| *size < most);
         self.sizes.retain(|size| *size < most);
         if self.attempts.is_empty() && self.round.is_empty() {
-            (self.next, self.rounds) = (now, 0);
+            self.next = now;
+            self.rounds = 0;
         }
         !self.sizes.is_empty()
     }
@@ -233,7 +234,8 @@ impl<'a> Initiator<'a> {
                     self.coded = asking.told(sender, message);
                     // What was no answer at all has bound nobody: asked anew, with other numbers.
                     self.exchange = self.exchange.take().filter(|_| self.coded.is_some());
-                    (self.next, self.wait) = (now, FIRST_WAIT);
+                    self.next = now;
+                    self.wait = FIRST_WAIT;
                 }
                 Answer::More
             }
@@ -269,7 +271,7 @@ impl<'a> Initiator<'a> {
         }
         let key = remote_key(state.get_remote_static());
         match Session::new(state, self.suite, (receiver, sender), size) {
-            Ok(session) if size >= super::gate::SHORTEST => {
+            Ok(session) if size >= super::SHORTEST => {
                 Answer::Ready(Box::new(Agreed { session, key, finish }))
             }
             _ => Answer::More,

@@ -123,7 +123,8 @@ impl Opening {
             let next = after(self.suite, &*self.next).ok()?;
             let now = std::mem::replace(&mut self.next, next);
             self.before = Some(std::mem::replace(&mut self.now, now));
-            (self.generation, self.forged) = (generation, 0);
+            self.generation = generation;
+            self.forged = 0;
         }
         Some(len)
     }

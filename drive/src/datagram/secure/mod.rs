@@ -36,16 +36,16 @@ mod session;
 mod wire;
 
 pub use code::{GOOD_FOR, GUESSES};
-pub use gate::{Gate, HALVES, Heard, Proved, SHORTEST};
+pub use gate::{Gate, HALVES, Heard, Proved};
 pub use initiator::{Agreed, Answer, Initiator};
 pub use phrase::Phrase;
 pub use replay::Window;
 pub(in crate::datagram) use session::WORD_OVERHEAD;
 pub use session::{Opened, Session};
 pub(in crate::datagram) use wire::DATA_HEADER;
-pub use wire::{Frame, Why};
+pub use wire::{Frame, SHORTEST, Why};
 
-use super::keys::{Identity, KEY_LEN, PublicKey, Secret};
+use super::keys::{Identity, PublicKey, Secret};
 use crate::in_words;
 use snow::Builder;
 use snow::params::CipherChoice;
@@ -167,20 +167,6 @@ fn builder(credentials: &Credentials, suite: Suite) -> Result<Builder<'_>, snow:
         // Nothing to prove oneself with: the state cannot be built.
         Credentials::Plain | Credentials::Code(_) => Ok(builder),
     }
-}
-
-/// A new key pair.
-pub(super) fn generate() -> Result<Identity, String> {
-    let make = || {
-        let name = "Noise_XX_25519_ChaChaPoly_SHA256";
-        Builder::new(name.parse()?).generate_keypair()
-    };
-    let pair = make()
-        .map_err(|error: snow::Error| format!("could not make a key: {}", in_words(&error)))?;
-    let half = |bytes: &[u8]| -> Result<[u8; KEY_LEN], String> {
-        bytes.try_into().map_err(|_| "expected a key of 32 bytes".to_owned())
-    };
-    Ok(Identity { private: half(&pair.private)?, public: PublicKey(half(&pair.public)?) })
 }
 
 /// Random bytes.

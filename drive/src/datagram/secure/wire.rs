@@ -17,6 +17,8 @@
 //! Big endian. A NETBLT packet has its version where the type stands here, so that the two cannot be
 //! taken for each other by accident: a checksum `57 4E` and packet type 1 would be needed.
 
+/// The shortest `Init`: any reply is shorter.
+pub const SHORTEST: usize = 512;
 pub(in crate::datagram) const DATA_HEADER: usize = 16;
 pub(super) const INIT_HEADER: usize = 28;
 pub(super) const REPLY_HEADER: usize = 16;

@@ -4,10 +4,10 @@
 #![allow(clippy::unnecessary_wraps)]
 
 use super::super::listing;
-use super::super::quota;
 use super::super::rights::Effect;
 use super::super::tree::{Place, is_pattern, shown, unescaped, ungrouped};
 use super::super::users::NotLoggedIn;
+use super::errors::said;
 use super::host::Output;
 use super::search::{self, Asked, Form, Heed, Search};
 use super::sheet::Sheet;
@@ -17,7 +17,6 @@ use crate::disk::{Collision, Incomplete};
 use crate::in_words;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 use std::sync::PoisonError;
@@ -61,29 +60,6 @@ fn text(text: impl Into<Vec<u8>>) -> Done {
 
 fn nothing() -> Done {
     Ok(Said::Text(Vec::new()))
-}
-
-/// An error of the tree, for a client: without what it says of our disk.
-pub(super) fn said(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::Interrupted => "The server is ending".into(),
-        io::ErrorKind::NotFound => "No such file or directory".into(),
-        io::ErrorKind::AlreadyExists => "A file of that name exists".into(),
-        io::ErrorKind::DirectoryNotEmpty => "The directory is not empty".into(),
-        io::ErrorKind::NotADirectory => "Not a directory".into(),
-        io::ErrorKind::IsADirectory => "Is a directory".into(),
-        io::ErrorKind::PermissionDenied => "Access denied".into(),
-        io::ErrorKind::QuotaExceeded => {
-            quota::over(error).map_or_else(|| "No space left".into(), |over| over.to_string())
-        }
-        io::ErrorKind::StorageFull => "No space left".into(),
-        io::ErrorKind::InvalidInput => "Bad name".into(),
-        io::ErrorKind::ArgumentListTooLong => "Too many files in the directory".into(),
-        _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            "Access denied".into()
-        }
-        _ => "Input/output error".into(),
-    }
 }
 
 /// The name of something new: C-Kermit 11 may quote braces in it.

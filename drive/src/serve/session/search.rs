@@ -6,7 +6,7 @@
 
 use super::super::tree::{Place, Tree, is_pattern, matches, patterns, readings, resolve};
 use super::super::tree::{unescaped, word};
-use super::commands::said;
+use super::errors::said;
 use crate::page::{PER_NAME, Page};
 use crate::signals::Signals;
 use std::collections::HashSet;

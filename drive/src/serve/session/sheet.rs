@@ -2,7 +2,7 @@
 
 use super::super::listing;
 use super::super::tree::{Content, Tree};
-use super::commands::said;
+use super::errors::said;
 use super::host::Output;
 use super::search::Search;
 use std::io;

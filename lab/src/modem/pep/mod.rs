@@ -328,7 +328,8 @@ impl PepPair {
             near.end_turn();
             near.stats.gap_ns += nanos(self.model.gap);
             self.holder = self.holder.other();
-            (self.sent, self.micros) = (0, 0);
+            self.sent = 0;
+            self.micros = 0;
             // The other side's turn tells what was hit, and begins with it.
             self.free_at = at.saturating_add(nanos(self.model.gap)).max(at + 1);
             return;
@@ -398,7 +399,8 @@ impl Modem {
 
     fn end_turn(&mut self) {
         self.again.extend(self.hit.drain(..));
-        (self.long_before, self.long_now) = (self.long_now, false);
+        self.long_before = self.long_now;
+        self.long_now = false;
     }
 
     /// When the modem's own `g` has something to hear or to do; never without one.

@@ -41,11 +41,13 @@
 //!
 //! Not here: noise and delay. Put a [`super::Serial`] behind it in a [`crate::chain::Chain`].
 
+mod control;
 mod model;
 mod way;
 
+pub use control::FlowControl;
+pub use model::FlowModel;
 pub(crate) use model::nanos;
-pub use model::{FlowControl, FlowModel};
 pub(crate) use way::{Way, WaySpec};
 
 use crate::element::{Element, End, Usage};

@@ -1,5 +1,6 @@
 //! A line with flow control as text.
 
+use super::control::FlowControl;
 use super::way::{Way, WaySpec};
 use crate::element::Usage;
 use crate::serial::model::{LineModel, Parity};
@@ -8,34 +9,6 @@ use crate::serial::timeline::CharTime;
 use std::fmt;
 use std::str::FromStr;
 use wetstring_proto::Duration;
-
-/// How a receiver says stop.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FlowControl {
-    /// It cannot.
-    #[default]
-    None,
-    /// By a wire of its own.
-    RtsCts,
-    /// By a character.
-    XonXoff,
-}
-
-impl FlowControl {
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::RtsCts => "rtscts",
-            Self::XonXoff => "xonxoff",
-        }
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::None, Self::RtsCts, Self::XonXoff].into_iter().find(|flow| flow.name() == name)
-    }
-}
 
 /// A serial line with flow control, described. Reads and writes itself as text; see the
 /// [module](super).

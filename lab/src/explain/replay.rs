@@ -1,0 +1,496 @@
+//! The one setting that helps most, by replaying the transfer with it changed.
+//!
+//! A run of the laboratory is replayed as it was. Of one end of a real transfer a scenario is
+//! inferred: the rate, half of the median round trip as delay in each direction, packets that had
+//! to come again as bit errors, the settings, what both ends agreed on, and the file if it is still
+//! there. What was not seen is not in it: bursts, a slow peer and a slow line look alike.
+
+use super::advice::{Advice, Change, NoAdvice, Trial};
+use super::budget::{Part, share};
+use super::line_advice;
+use super::table;
+use super::{Account, Ends};
+use crate::scenario::{Load, Outcome, Protocol, Scenario};
+use crate::trace::Recorder;
+use std::fmt::Write as _;
+use toml::{Table, Value};
+use wetstring_proto::settings::Setting;
+use wetstring_proto::{arpanet, kermit};
+
+/// What is tried with a protocol: the setting, and the values. A row of several keys sets them all.
+struct Row {
+    setting: &'static str,
+    keys: &'static [&'static str],
+    values: &'static [&'static str],
+    /// Only on a line that is known to lose nothing.
+    needs_reliable: bool,
+}
+
+const fn row(
+    setting: &'static str,
+    keys: &'static [&'static str],
+    values: &'static [&'static str],
+) -> Row {
+    Row { setting, keys, values, needs_reliable: false }
+}
+
+const KERMIT_WINDOW: &str = "kermit.window";
+
+const KERMIT: &[Row] = &[
+    row(KERMIT_WINDOW, &["window"], &["1", "2", "4", "8", "16", "31"]),
+    row(
+        "kermit.send-length",
+        &["send-length", "receive-length"],
+        &["94", "250", "500", "1000", "2000", "4000", "9024"],
+    ),
+    row("kermit.adapt-length", &["adapt-length"], &["on", "off"]),
+    row("kermit.prefixing", &["prefixing"], &["auto", "all", "cautious", "minimal"]),
+    row("kermit.repeat", &["repeat"], &["on", "off"]),
+    row("kermit.locking-shift", &["locking-shift"], &["on", "off"]),
+    row("kermit.check", &["check"], &["1", "2", "3"]),
+    Row { needs_reliable: true, ..row("kermit.streaming", &["streaming"], &["on"]) },
+];
+
+const XYMODEM: &[Row] = &[
+    row("xymodem.block", &["block"], &["auto", "128", "1024"]),
+    row("xymodem.adapt-block", &["adapt-block"], &["on", "off"]),
+    row("xymodem.pause", &["pause"], &["0"]),
+];
+
+const ZMODEM: &[Row] = &[
+    row("zmodem.window", &["window"], &["0", "4096", "16384", "65536"]),
+    row("zmodem.send-length", &["send-length"], &["0", "256", "1024", "4096", "8192"]),
+    row("zmodem.adapt-length", &["adapt-length"], &["on", "off"]),
+    row("zmodem.escape", &["escape"], &["normal", "turbo"]),
+    row("zmodem.crc32", &["crc32"], &["on", "off"]),
+    row("zmodem.rle", &["rle"], &["on", "off"]),
+];
+
+const UUCP: &[Row] = &[
+    row("uucp.window", &["window"], &["1", "3", "7"]),
+    row("uucp.packet", &["packet"], &["64", "256", "1024", "4096"]),
+];
+
+const NCP: &[Row] = &[
+    row("ncp.buffers", &["buffers"], &["both", "large"]),
+    row("ncp.window", &["window"], &["1", "2", "4", "8"]),
+    row("ncp.host-window", &["host-window"], &["2", "4", "8"]),
+    row("ncp.buffer", &["buffer"], &["8192", "16384", "65536"]),
+];
+
+/// Not UUCP's `g`, whose check is too weak to be advised.
+const PROTOCOLS: &[(&str, bool)] = &[
+    ("kermit", false),
+    ("zmodem", false),
+    ("ymodem", false),
+    ("xmodem-1k", false),
+    ("ymodem-g", true),
+];
+
+/// What is worth trying with the settings of a family.
+const ROWS: &[(&str, &[Row])] =
+    &[("kermit", KERMIT), ("xymodem", XYMODEM), ("zmodem", ZMODEM), ("uucp", UUCP)];
+
+fn rows(protocol: Protocol) -> (&'static [Row], &'static [Setting]) {
+    let family = protocol.family();
+    let known = ROWS.iter().find(|(prefix, _)| *prefix == family.prefix());
+    (known.map_or(&[], |(_, rows)| *rows), family.table())
+}
+
+/// Everything that is tried with a scenario, and the scenario of each.
+fn changes(base: &Table, protocol: Protocol, reliable: bool) -> Vec<(Change, Table)> {
+    let (rows, settings) = rows(protocol);
+    let mut changes = changes_of(base, rows, settings, reliable);
+    for (name, needs_reliable) in PROTOCOLS {
+        if *name == protocol.name || (*needs_reliable && !reliable) {
+            continue;
+        }
+        let mut other = base.clone();
+        table::set_protocol(&mut other, name);
+        let (from, to) = (protocol.name.to_owned(), (*name).to_owned());
+        changes.push((Change { setting: "protocol", also: None, from, to }, other));
+    }
+    changes
+}
+
+/// What is tried of these rows.
+fn changes_of(
+    base: &Table,
+    rows: &'static [Row],
+    settings: &[Setting],
+    reliable: bool,
+) -> Vec<(Change, Table)> {
+    let mut changes = Vec::new();
+    for row in rows.iter().filter(|row| reliable || !row.needs_reliable) {
+        let in_force = in_force(base, row, settings);
+        for value in row.values {
+            let Some((change, keys)) = in_force.changed(row, value) else { continue };
+            let mut other = base.clone();
+            for key in keys {
+                table::set_both(&mut other, key, value);
+            }
+            changes.push((change, other));
+        }
+    }
+    changes
+}
+
+/// What the keys of a row are at both ends, and which of them decides.
+struct InForce {
+    /// Of each key of the row, what it is where it decides.
+    values: Vec<String>,
+    /// The index of the key that is in force.
+    first: usize,
+    /// What the receiver has, where it may have something else.
+    other: String,
+}
+
+/// What of this row is in force in a scenario.
+fn in_force(base: &Table, row: &Row, settings: &[Setting]) -> InForce {
+    let (prefix, _) = row.setting.split_once('.').unwrap_or((row.setting, ""));
+    let of = |end: &str, key: &str| {
+        let found = [end, "both"]
+            .iter()
+            .find_map(|end| table::get(base, &format!("{end}.{key}")))
+            .map(shown);
+        found.unwrap_or_else(|| {
+            let known = settings.iter().find(|known| known.name == format!("{prefix}.{key}"));
+            known.map_or_else(String::new, |known| known.default.to_owned())
+        })
+    };
+    let value = |key: &&str| match *key {
+        // Each is of one end only.
+        "send-length" if row.keys.len() > 1 => of("sender", key),
+        "receive-length" => of("receiver", key),
+        "window" if row.setting == KERMIT_WINDOW => lesser(of("sender", key), of("receiver", key)),
+        // What the sender has decides, where the two ends differ.
+        _ => of("sender", key),
+    };
+    let values: Vec<String> = row.keys.iter().map(value).collect();
+    let least = |index: &usize| values[*index].parse::<u64>().unwrap_or(u64::MAX);
+    let first = (0..values.len()).min_by_key(least).unwrap_or(0);
+    let other = if row.keys.len() > 1 || row.setting == KERMIT_WINDOW {
+        values[first].clone()
+    } else {
+        of("receiver", row.keys[0])
+    };
+    InForce { values, first, other }
+}
+
+impl InForce {
+    /// The change of the row to this value, and the keys to set; `None` if it is so already.
+    fn changed<'a>(&self, row: &'a Row, value: &str) -> Option<(Change, Vec<&'a str>)> {
+        let now = &self.values[self.first];
+        let from = if now == value { self.other.clone() } else { now.clone() };
+        if from == value {
+            return None;
+        }
+        let names: Vec<&'static str> = row.keys.iter().map(|key| named(row.setting, key)).collect();
+        // Another key is in the way only if it is less.
+        let most = |text: &str| text.parse::<u64>().unwrap_or(u64::MAX);
+        let needed =
+            |index: &usize| *index == self.first || most(&self.values[*index]) < most(value);
+        let needed: Vec<usize> = (0..row.keys.len()).filter(needed).collect();
+        let also = needed.iter().find(|index| **index != self.first).map(|index| names[*index]);
+        let change = Change { setting: names[self.first], also, from, to: value.to_owned() };
+        Some((change, needed.into_iter().map(|index| row.keys[index]).collect()))
+    }
+}
+
+/// The smaller of two numbers; of what are no numbers, the first.
+fn lesser(first: String, second: String) -> String {
+    match (first.parse::<u64>(), second.parse::<u64>()) {
+        (Ok(a), Ok(b)) if b < a => second,
+        _ => first,
+    }
+}
+
+/// The whole name of a key in the row of a setting.
+fn named(setting: &'static str, key: &str) -> &'static str {
+    if key == "receive-length" { "kermit.receive-length" } else { setting }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Bytes up to which a file is replayed whole when the scenario was inferred; of longer ones the
+/// rest is taken to go on as the second half of so many went.
+const WHOLE_BYTES: u64 = 256 * 1024;
+
+impl Account {
+    /// Replays the transfer with one setting changed at a time. `load` gives the content of files
+    /// that the trace names.
+    pub fn advise(&self, load: Load<'_>) -> Result<Advice, NoAdvice> {
+        if self.file_bytes == 0 {
+            return Err(NoAdvice("no file data moved, so there is nothing to replay".to_owned()));
+        }
+        if let Some(text) = self.log.text("scenario") {
+            let base: Table =
+                text.parse().map_err(|error| NoAdvice(format!("the trace's scenario: {error}")))?;
+            return self.replay(&base, load, false, false);
+        }
+        let base = self.inferred(load)?;
+        self.replay(&base, load, true, self.log.value("reliable") == Some(1))
+    }
+
+    fn replay(
+        &self,
+        base: &Table,
+        load: Load<'_>,
+        inferred: bool,
+        reliable: bool,
+    ) -> Result<Advice, NoAdvice> {
+        let say = |why: String| NoAdvice(format!("the transfer could not be replayed: {why}"));
+        let (protocol, now) = self.time(base, load, inferred).map_err(say)?;
+        let now = now.ok_or_else(|| say("it did not end well".to_owned()))?;
+        let measure = if inferred { Some(self.excess(base, load, now)) } else { None };
+        let before_ns = if inferred { self.elapsed_ns } else { now };
+        let mut limited = base.clone();
+        // Nothing that takes much longer is of interest.
+        let limit = i64::try_from(now / 500_000_000 + 10).unwrap_or(i64::MAX);
+        table::put(&mut limited, "limits.time", Value::Integer(limit));
+        let all = match line_advice::network(&limited).filter(|_| moved_by(base, "ftp")) {
+            Some(network) => line_advice::changes(&limited, &network),
+            None if moved_by(base, "ncp") => {
+                changes_of(&limited, NCP, arpanet::Config::TABLE, reliable)
+            }
+            None => changes(&limited, protocol, reliable),
+        };
+        let trials: Vec<Trial> = all
+            .into_iter()
+            .map(|(change, table)| {
+                // A change that its protocol does not know on this line is one that does not work.
+                let time = self.time(&table, load, inferred).ok().and_then(|(_, time)| time);
+                let elapsed_ns = time.map(|time| match measure {
+                    None => time,
+                    Some(excess) => {
+                        let scaled = u128::from(self.elapsed_ns - excess) * u128::from(time);
+                        let scaled = scaled.checked_div(u128::from(now)).unwrap_or(0);
+                        excess.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX))
+                    }
+                });
+                Trial { change, elapsed_ns }
+            })
+            .collect();
+        let fastest = |other_protocol: bool| {
+            let all = trials.iter().filter_map(|trial| Some((trial.elapsed_ns?, &trial.change)));
+            let kind = |change: &Change| (change.setting == "protocol") == other_protocol;
+            // The first of equals.
+            all.filter(|(_, change)| kind(change)).min_by_key(|(ns, _)| *ns)
+        };
+        // To change the protocol is more than to change a setting, so it has to save more.
+        let best = match (fastest(false), fastest(true)) {
+            (Some(setting), Some(protocol)) if protocol.0 < setting.0 / 10 * 9 => Some(protocol),
+            (setting, protocol) => setting.or(protocol),
+        };
+        let worth = |ns: u64| share(before_ns.saturating_sub(ns), before_ns) >= Advice::WORTH;
+        let best = best.filter(|(ns, _)| worth(*ns)).map(|(ns, change)| (change.clone(), ns));
+        let replayed_ns = now;
+        let (rate_source, scenario) = (self.rate_source, table::text(base));
+        Ok(Advice { before_ns, best, replayed_ns, trials, inferred, rate_source, scenario })
+    }
+
+    /// The time of a scenario, and its protocol; no time if it does not end well.
+    fn time(
+        &self,
+        scenario: &Table,
+        load: Load<'_>,
+        inferred: bool,
+    ) -> Result<(Protocol, Option<u64>), String> {
+        let run = |bytes: Option<u64>| -> Result<(Protocol, Option<u64>), String> {
+            let mut scenario = scenario.clone();
+            if let Some(bytes) = bytes {
+                let bytes = Value::Integer(i64::try_from(bytes).unwrap_or(i64::MAX));
+                table::put(&mut scenario, "file.bytes", bytes);
+            }
+            let scenario = parse(&scenario, load)?;
+            let outcome = scenario.run(&mut Recorder::off());
+            Ok((scenario.protocol(), nanos(&outcome)))
+        };
+        if !inferred || self.file_bytes <= WHOLE_BYTES {
+            return run(None);
+        }
+        let (protocol, whole) = run(Some(WHOLE_BYTES))?;
+        let (_, half) = run(Some(WHOLE_BYTES / 2))?;
+        let (Some(whole), Some(half)) = (whole, half) else { return Ok((protocol, None)) };
+        let rest = u128::from(whole.saturating_sub(half))
+            * u128::from(self.file_bytes - WHOLE_BYTES)
+            / u128::from(WHOLE_BYTES / 2);
+        Ok((protocol, u64::try_from(u128::from(whole) + rest).ok()))
+    }
+
+    /// Time that the transfer took before its data and that its replay does not: one of the ends
+    /// was started later.
+    fn excess(&self, base: &Table, load: Load<'_>, now: u64) -> u64 {
+        let mut recorder = Recorder::keep();
+        let mut base = base.clone();
+        let bytes = i64::try_from(self.file_bytes.min(WHOLE_BYTES)).unwrap_or(i64::MAX);
+        table::put(&mut base, "file.bytes", Value::Integer(bytes));
+        let Ok(scenario) = parse(&base, load) else { return 0 };
+        scenario.run(&mut recorder);
+        let lines = recorder.lines().iter().map(String::as_str);
+        let start = Self::read(lines, self.millicps).map_or(0, |a| a.budget.of(Part::StartUp));
+        let excess = self.budget.of(Part::StartUp).saturating_sub(start);
+        // What is left has to be something that can be compared with the replay.
+        if excess < self.elapsed_ns && now > 0 { excess } else { 0 }
+    }
+
+    /// A scenario that does what was seen from one end.
+    fn inferred(&self, load: Load<'_>) -> Result<Table, NoAdvice> {
+        let none = |why: &str| NoAdvice(format!("no scenario can be inferred: {why}"));
+        if self.ends == Ends::Receiver {
+            return Err(none("only the sender's end sees how long answers take; trace that end"));
+        }
+        let name = self.protocol.as_deref();
+        let name = name.ok_or_else(|| none("the trace does not say which protocol it was"))?;
+        let known = Protocol::of_bytes().find(|protocol| protocol.name == name);
+        let protocol = known.ok_or_else(|| {
+            let names: Vec<_> = Protocol::of_bytes().map(|protocol| protocol.name).collect();
+            none(&format!("expected one of {}, got {name}", names.join(", ")))
+        })?;
+        let mut base = Table::new();
+        table::put(&mut base, "protocol", Value::String(name.to_owned()));
+        table::put(&mut base, "line", Value::String(self.line()));
+        self.content(&mut base, load);
+        let prefix = protocol.family().prefix();
+        for (_, text) in self.log.texts.iter().filter(|(name, _)| name == "set") {
+            let text = String::from_utf8_lossy(text);
+            let Some((name, value)) = text.split_once('=') else { continue };
+            let key = name.strip_prefix(prefix).and_then(|name| name.strip_prefix('.'));
+            if let Some(key) = key {
+                table::put(&mut base, &format!("both.{key}"), Value::String(value.to_owned()));
+            }
+        }
+        let agreed = [("window", "window"), ("packet", "receive-length")];
+        for (told, key) in agreed.into_iter().filter(|_| protocol.is::<kermit::Config>()) {
+            let value = self.log.sender.as_ref().and_then(|side| side.value(told));
+            if let Some(value) = value.filter(|value| *value > 0) {
+                table::put(&mut base, &format!("receiver.{key}"), Value::String(value.to_string()));
+            }
+        }
+        if protocol.is::<kermit::Config>() {
+            let streaming = self.log.sender.as_ref().and_then(|side| side.value("streaming"));
+            let word = if streaming == Some(1) { "on" } else { "off" };
+            table::put(&mut base, "both.streaming", Value::String(word.to_owned()));
+        }
+        Ok(base)
+    }
+
+    /// The line that was inferred.
+    fn line(&self) -> String {
+        let rate = self.millicps.map_or(0, |millicps| (millicps + 50) / 100);
+        let mut line = format!("{rate},buffer=4096");
+        if let Some(round_trip) = self.estimate.round_trip_ns.filter(|ns| *ns > 1) {
+            let _ = write!(line, ",delay={}ns", round_trip / 2);
+        }
+        let bits = self.estimate.bytes.saturating_mul(10);
+        if self.estimate.errors > 0 && bits > 0 {
+            // In units of 1e-12, which no real line needs more exactly.
+            let chance = u128::from(self.estimate.errors) * 1_000_000_000_000 / u128::from(bits);
+            let _ = write!(line, ",ber={}e-12,dir=fwd", chance.max(1));
+        }
+        line
+    }
+
+    /// The content: the file itself if it is still there, or else something that takes as much
+    /// encoding.
+    fn content(&self, base: &mut Table, load: Load<'_>) {
+        let path = self
+            .log
+            .text("path")
+            .filter(|path| load(path).is_ok_and(|content| content.len() as u64 == self.file_bytes));
+        if let Some(path) = path {
+            return table::put(base, "file.path", Value::String(path.to_owned()));
+        }
+        let sent = self.log.sender.iter().flat_map(|side| &side.sent);
+        let (data, file) = sent.fold((0, 0), |(data, file), s| (data + s.data, file + s.file));
+        let made = match share(data, file) {
+            0..=500 => "zeros",
+            501..=1100 => "text",
+            _ => "random",
+        };
+        table::put(base, "file.made", Value::String(made.to_owned()));
+        let bytes = i64::try_from(self.file_bytes).unwrap_or(i64::MAX);
+        table::put(base, "file.bytes", Value::Integer(bytes));
+    }
+}
+
+/// Whether this protocol moves the file of a scenario.
+fn moved_by(scenario: &Table, protocol: &str) -> bool {
+    scenario.get("protocol").and_then(Value::as_str) == Some(protocol)
+}
+
+fn parse(table: &Table, load: Load<'_>) -> Result<Scenario, String> {
+    Scenario::parse("replay", &table::text(table), load).map_err(|bad| bad.to_string())
+}
+
+fn nanos(outcome: &Outcome) -> Option<u64> {
+    let ns = u64::try_from(outcome.elapsed.as_nanos()).ok();
+    ns.filter(|_| outcome.is_done())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wetstring_proto::settings::Range;
+
+    #[test]
+    fn every_candidate_is_a_value_of_a_row_of_the_table() {
+        for protocol in Protocol::of_bytes() {
+            let (rows, settings) = rows(protocol);
+            for row in rows {
+                let (prefix, _) = row.setting.split_once('.').unwrap();
+                for key in row.keys {
+                    let name = format!("{prefix}.{key}");
+                    let Some(known) = settings.iter().find(|known| known.name == name) else {
+                        panic!("there is no {name}")
+                    };
+                    for value in row.values {
+                        let fits = match known.range {
+                            Range::Word(words) => words.contains(value),
+                            Range::Number(low, high) => {
+                                value.parse().is_ok_and(|n| (low..=high).contains(&n))
+                            }
+                            Range::Text => true,
+                        };
+                        assert!(fits, "{value} is no value of {name}");
+                    }
+                }
+            }
+        }
+        for row in NCP {
+            let known = arpanet::Config::TABLE.iter().find(|known| known.name == row.setting);
+            let fits = |value: &&str| match known.map(|known| known.range) {
+                Some(Range::Word(words)) => words.contains(value),
+                Some(Range::Number(low, high)) => {
+                    value.parse().is_ok_and(|n| (low..=high).contains(&n))
+                }
+                _ => false,
+            };
+            assert!(row.values.iter().all(fits), "{}", row.setting);
+        }
+        for (name, _) in PROTOCOLS {
+            assert!(Protocol::of(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_so_already_is_not_tried() {
+        let base: Table = "line = '9600'\n[both]\nwindow = 1".parse().unwrap();
+        let changes = changes(&base, Protocol::default(), false);
+        let windows: Vec<&str> = changes
+            .iter()
+            .filter(|(change, _)| change.setting == "kermit.window")
+            .map(|(change, _)| change.to.as_str())
+            .collect();
+        assert_eq!(windows, ["2", "4", "8", "16", "31"]);
+        assert!(changes.iter().all(|(change, _)| change.from != change.to));
+        assert!(changes.iter().all(|(change, _)| change.setting != "kermit.streaming"));
+        assert!(changes.iter().any(|(change, _)| change.to == "zmodem"));
+    }
+}

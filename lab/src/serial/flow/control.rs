@@ -1,0 +1,29 @@
+//! How a receiver says stop.
+
+/// How a receiver says stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FlowControl {
+    /// It cannot.
+    #[default]
+    None,
+    /// By a wire of its own.
+    RtsCts,
+    /// By a character.
+    XonXoff,
+}
+
+impl FlowControl {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::RtsCts => "rtscts",
+            Self::XonXoff => "xonxoff",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::None, Self::RtsCts, Self::XonXoff].into_iter().find(|flow| flow.name() == name)
+    }
+}
