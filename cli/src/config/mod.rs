@@ -6,4 +6,4 @@ pub(crate) mod protocol;
 mod settings;
 
 pub(crate) use file::File;
-pub(crate) use settings::{Everything, STORE_TABLE, no_setting};
+pub(crate) use settings::{STORE_TABLE, Settings, no_setting};

@@ -5,7 +5,7 @@ use wetstring_proto::xymodem::Variant;
 use wetstring_proto::{Engine, LineFacts, kermit, netblt, uucp, xymodem, zmodem};
 
 use super::settings::{
-    Everything, KERMIT_TABLE, NETBLT_TABLE, UUCP_TABLE, XYMODEM_TABLE, ZMODEM_TABLE,
+    KERMIT_TABLE, NETBLT_TABLE, Settings, UUCP_TABLE, XYMODEM_TABLE, ZMODEM_TABLE,
 };
 
 /// A protocol, as a person chooses it.
@@ -91,7 +91,7 @@ impl Protocol {
     }
 
     /// An engine that sends.
-    pub(crate) fn sender(self, all: &Everything) -> Result<Box<dyn Engine>, String> {
+    pub(crate) fn sender(self, all: &Settings) -> Result<Box<dyn Engine>, String> {
         Ok(match self {
             Self::Kermit => {
                 let config = all.kermit.clone();
@@ -128,7 +128,7 @@ impl Protocol {
     }
 
     /// An engine that receives.
-    pub(crate) fn receiver(self, all: &Everything) -> Result<Box<dyn Engine>, String> {
+    pub(crate) fn receiver(self, all: &Settings) -> Result<Box<dyn Engine>, String> {
         Ok(match self {
             Self::Kermit => {
                 let config = all.kermit.clone();
@@ -160,7 +160,7 @@ impl Protocol {
 }
 
 /// Puts the facts of a line into every protocol's configuration.
-pub(crate) fn know(all: &mut Everything, line: LineFacts) {
+pub(crate) fn know(all: &mut Settings, line: LineFacts) {
     all.kermit.line = line;
     all.xymodem.line = line;
     all.zmodem.line = line;

@@ -11,7 +11,7 @@ use wetstring_drive::disk::{Collision, Incomplete, Resume, Verify};
 pub(crate) use wetstring_proto::arpanet::config::TABLE as NCP_TABLE;
 pub(crate) use wetstring_proto::kermit::config::TABLE as KERMIT_TABLE;
 pub(crate) use wetstring_proto::netblt::config::TABLE as NETBLT_TABLE;
-use wetstring_proto::settings::{BadSetting, Range, Setting, Settings};
+use wetstring_proto::settings::{BadSetting, Range, Setting, Settings as Rows};
 pub(crate) use wetstring_proto::uucp::config::TABLE as UUCP_TABLE;
 pub(crate) use wetstring_proto::xymodem::config::TABLE as XYMODEM_TABLE;
 pub(crate) use wetstring_proto::zmodem::config::TABLE as ZMODEM_TABLE;
@@ -72,7 +72,7 @@ const VERIFIES: [(&str, Verify); 3] =
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Everything {
+pub(crate) struct Settings {
     /// The Kermit engines.
     pub(crate) kermit: kermit::Config,
     /// The XMODEM and YMODEM engines.
@@ -107,7 +107,7 @@ fn word_of<T: Copy + PartialEq>(words: &[(&'static str, T)], value: T) -> &'stat
     words.iter().find(|(_, v)| *v == value).map_or("", |(word, _)| *word)
 }
 
-impl Everything {
+impl Settings {
     /// Every row there is.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
         [
@@ -124,7 +124,7 @@ impl Everything {
     }
 
     /// The protocol that a name belongs to, or Kermit, whose error it then is.
-    fn protocol(&self, name: &str) -> &dyn Settings {
+    fn protocol(&self, name: &str) -> &dyn Rows {
         match name.split_once('.') {
             Some(("xymodem", _)) => &self.xymodem,
             Some(("zmodem", _)) => &self.zmodem,
@@ -135,7 +135,7 @@ impl Everything {
         }
     }
 
-    fn protocol_mut(&mut self, name: &str) -> &mut dyn Settings {
+    fn protocol_mut(&mut self, name: &str) -> &mut dyn Rows {
         match name.split_once('.') {
             Some(("xymodem", _)) => &mut self.xymodem,
             Some(("zmodem", _)) => &mut self.zmodem,
@@ -209,7 +209,7 @@ impl Everything {
 
 /// What is said of a name that no setting has.
 pub(crate) fn no_setting(name: &str) -> String {
-    let meant = did_you_mean(name, Everything::rows().map(|row| row.name));
+    let meant = did_you_mean(name, Settings::rows().map(|row| row.name));
     let meant = if meant.is_empty() { "; wst show lists them".to_owned() } else { meant };
     format!("there is no setting called {name}{meant}")
 }
@@ -220,8 +220,8 @@ mod tests {
 
     #[test]
     fn every_row_can_be_shown_and_set_to_its_default() {
-        let mut all = Everything::default();
-        for row in Everything::rows() {
+        let mut all = Settings::default();
+        for row in Settings::rows() {
             let mut out = String::new();
             all.show(row.name, &mut out).unwrap();
             assert_eq!(out, row.default, "{}", row.name);

@@ -8,7 +8,7 @@ use wetstring_proto::kermit::prefix::PrefixTable;
 use wetstring_proto::kermit::{Config, Zone};
 use wetstring_proto::zmodem::escape::Escaping;
 
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::transfer::speaks::Speaks;
 
@@ -19,7 +19,7 @@ const XON: u8 = 17;
 const XOFF: u8 = 19;
 
 /// Puts the facts of a port into the configurations. What a person has chosen stays.
-pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
+pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
     let line = LineFacts {
         reliable: facts.reliable,
         clear: facts.clear,
@@ -141,13 +141,13 @@ mod tests {
 
     #[test]
     fn a_persons_choice_stays() {
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         all.kermit.receive_length = 1000;
         apply(&tcp(Some(1448)), &mut all);
         assert_eq!(all.kermit.receive_length, 1000);
         assert!(all.kermit.line.clear && all.kermit.is_reliable());
         assert!(all.zmodem.line.clear && all.xymodem.line.reliable == Some(true));
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         apply(&PortFacts { rate_bps: Some(9600), ..tcp(None) }, &mut all);
         assert_eq!((all.kermit.line.rate_bps, all.kermit.receive_length), (9600, 9024));
         assert_eq!((all.zmodem.line.rate_bps, all.xymodem.line.rate_bps), (9600, 9600));
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn raw_ctrl_c_counts_only_where_a_person_may_type_it() {
         let interrupts = |local, chosen: Option<&str>| {
-            let mut all = Everything::default();
+            let mut all = Settings::default();
             if let Some(value) = chosen {
                 all.set("kermit.interrupts", value).unwrap();
             }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_line_of_seven_bits_has_no_eighth() {
         let parity = |seven_bit, chosen: Option<&str>| {
-            let mut all = Everything::default();
+            let mut all = Settings::default();
             if let Some(value) = chosen {
                 all.set("kermit.parity", value).unwrap();
             }
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_stops_the_driver_is_prefixed() {
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         all.set("kermit.prefixed", "3").unwrap();
         apply(&tcp(None), &mut all);
         assert!(!all.kermit.prefixed.contains(17));
@@ -232,7 +232,7 @@ mod tests {
             (Escaping::Normal, Escaping::Normal),
             (Escaping::Controls, Escaping::Controls),
         ] {
-            let mut all = Everything::default();
+            let mut all = Settings::default();
             all.zmodem.escape = chosen;
             apply(&tcp(None), &mut all);
             assert_eq!(all.zmodem.escape, chosen);
