@@ -28,7 +28,7 @@ use commands::{
 };
 use ui::ending::Ending;
 use ui::exit::Exit;
-use ui::output::{Level, Voice};
+use ui::output::{Level, Output};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
                 // In colours, where stderr shows them.
                 None => drop(error.print()),
             }
-            Voice::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, Value::Null);
+            Output::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, Value::Null);
             Exit::Usage.into()
         }
         Err(help) => {
@@ -61,11 +61,11 @@ fn main() -> ExitCode {
 /// Does what was asked, and says how it ended.
 fn go(parsed: &Parsed) -> ExitCode {
     let common = &parsed.cli.common;
-    let voice = match Voice::new(common.json, common.quiet, common.verbose, common.log.as_deref()) {
-        Ok(voice) => voice,
+    let ui = match Output::new(common.json, common.quiet, common.verbose, common.log.as_deref()) {
+        Ok(ui) => ui,
         Err(message) => {
             eprintln!("wst: {message}");
-            Voice::bare(common.json).end(Exit::Store, &message, Value::Null);
+            Output::bare(common.json).end(Exit::Store, &message, Value::Null);
             return Exit::Store.into();
         }
     };
@@ -75,30 +75,30 @@ fn go(parsed: &Parsed) -> ExitCode {
     };
     let settings = &parsed.settings;
     let ending = match &parsed.cli.verb {
-        Verb::Demo(verb) => demo::run(&voice, common, verb),
-        Verb::Send(verb) => either(send::run(&voice, common, verb, settings)),
-        Verb::Receive(verb) => either(receive::run(&voice, common, verb, settings)),
-        Verb::Get(verb) => either(client::get(&voice, common, verb, settings)),
-        Verb::Put(verb) => either(client::put(&voice, common, verb, settings)),
-        Verb::Remote(verb) => either(client::remote(&voice, common, verb, settings)),
-        Verb::Serve(verb) => either(serve::run(&voice, common, verb, settings)),
-        Verb::Line(verb) => either(line::run(&voice, common, verb)),
-        Verb::Slip(verb) => either(slip::run(&voice, common, verb)),
-        Verb::Ncp(verb) => either(ncp::run(&voice, verb)),
-        Verb::Kermit(verb) => match kermit::run(&voice, common, verb, settings) {
+        Verb::Demo(verb) => demo::run(&ui, common, verb),
+        Verb::Send(verb) => either(send::run(&ui, common, verb, settings)),
+        Verb::Receive(verb) => either(receive::run(&ui, common, verb, settings)),
+        Verb::Get(verb) => either(client::get(&ui, common, verb, settings)),
+        Verb::Put(verb) => either(client::put(&ui, common, verb, settings)),
+        Verb::Remote(verb) => either(client::remote(&ui, common, verb, settings)),
+        Verb::Serve(verb) => either(serve::run(&ui, common, verb, settings)),
+        Verb::Line(verb) => either(line::run(&ui, common, verb)),
+        Verb::Slip(verb) => either(slip::run(&ui, common, verb)),
+        Verb::Ncp(verb) => either(ncp::run(&ui, verb)),
+        Verb::Kermit(verb) => match kermit::run(&ui, common, verb, settings) {
             Ok(code) => return ExitCode::from(code),
             Err(ending) => ending,
         },
-        Verb::Lab(verb) => lab::run(&voice, common, verb),
-        Verb::Key(verb) => either(key::run(&voice, verb)),
-        Verb::Users(verb) => either(users::run(&voice, verb)),
-        Verb::Explain(verb) => either(explain::run(&voice, verb)),
-        Verb::InstallLinks(verb) => install_links::run(&voice, verb),
-        Verb::Ports => match ports::run(&voice) {
+        Verb::Lab(verb) => lab::run(&ui, common, verb),
+        Verb::Key(verb) => either(key::run(&ui, verb)),
+        Verb::Users(verb) => either(users::run(&ui, verb)),
+        Verb::Explain(verb) => either(explain::run(&ui, verb)),
+        Verb::InstallLinks(verb) => install_links::run(&ui, verb),
+        Verb::Ports => match ports::run(&ui) {
             Ok(exit) => Ending::early(exit, ""),
             Err((exit, message)) => Ending::early(exit, message),
         },
-        Verb::Show { names } => plain(show::run(&voice, names, common.profile.as_deref())),
+        Verb::Show { names } => plain(show::run(&ui, names, common.profile.as_deref())),
         Verb::Completions { shell } => plain(Ok(completions::run(*shell))),
         Verb::Man { all: Some(directory), .. } => plain(man::write_all(directory)),
         Verb::Man { verb, .. } => plain(man::run(verb.as_deref())),
@@ -106,11 +106,11 @@ fn go(parsed: &Parsed) -> ExitCode {
     if !ending.message.is_empty() {
         // Only what went wrong is said in the name of the program.
         match ending.exit {
-            Exit::Done => voice.say(Level::Note, &ending.message),
-            _ => voice.say(Level::Error, &format!("wst: {}", ending.message)),
+            Exit::Done => ui.say(Level::Note, &ending.message),
+            _ => ui.say(Level::Error, &format!("wst: {}", ending.message)),
         }
     }
-    voice.end(ending.exit, &ending.message, ending.fields);
+    ui.end(ending.exit, &ending.message, ending.fields);
     ending.exit.into()
 }
 

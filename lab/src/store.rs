@@ -368,8 +368,8 @@ impl MemorySink {
         self.held = vec![(0, offset)];
         let pieces = self.pieces.iter().find(|pieces| pieces.name == info.name);
         if let Some(pieces) = pieces.filter(|_| info.resume && !again) {
-            bytes = pieces.bytes.clone();
-            self.held = pieces.held.clone();
+            bytes.clone_from(&pieces.bytes);
+            self.held.clone_from(&pieces.held);
         }
         self.received.push(Received {
             name: info.name.to_vec(),

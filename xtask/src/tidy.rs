@@ -5,6 +5,7 @@
 
 mod citations;
 mod imports;
+mod paths;
 mod programs;
 mod settings;
 
@@ -222,7 +223,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut sources = Vec::new();
     walk(root, root, &mut |path, text| {
         count += 1;
-        if path.contains("/src/") && path.ends_with(".rs") {
+        if path.contains("/src/") && SOURCE.iter().any(|end| path.ends_with(end)) {
             sources.push((path.to_owned(), text.to_owned()));
         }
         let rows = settings::described(path, text).into_iter();
@@ -235,6 +236,14 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             },
         ));
         complaints.extend(check(path, text));
+        if Path::new(path).extension().is_some_and(|end| end == "md") && path != "CHANGELOG.md" {
+            complaints.extend(paths::gone(root, text).into_iter().map(|(line, say)| Complaint {
+                rule: "paths-are-there",
+                path: path.to_owned(),
+                line,
+                say,
+            }));
+        }
         complaints.extend(citations::broken(root, text).into_iter().map(|(line, say)| Complaint {
             rule: "citations-resolve",
             path: path.to_owned(),

@@ -12,7 +12,7 @@ use wetstring_proto::settings::{Range, Setting};
 use wetstring_protocols::Family;
 
 use super::Cli;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::ui::keyboard;
 
@@ -179,8 +179,8 @@ pub(crate) fn complete() -> Command {
 
 /// The values that a person may complete where the program takes any text.
 fn with_values(mut command: Command) -> Command {
-    let settings = || Everything::rows().map(|row| format!("{}=", row.name));
-    let names = || Everything::rows().map(|row| row.name.to_owned());
+    let settings = || Settings::rows().map(|row| format!("{}=", row.name));
+    let names = || Settings::rows().map(|row| row.name.to_owned());
     let profiles = crate::config::File::load().map(|file| file.profiles()).unwrap_or_default();
     // The command wants words that stay; it is made once, and the program ends after it.
     let list = |words: Vec<String>| {
@@ -258,7 +258,7 @@ pub(super) fn settings_of(matches: &ArgMatches) -> Vec<(String, String)> {
             found.extend(value(flag).map(|value| ((*row).to_owned(), value)));
         }
     }
-    for row in Everything::rows() {
+    for row in Settings::rows() {
         found.extend(value(row.name).map(|value| (row.name.to_owned(), plain_number(row, value))));
     }
     found

@@ -17,24 +17,24 @@ use wetstring_proto::{Engine, FileKind, Outcome, Store};
 use crate::args::Common;
 use crate::args::client::{Access, Get, Put, Remote};
 use crate::args::line_arg::There;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::transfer::cleartext::{self, What};
 use crate::transfer::client::answer::{Screen, name_list};
 use crate::transfer::client::remote;
 use crate::transfer::client::requested::Wanted;
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::observer::Observer;
 use crate::transfer::opening::{not_opened, signals};
 use crate::transfer::outgoing::{self, outbox};
 use crate::transfer::port_facts;
 use crate::transfer::setup::prepare;
-use crate::transfer::store::Keeper;
+use crate::transfer::store::FileStore;
 use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::{Verdict, say_lost};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, Medium};
 use crate::ui::format::escaped;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::password;
 
 /// Where the password is, if it is not typed into the command line.
@@ -42,8 +42,8 @@ const PASSWORD: &str = "WETSTRING_PASSWORD";
 
 /// A conversation with a server: one line, one question after the other.
 struct Conversation<'a> {
-    voice: &'a Voice,
-    all: Everything,
+    ui: &'a Output,
+    all: Settings,
     port: Box<dyn Port>,
     signals: Signals,
     recorder: Recorder<'a>,
@@ -54,9 +54,9 @@ struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     fn open(
-        voice: &'a Voice,
+        ui: &'a Output,
         common: &Common,
-        mut all: Everything,
+        mut all: Settings,
         spec: &LineSpec,
         is_user: bool,
     ) -> Result<Self, Ending> {
@@ -64,22 +64,22 @@ impl<'a> Conversation<'a> {
             return Err(usage(format!("expected a line of bytes, got {spec}")));
         }
         if *spec == LineSpec::Stdio {
-            voice.line_is_stdio();
+            ui.line_is_stdio();
         }
-        cleartext::warn(voice, spec, if is_user { What::Passwords } else { What::Files });
-        let recorder = Recorder::new(voice, "client", common.trace.as_deref())
+        cleartext::warn(ui, spec, if is_user { What::Passwords } else { What::Files });
+        let recorder = Recorder::new(ui, "client", common.trace.as_deref())
             .map_err(|say| Ending::early(Exit::Store, say))?;
         let signals = signals()?;
         let mut notes = |text: &str| {
-            voice.say(Level::Note, text);
-            voice.event("line", json!({"text": text}));
+            ui.say(Level::Note, text);
+            ui.event("line", json!({"text": text}));
         };
         let opened = open_attended(spec, Purpose::Client, Some(&signals), &mut notes);
         let port = opened.map_err(|bad| not_opened(spec, &bad))?;
         port_facts::apply(port.facts(), &mut all);
-        voice.say(Level::Detail, &format!("line: {}", port.facts().name));
+        ui.say(Level::Detail, &format!("line: {}", port.facts().name));
         let medium = Medium::of(spec);
-        Ok(Self { voice, all, port, signals, recorder, medium, leftover: Vec::new() })
+        Ok(Self { ui, all, port, signals, recorder, medium, leftover: Vec::new() })
     }
 
     fn turn(
@@ -95,7 +95,7 @@ impl<'a> Conversation<'a> {
         let mut store = Translated::new(store, Sets::from(self.all.kermit()));
         let ended = run(engine, &mut *self.port, &mut store, observer, options);
         observer.finish();
-        say_lost(self.voice, store.lost());
+        say_lost(self.ui, store.lost());
         self.leftover.clone_from(&ended.leftover);
         ended
     }
@@ -116,17 +116,17 @@ impl<'a> Conversation<'a> {
 
     /// Asks for something that comes before what is really wanted: it must be granted.
     fn first(&mut self, command: &ServerCommand<'_>) -> Result<(), Ending> {
-        let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
+        let file_store = FileStore::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
         let mut screen = Screen::new(None);
-        let mut observer = Observer::new(self.voice, Way::Receive, None);
+        let mut observer = Observer::new(self.ui, Direction::Receive, None);
         let ended = self.ask(command, &mut screen, &mut observer)?;
         if ended.outcome == Outcome::Done {
             return Ok(());
         }
         let verdict = Verdict {
-            voice: self.voice,
-            way: Way::Receive,
-            keeper: &keeper,
+            ui: self.ui,
+            direction: Direction::Receive,
+            file_store: &file_store,
             unnamed: &[],
             medium: self.medium,
         };
@@ -147,9 +147,9 @@ impl<'a> Conversation<'a> {
 
     fn close(mut self) {
         let _ = self.port.finish(self.signals.patience(PATIENCE));
-        self.voice.line_is_over();
+        self.ui.line_is_over();
         if let (_, Some(why)) = self.recorder.finish() {
-            self.voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
+            self.ui.say(Level::Error, &format!("wst: could not write the trace: {why}"));
         }
     }
 }
@@ -172,7 +172,7 @@ fn password_of(access: &Access) -> Result<Vec<u8>, Ending> {
 
 /// Runs `wst get`.
 pub(crate) fn get(
-    voice: &Voice,
+    ui: &Output,
     common: &Common,
     verb: &Get,
     settings: &[(String, String)],
@@ -188,9 +188,9 @@ pub(crate) fn get(
         ..ReceiveOptions::default()
     };
     let disk = crate::transfer::inbox::receiving(&verb.output, options)?;
-    let mut keeper = Keeper::Disk(Box::new(disk));
+    let mut file_store = FileStore::Disk(Box::new(disk));
     let password = password_of(&verb.access)?;
-    let mut talk = Conversation::open(voice, common, all, &spec, verb.access.user.is_some())?;
+    let mut talk = Conversation::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let asked = names;
@@ -203,14 +203,20 @@ pub(crate) fn get(
         is_command: false,
         kind: verb.how.kind(),
     });
-    let mut observer = Observer::new(voice, Way::Receive, talk.port.carries_bps());
+    let mut observer = Observer::new(ui, Direction::Receive, talk.port.carries_bps());
     let asked = asked.iter().map(|name| name.as_bytes());
-    let mut wanted = Wanted::new(keeper.store(), asked, verb.how.recursive);
+    let mut wanted = Wanted::new(file_store.store(), asked, verb.how.recursive);
     let mut screen = Screen::new(Some(&mut wanted));
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     talk.close();
     let other = wanted.other_than_asked();
-    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[], medium };
+    let verdict = Verdict {
+        ui,
+        direction: Direction::Receive,
+        file_store: &file_store,
+        unnamed: &[],
+        medium,
+    };
     verdict.tell_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
     let blemish = [FILE_CHANGED, FILE_KEPT, FILE_MISSING];
@@ -228,7 +234,7 @@ pub(crate) fn get(
 
 /// Runs `wst put`.
 pub(crate) fn put(
-    voice: &Voice,
+    ui: &Output,
     common: &Common,
     verb: &Put,
     settings: &[(String, String)],
@@ -237,7 +243,7 @@ pub(crate) fn put(
     let (all, spec) = prepare(common, settings, line, There::Serves).map_err(usage)?;
     let mut sources = Vec::new();
     for path in things {
-        sources.extend(outgoing::sources(voice, Path::new(path), true)?);
+        sources.extend(outgoing::sources(ui, Path::new(path), true)?);
     }
     let options = SendOptions {
         paths: verb.how.recursive,
@@ -246,29 +252,30 @@ pub(crate) fn put(
         common_names: all.kermit().names == Names::Converted,
         ..SendOptions::default()
     };
-    let mut keeper = Keeper::Disk(Box::new(outbox(voice, sources, options)));
+    let mut file_store = FileStore::Disk(Box::new(outbox(ui, sources, options)));
     let password = password_of(&verb.access)?;
-    let mut talk = Conversation::open(voice, common, all, &spec, verb.access.user.is_some())?;
+    let mut talk = Conversation::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
     let config = talk.all.kermit().clone();
     let memory = vec![0; config.sender_memory()];
     let mut sender = Sender::new(config, memory).map_err(|bad| usage(bad.to_string()))?;
-    let mut observer = Observer::new(voice, Way::Send, talk.port.carries_bps());
-    let ended = talk.turn(&mut sender, keeper.store(), &mut observer);
+    let mut observer = Observer::new(ui, Direction::Send, talk.port.carries_bps());
+    let ended = talk.turn(&mut sender, file_store.store(), &mut observer);
     talk.close();
-    let verdict = Verdict { voice, way: Way::Send, keeper: &keeper, unnamed: &[], medium };
+    let verdict =
+        Verdict { ui, direction: Direction::Send, file_store: &file_store, unnamed: &[], medium };
     verdict.tell_records(true);
     let mut ending = verdict.conclude(&ended, &observer);
     if verb.how.delete {
-        ending.kept(outgoing::delete_sent(voice, keeper.files(), "wst"));
+        ending.kept(outgoing::delete_sent(ui, file_store.files(), "wst"));
     }
     Ok(ending)
 }
 
 /// Runs `wst remote`.
 pub(crate) fn remote(
-    voice: &Voice,
+    ui: &Output,
     common: &Common,
     verb: &Remote,
     settings: &[(String, String)],
@@ -278,12 +285,12 @@ pub(crate) fn remote(
     let words: Vec<&[u8]> = words.iter().map(|word| &word[..]).collect();
     let command = remote::command(&words).map_err(usage)?;
     let (all, spec) = prepare(common, settings, &verb.line, There::Serves).map_err(usage)?;
-    let keeper = Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
+    let file_store = FileStore::Nowhere(wetstring_drive::SinkStore::new(std::io::sink()));
     let password = password_of(&verb.access)?;
-    let mut talk = Conversation::open(voice, common, all, &spec, verb.access.user.is_some())?;
+    let mut talk = Conversation::open(ui, common, all, &spec, verb.access.user.is_some())?;
     let medium = talk.medium;
     talk.enter(&verb.access, &password)?;
-    let mut observer = Observer::new(voice, Way::Receive, talk.port.carries_bps());
+    let mut observer = Observer::new(ui, Direction::Receive, talk.port.carries_bps());
     let mut screen = Screen::new(None);
     let ended = talk.ask(&command, &mut screen, &mut observer)?;
     let stdio = spec == LineSpec::Stdio;
@@ -294,8 +301,14 @@ pub(crate) fn remote(
     }
     text.extend_from_slice(&screen.text);
     let table = matches!(command, ServerCommand::Directory(_));
-    remote::show(voice, &text, table, common.json || stdio);
-    let verdict = Verdict { voice, way: Way::Receive, keeper: &keeper, unnamed: &[], medium };
+    remote::show(ui, &text, table, common.json || stdio);
+    let verdict = Verdict {
+        ui,
+        direction: Direction::Receive,
+        file_store: &file_store,
+        unnamed: &[],
+        medium,
+    };
     let mut ending = verdict.conclude(&ended, &observer);
     if ended.outcome == Outcome::Done {
         ending.message = String::new();

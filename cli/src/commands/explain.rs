@@ -11,13 +11,13 @@ use crate::transfer::account::present;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::safe;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
 /// The most bytes of a trace that are read.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Reads a trace and says where the time went.
-pub(crate) fn run(voice: &Voice, verb: &Explain) -> Result<Ending, Ending> {
+pub(crate) fn run(ui: &Output, verb: &Explain) -> Result<Ending, Ending> {
     let name = verb.trace.display();
     let text = read(&verb.trace).map_err(|error| {
         Ending::early(Exit::Store, format!("could not read {name}: {}", in_words(&error)))
@@ -27,7 +27,7 @@ pub(crate) fn run(voice: &Voice, verb: &Explain) -> Result<Ending, Ending> {
     let millicps = verb.rate.map(|bps| bps.saturating_mul(100));
     let account = Account::read(text.lines(), millicps)
         .map_err(|bad| Ending::early(Exit::Usage, safe(format!("{name}: {bad}").as_bytes())))?;
-    present(voice, &account, !verb.no_replay);
+    present(ui, &account, !verb.no_replay);
     Ok(Ending::early(Exit::Done, ""))
 }
 

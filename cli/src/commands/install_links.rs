@@ -12,11 +12,11 @@ use crate::commands::kermit::ckermit;
 use crate::commands::personality::NAMES;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use wetstring_drive::in_words;
 
 /// Makes the links. What is there and does not lead to this program stays, unless forced.
-pub(crate) fn run(voice: &Voice, verb: &InstallLinks) -> Ending {
+pub(crate) fn run(ui: &Output, verb: &InstallLinks) -> Ending {
     let store = |say: String| Ending::early(Exit::Store, say);
     let target = match std::env::current_exe().and_then(fs::canonicalize) {
         Ok(target) => target,
@@ -35,15 +35,15 @@ pub(crate) fn run(voice: &Voice, verb: &InstallLinks) -> Ending {
         match link(&target, &path, verb.force) {
             Ok(Made::New) => {
                 made += 1;
-                voice.say(Level::Note, &format!("{} -> {}", path.display(), target.display()));
+                ui.say(Level::Note, &format!("{} -> {}", path.display(), target.display()));
             }
             Ok(Made::Already) => {
-                voice.say(Level::Detail, &format!("{} is ours already", path.display()));
+                ui.say(Level::Detail, &format!("{} is ours already", path.display()));
             }
             Ok(Made::Foreign) => {
                 kept += 1;
                 let say = format!("{} is not ours; --force replaces it", path.display());
-                voice.say(Level::Error, &say);
+                ui.say(Level::Error, &say);
             }
             // One that cannot be made does not keep the others from it.
             Err(e) => {
@@ -51,7 +51,7 @@ pub(crate) fn run(voice: &Voice, verb: &InstallLinks) -> Ending {
                 continue;
             }
         }
-        voice.event("link", json!({"name": name, "path": path.display().to_string()}));
+        ui.event("link", json!({"name": name, "path": path.display().to_string()}));
     }
     let all = names.len();
     if let Some(first) = failed.first() {

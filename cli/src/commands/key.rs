@@ -8,15 +8,15 @@ use crate::args::key::{Key, KeyVerb};
 use crate::config::keys::folder;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Shows and changes the keys.
-pub(crate) fn run(voice: &Voice, verb: &Key) -> Result<Ending, Ending> {
+pub(crate) fn run(ui: &Output, verb: &Key) -> Result<Ending, Ending> {
     let store = |say: String| Ending::early(Exit::Store, say);
     let keys = folder().map_err(usage)?;
     let key = |text: &str| text.parse::<PublicKey>().map_err(usage);
     let print = |text: &str| {
-        if !voice.has_json() {
+        if !ui.has_json() {
             crate::ui::output::print(text);
         }
     };
@@ -25,13 +25,13 @@ pub(crate) fn run(voice: &Voice, verb: &Key) -> Result<Ending, Ending> {
         KeyVerb::Show => {
             let public = keys.identity().map_err(store)?.public;
             let fingerprint = public.fingerprint();
-            voice.event("key", json!({"key": public.to_string(), "fingerprint": fingerprint}));
+            ui.event("key", json!({"key": public.to_string(), "fingerprint": fingerprint}));
             print(&format!("{public}\n"));
-            voice.say(Level::Note, &format!("fingerprint {fingerprint}"));
+            ui.say(Level::Note, &format!("fingerprint {fingerprint}"));
             done(String::new())
         }
         KeyVerb::List => {
-            print(&list(voice, &keys).map_err(store)?);
+            print(&list(ui, &keys).map_err(store)?);
             done(String::new())
         }
         KeyVerb::Trust { key: text, name } => {
@@ -55,7 +55,7 @@ pub(crate) fn run(voice: &Voice, verb: &Key) -> Result<Ending, Ending> {
         }
         KeyVerb::Secret => {
             let secret = Secret::make().map_err(store)?;
-            voice.event("secret", json!({"secret": secret}));
+            ui.event("secret", json!({"secret": secret}));
             print(&format!("{secret}\n"));
             done(String::new())
         }
@@ -63,7 +63,7 @@ pub(crate) fn run(voice: &Voice, verb: &Key) -> Result<Ending, Ending> {
 }
 
 /// Both lists, as a page and as events.
-fn list(voice: &Voice, keys: &KeyFolder) -> Result<String, String> {
+fn list(ui: &Output, keys: &KeyFolder) -> Result<String, String> {
     let mut page = String::new();
     let mut line = |words: [&str; 2], key: &PublicKey| {
         let (fingerprint, key) = (key.fingerprint(), key.to_string());
@@ -72,12 +72,11 @@ fn list(voice: &Voice, keys: &KeyFolder) -> Result<String, String> {
     };
     for (host, key) in keys.known()? {
         let (fingerprint, key) = line(["known host  ", &host], &key);
-        voice.event("known-host", json!({"host": host, "key": key, "fingerprint": fingerprint}));
+        ui.event("known-host", json!({"host": host, "key": key, "fingerprint": fingerprint}));
     }
     for (key, name) in keys.authorized()? {
         let (fingerprint, key) = line(["may send    ", &name], &key);
-        voice
-            .event("authorized-key", json!({"name": name, "key": key, "fingerprint": fingerprint}));
+        ui.event("authorized-key", json!({"name": name, "key": key, "fingerprint": fingerprint}));
     }
     Ok(page)
 }

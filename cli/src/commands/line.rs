@@ -20,15 +20,15 @@ use crate::transfer::trace::Recorder;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Emulates the line until interrupted, or until one of its ends is gone for good.
-pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending, Ending> {
+pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, Ending> {
     let usage = |say: String| Ending::early(Exit::Usage, say);
     let spec = |text: &OsString| LineSpec::from_os(text).map_err(|bad| usage(bad.to_string()));
     let (spec_a, spec_b) = (spec(&verb.a)?, spec(&verb.b)?);
     if spec_a == LineSpec::Stdio || spec_b == LineSpec::Stdio {
-        voice.line_is_stdio();
+        ui.line_is_stdio();
     }
     let model = match verb.spec.parse::<LineModel>() {
         Ok(model) => Model::Line(model),
@@ -44,20 +44,20 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
         Err(bad) => return Err(usage(bad.to_string())),
     };
     let signals = signals()?;
-    let mut recorder = Recorder::new(voice, "line", common.trace.as_deref())
+    let mut recorder = Recorder::new(ui, "line", common.trace.as_deref())
         .map_err(|say| Ending::early(Exit::Store, say))?;
     let until = Until { signals: Some(&signals), scale: verb.faster, ..Until::default() };
     let broke = |e| Ending::early(Exit::Line, format!("the line broke: {}", in_words(&e)));
     let report = match &model {
         Model::Line(model) => {
-            let a = open(voice, &signals, End::A, &spec_a)?;
-            let b = open(voice, &signals, End::B, &spec_b)?;
-            up(voice, model);
+            let a = open(ui, &signals, End::A, &spec_a)?;
+            let b = open(ui, &signals, End::B, &spec_b)?;
+            up(ui, model);
             live::run_traced(model, a, b, until, &mut recorder).map_err(broke)?
         }
         Model::Subnet(model) => {
-            let (specs, ends) = open_subnet(voice, &spec_a, &spec_b)?;
-            up(voice, model);
+            let (specs, ends) = open_subnet(ui, &spec_a, &spec_b)?;
+            up(ui, model);
             subnet::run(model, specs, ends, until, &mut recorder).map_err(broke)?
         }
         Model::Network(network) => {
@@ -66,17 +66,16 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
                 let say = "expected a network of datagrams, without tcp: and line:";
                 return Err(usage(format!("{say}, got {network}")));
             }
-            let ends =
-                [open_datagrams(voice, End::A, &spec_a)?, open_datagrams(voice, End::B, &spec_b)?];
-            up(voice, &**network);
+            let ends = [open_datagrams(ui, End::A, &spec_a)?, open_datagrams(ui, End::B, &spec_b)?];
+            up(ui, &**network);
             datagrams::run(&mut *element, ends, until, &mut recorder).map_err(broke)?
         }
     };
     if let (_, Some(why)) = recorder.finish() {
-        voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
+        ui.say(Level::Error, &format!("wst: could not write the trace: {why}"));
     }
     for end in End::BOTH {
-        voice.say(Level::Note, &carried(end, &report.usage[end.index()]));
+        ui.say(Level::Note, &carried(end, &report.usage[end.index()]));
     }
     let message = match report.stop {
         Stop::Closed(end) => format!("the program at end {end:?} has gone"),
@@ -101,14 +100,14 @@ enum Model {
     Network(Box<Network>),
 }
 
-fn up(voice: &Voice, model: &dyn std::fmt::Display) {
-    voice.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
-    voice.event("up", json!({"line": model.to_string()}));
+fn up(ui: &Output, model: &dyn std::fmt::Display) {
+    ui.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
+    ui.event("up", json!({"line": model.to_string()}));
 }
 
 /// The hosts at both ends of a subnet.
 fn open_subnet<'s>(
-    voice: &Voice,
+    ui: &Output,
     a: &'s LineSpec,
     b: &'s LineSpec,
 ) -> Result<([&'s NcpSpec; 2], SubnetEnds), Ending> {
@@ -119,29 +118,29 @@ fn open_subnet<'s>(
     let ends = subnet::open([a, b]).map_err(|error| Ending::early(Exit::Line, in_words(&error)))?;
     let [at_a, at_b] = ends.local_ports();
     let say = format!("IMPs: of host {} at UDP port {at_a}, of {} at UDP port {at_b}", a.to, b.to);
-    voice.say(Level::Note, &say);
-    voice.event("imps", json!({"ports": [at_a, at_b]}));
+    ui.say(Level::Note, &say);
+    ui.event("imps", json!({"ports": [at_a, at_b]}));
     Ok(([a, b], ends))
 }
 
-fn open_datagrams(voice: &Voice, end: End, spec: &LineSpec) -> Result<DatagramEnd, Ending> {
+fn open_datagrams(ui: &Output, end: End, spec: &LineSpec) -> Result<DatagramEnd, Ending> {
     let mut notes = |text: &str| {
-        voice.say(Level::Note, &format!("end {end:?}: {text}"));
-        voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
+        ui.say(Level::Note, &format!("end {end:?}: {text}"));
+        ui.event("line", json!({"end": format!("{end:?}"), "text": text}));
     };
     datagrams::open(spec, &mut notes)
         .map_err(|error| Ending::early(Exit::Line, format!("end {end:?}: {}", in_words(&error))))
 }
 
 fn open(
-    voice: &Voice,
+    ui: &Output,
     signals: &Signals,
     end: End,
     spec: &LineSpec,
 ) -> Result<Box<dyn Port>, Ending> {
     let mut notes = |text: &str| {
-        voice.say(Level::Note, &format!("end {end:?}: {text}"));
-        voice.event("line", json!({"end": format!("{end:?}"), "text": text}));
+        ui.say(Level::Note, &format!("end {end:?}: {text}"));
+        ui.event("line", json!({"end": format!("{end:?}"), "text": text}));
     };
     live::open(spec, Some(signals), &mut notes).map_err(|bad| {
         let ending = not_opened(spec, &bad);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::args;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::ui::exit::{self, Exit};
 use crate::ui::output::print;
@@ -144,7 +144,7 @@ fn settings() -> String {
         ".SH SETTINGS\nWith \\fB\\-\\-set\\fR NAME=VALUE, or by a flag of the last part \
                        of its name when its protocol is chosen.\n"
             .to_owned();
-    for row in Everything::rows() {
+    for row in Settings::rows() {
         let range = plain(&row.range.to_string()).replace('|', "|\\:");
         let (name, doc, default) = (plain(row.name), plain(row.doc), plain(row.default));
         // Writing to a string cannot fail.

@@ -20,7 +20,7 @@ use crate::transfer::opening::signals;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// From one echo to the next.
 const ECHO_EVERY: Duration = Duration::from_secs(1);
@@ -38,21 +38,21 @@ fn broke(error: &std::io::Error) -> Ending {
 }
 
 /// Does what `wst ncp` was asked for.
-pub(crate) fn run(voice: &Voice, verb: &Ncp) -> Result<Ending, Ending> {
+pub(crate) fn run(ui: &Output, verb: &Ncp) -> Result<Ending, Ending> {
     let (NcpVerb::Up { line, .. } | NcpVerb::Echo { line, .. } | NcpVerb::Serve { line, .. }) =
         &verb.what;
     let spec = place(line)?;
     let signals = signals()?;
     let port = ImpPort::open(&spec).map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
     let at = format!("host up at UDP port {}, {spec}", port.local_port());
-    voice.say(Level::Note, &at);
-    voice.event("opened", json!({"line": spec.to_string(), "port": port.local_port()}));
+    ui.say(Level::Note, &at);
+    ui.event("opened", json!({"line": spec.to_string(), "port": port.local_port()}));
     let config = Config { form: spec.form, connections: 32, ..Config::default() };
     let mut trace = NoTrace;
     let mut live = Live::new(port, config, &mut trace, Some(&signals));
     let ending = match &verb.what {
-        NcpVerb::Up { seconds, .. } => up(voice, &mut live, *seconds),
-        NcpVerb::Echo { count, .. } => echo(voice, &mut live, &spec, *count),
+        NcpVerb::Up { seconds, .. } => up(ui, &mut live, *seconds),
+        NcpVerb::Echo { count, .. } => echo(ui, &mut live, &spec, *count),
         NcpVerb::Serve { root, write, user, most, users, guess_delay, .. } => {
             let guard = match user {
                 None => Guard::Anybody,
@@ -68,10 +68,10 @@ pub(crate) fn run(voice: &Voice, verb: &Ncp) -> Result<Ending, Ending> {
                 end: None,
                 users: *users,
             };
-            serving(voice, &mut live, &plan)
+            serving(ui, &mut live, &plan)
         }
     };
-    other_form(voice, &live);
+    other_form(ui, &live);
     live.finish();
     ending
 }
@@ -88,7 +88,7 @@ fn stopped(stop: Stop) -> Ending {
     }
 }
 
-fn up(voice: &Voice, live: &mut Live<'_>, seconds: Option<u64>) -> Result<Ending, Ending> {
+fn up(ui: &Output, live: &mut Live<'_>, seconds: Option<u64>) -> Result<Ending, Ending> {
     let end = seconds.map(|seconds| live.now() + Duration::from_secs(seconds));
     let stop = live.until(end, |_| Ok((false, None))).map_err(|e| broke(&e))?;
     let counts = *live.ncp.counts();
@@ -96,22 +96,22 @@ fn up(voice: &Voice, live: &mut Live<'_>, seconds: Option<u64>) -> Result<Ending
         "{} messages out, {} in, {} RFNMs, {} that made no sense",
         counts.messages_out, counts.messages_in, counts.rfnms, counts.damaged
     );
-    voice.say(Level::Note, &say);
+    ui.say(Level::Note, &say);
     Ok(stopped(stop))
 }
 
 /// Says that the two ends speak different leaders, if they do: neither can tell the other.
-fn other_form(voice: &Voice, live: &Live<'_>) {
+fn other_form(ui: &Output, live: &Live<'_>) {
     let say = match live.ncp.config().form {
         Form::Old => "expected leaders of 32 bits, got some of 96: the line needs leader=new",
         Form::New => "expected leaders of 96 bits, got some of 32: the line has leader=new",
     };
     if live.ncp.counts().other_form > 0 {
-        voice.say(Level::Error, say);
+        ui.say(Level::Error, say);
     }
 }
 
-fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<Ending, Ending> {
+fn echo(ui: &Output, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<Ending, Ending> {
     let (mut times, mut lost, mut interrupted, mut why) = (Vec::new(), 0_u32, false, None);
     for turn in 0..count {
         let (to, data, began) = (spec.to, turn as u8, live.now());
@@ -152,8 +152,8 @@ fn echo(voice: &Voice, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Resul
                 )
             }
         };
-        voice.say(Level::Note, &say);
-        voice.event("echo", json!({"turn": turn, "ns": times.last(), "lost": lost, "text": say}));
+        ui.say(Level::Note, &say);
+        ui.event("echo", json!({"turn": turn, "ns": times.last(), "lost": lost, "text": say}));
         if interrupted {
             break;
         }
@@ -190,7 +190,7 @@ fn summary(times: &[u64], lost: u32, why: Option<Dead>) -> String {
     say
 }
 
-fn serving(voice: &Voice, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, Ending> {
+fn serving(ui: &Output, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, Ending> {
     let stop = serve(live, plan, &mut |news| {
         let (say, event) = match &news {
             News::Came(with) => (format!("a user from {with}"), "user"),
@@ -200,8 +200,8 @@ fn serving(voice: &Voice, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending
             News::Done(size) => (format!("done, {size} octets"), "done"),
             News::Not => ("not done".to_owned(), "not"),
         };
-        voice.say(Level::Note, &say);
-        voice.event(event, json!({"text": say}));
+        ui.say(Level::Note, &say);
+        ui.event(event, json!({"text": say}));
     });
     let root = escaped(plan.root.as_os_str().as_bytes());
     stop.map(stopped).map_err(|e| {

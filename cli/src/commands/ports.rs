@@ -8,14 +8,14 @@ use wetstring_drive::port::{PortInfo, ports};
 
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Lists them.
-pub(crate) fn run(voice: &Voice) -> Result<Exit, (Exit, String)> {
+pub(crate) fn run(ui: &Output) -> Result<Exit, (Exit, String)> {
     let found =
         ports().map_err(|e| (Exit::Line, format!("could not list the ports: {}", in_words(&e))))?;
     for port in &found {
-        if voice.has_json() {
+        if ui.has_json() {
             let usb = port.usb.as_ref().map(|usb| {
                 json!({
                     "vendor_id": usb.vendor_id, "product_id": usb.product_id,
@@ -24,13 +24,13 @@ pub(crate) fn run(voice: &Voice) -> Result<Exit, (Exit, String)> {
                 })
             });
             let path = port.path.to_string_lossy();
-            voice.event("port", json!({"path": path, "driver": port.driver, "usb": usb}));
+            ui.event("port", json!({"path": path, "driver": port.driver, "usb": usb}));
         } else {
             crate::ui::output::print(&describe(port));
         }
     }
     if found.is_empty() {
-        voice.say(Level::Note, "no serial ports found; wst line makes two PTYs that act as ones");
+        ui.say(Level::Note, "no serial ports found; wst line makes two PTYs that act as ones");
     }
     Ok(Exit::Done)
 }

@@ -9,20 +9,20 @@ use wetstring_drive::{LineSpec, SinkStore};
 use crate::args::Common;
 use crate::args::line_arg::There;
 use crate::args::transfer::Receive;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::transfer::datagrams::{self, Ours};
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::inbox::{self, receive_options};
 use crate::transfer::job::Job;
 use crate::transfer::limits::Limits;
 use crate::transfer::setup::prepare;
 use crate::transfer::speaks::{Speaks, may_resume};
-use crate::transfer::store::Keeper;
+use crate::transfer::store::FileStore;
 use crate::transfer::terminal_hint;
 use crate::ui::ending::{Ending, usage};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// What XMODEM loses, said to the one who receives.
 const NAMELESS_COMES: &str = "XMODEM tells neither name, length nor time of the file";
@@ -32,7 +32,7 @@ const NAMELESS_PADDED: &str =
 
 /// `wst receive`.
 pub(crate) fn run(
-    voice: &Voice,
+    ui: &Output,
     common: &Common,
     verb: &Receive,
     settings: &[(String, String)],
@@ -51,7 +51,7 @@ pub(crate) fn run(
             return Err(usage(say.to_owned()));
         }
         let padding = if all.xymodem().truncate_pad { "" } else { NAMELESS_PADDED };
-        voice.say(Level::Note, &format!("{NAMELESS_COMES}{padding}"));
+        ui.say(Level::Note, &format!("{NAMELESS_COMES}{padding}"));
     }
     let resumes = |(name, value): &(String, String)| name == "store.resume" && value != "never";
     if let Some(protocol) = protocol.filter(|_| settings.iter().any(resumes)) {
@@ -61,15 +61,15 @@ pub(crate) fn run(
         if verb.transfer.code.is_some() && verb.sessions != 1 {
             return Err(usage("expected --sessions 1 with --code, which lets in one".to_owned()));
         }
-        let open = || keeper(common, verb, &all, &spec);
+        let open = || file_store(common, verb, &all, &spec);
         let kind = verb.text.then_some("--text");
         let ours =
-            Ours { voice, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
+            Ours { ui, common, transfer: &verb.transfer, all: all.clone(), spec: spec.clone() };
         return datagrams::receive(ours, (verb.sessions, verb.yes), &open, kind);
     }
     verb.transfer.only_keys(&spec)?;
-    let keeper = keeper(common, verb, &all, &spec)?;
-    terminal_hint::say(voice, Way::Receive, protocol, &all, &spec);
+    let file_store = file_store(common, verb, &all, &spec)?;
+    terminal_hint::say(ui, Direction::Receive, protocol, &all, &spec);
     let speaks = match spec {
         LineSpec::Ncp(_) => Speaks::Ncp,
         _ => protocol.map_or(Speaks::KermitOrZmodem, Speaks::One),
@@ -82,13 +82,13 @@ pub(crate) fn run(
     let limits = Limits::default();
     let unnamed = verb.name.as_ref().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
     Job {
-        voice,
+        ui,
         common,
-        way: Way::Receive,
+        direction: Direction::Receive,
         speaks,
         all,
         spec,
-        keeper,
+        file_store,
         filter,
         limits,
         unnamed,
@@ -99,12 +99,12 @@ pub(crate) fn run(
 }
 
 /// What is received is put there.
-fn keeper(
+fn file_store(
     common: &Common,
     verb: &Receive,
-    all: &Everything,
+    all: &Settings,
     spec: &LineSpec,
-) -> Result<Keeper, Ending> {
+) -> Result<FileStore, Ending> {
     Ok(if verb.output == Path::new("-") {
         if *spec == LineSpec::Stdio {
             return Err(usage("stdout cannot be both the output and the line".to_owned()));
@@ -112,7 +112,7 @@ fn keeper(
         if common.json {
             return Err(usage("stdout cannot be both the output and the JSON".to_owned()));
         }
-        Keeper::Stream(SinkStore::new(std::io::stdout()))
+        FileStore::Stream(SinkStore::new(std::io::stdout()))
     } else {
         let options = ReceiveOptions {
             paths: if verb.paths { PathRule::Relative } else { PathRule::LastOnly },
@@ -125,6 +125,6 @@ fn keeper(
             },
             ..receive_options(all)
         };
-        Keeper::Disk(Box::new(inbox::receiving(&verb.output, options)?))
+        FileStore::Disk(Box::new(inbox::receiving(&verb.output, options)?))
     })
 }

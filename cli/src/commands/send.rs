@@ -13,9 +13,9 @@ use wetstring_proto::FileKind;
 use crate::args::Common;
 use crate::args::line_arg::{self, There};
 use crate::args::transfer::Send;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::transfer::datagrams::{self, Ours};
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::inbox::{self, receive_options};
 use crate::transfer::job::Job;
@@ -23,11 +23,11 @@ use crate::transfer::limits::Limits;
 use crate::transfer::outgoing::{self, outbox, readable};
 use crate::transfer::setup::prepare;
 use crate::transfer::speaks::{Speaks, may_resume};
-use crate::transfer::store::Keeper;
+use crate::transfer::store::FileStore;
 use crate::transfer::terminal_hint;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// What XMODEM loses, said to the one who sends.
 const NAMELESS_SENT: &str = "XMODEM tells the other end neither name, length nor time; \
@@ -35,7 +35,7 @@ const NAMELESS_SENT: &str = "XMODEM tells the other end neither name, length nor
 
 /// `wst send`.
 pub(crate) fn run(
-    voice: &Voice,
+    ui: &Output,
     common: &Common,
     verb: &Send,
     settings: &[(String, String)],
@@ -48,7 +48,7 @@ pub(crate) fn run(
     let stream = !spec.has_datagrams() && !is_ncp;
     let protocol = verb.transfer.protocol().unwrap_or_default();
     let nameless = is_ncp || stream && !protocol.tells_names;
-    let sources = sources(voice, verb, (&files, line), &spec, nameless)?;
+    let sources = sources(ui, verb, (&files, line), &spec, nameless)?;
     if verb.resume && stream {
         may_resume(protocol)?;
     }
@@ -62,14 +62,14 @@ pub(crate) fn run(
         ..SendOptions::default()
     };
     let count = sources.len();
-    let disk = outbox(voice, sources, options);
+    let disk = outbox(ui, sources, options);
     let both_ways = stream && protocol.is::<uucp::Config>();
     let disk = and_taking(disk, verb.output.as_deref(), both_ways, &mut all)?;
     if spec.has_datagrams() {
-        let keeper = Keeper::Disk(Box::new(disk));
+        let file_store = FileStore::Disk(Box::new(disk));
         let kind = verb.text.then_some("--text");
-        let ours = Ours { voice, common, transfer: &verb.transfer, all, spec };
-        return datagrams::send(ours, keeper, kind);
+        let ours = Ours { ui, common, transfer: &verb.transfer, all, spec };
+        return datagrams::send(ours, file_store, kind);
     }
     verb.transfer.only_keys(&spec)?;
     if is_ncp && verb.resume {
@@ -80,21 +80,21 @@ pub(crate) fn run(
         if count > 1 {
             return Err(usage("expected one file with XMODEM, got several".to_owned()));
         }
-        voice.say(Level::Note, NAMELESS_SENT);
+        ui.say(Level::Note, NAMELESS_SENT);
     }
-    terminal_hint::say(voice, Way::Send, Some(protocol), &all, &spec);
-    let keeper = Keeper::Disk(Box::new(disk));
+    terminal_hint::say(ui, Direction::Send, Some(protocol), &all, &spec);
+    let file_store = FileStore::Disk(Box::new(disk));
     let speaks = if is_ncp { Speaks::Ncp } else { Speaks::One(protocol) };
     let filter =
         Filter { expand: verb.text && protocol.is::<xymodem::Config>(), ..Filter::default() };
     Job {
-        voice,
+        ui,
         common,
-        way: Way::Send,
+        direction: Direction::Send,
         speaks,
         all,
         spec,
-        keeper,
+        file_store,
         filter,
         limits: Limits::default(),
         unnamed: Vec::new(),
@@ -109,7 +109,7 @@ fn and_taking(
     disk: DiskStore,
     output: Option<&Path>,
     both_ways: bool,
-    all: &mut Everything,
+    all: &mut Settings,
 ) -> Result<DiskStore, Ending> {
     let Some(directory) = output else { return Ok(disk) };
     if !both_ways {
@@ -124,7 +124,7 @@ fn and_taking(
 /// The files to send. One that cannot be read is found out before the line is opened. `single`: only
 /// one file can go, and no directory.
 fn sources(
-    voice: &Voice,
+    ui: &Output,
     verb: &Send,
     (files, line): (&[PathBuf], &OsStr),
     spec: &LineSpec,
@@ -149,7 +149,7 @@ fn sources(
             readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
             all.push(Source::path(path));
         } else {
-            all.extend(outgoing::sources(voice, path, keeps)?);
+            all.extend(outgoing::sources(ui, path, keeps)?);
         }
     }
     if let (Some(name), [one]) = (&verb.name, &mut all[..]) {

@@ -4,32 +4,32 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::config::{Everything, File, no_setting};
+use crate::config::{File, Settings, no_setting};
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Shows the settings whose names begin with one of `names`; all if there are none.
-pub(crate) fn run(voice: &Voice, names: &[String], profile: Option<&str>) -> Result<Exit, String> {
+pub(crate) fn run(ui: &Output, names: &[String], profile: Option<&str>) -> Result<Exit, String> {
     let file = File::load()?;
-    let mut all = Everything::default();
+    let mut all = Settings::default();
     file.apply(&mut all, profile)?;
     let chosen = |row: &str| names.is_empty() || names.iter().any(|name| matches(row, name));
     for name in names {
-        if !Everything::rows().any(|row| matches(row.name, name)) {
+        if !Settings::rows().any(|row| matches(row.name, name)) {
             return Err(no_setting(name));
         }
     }
     let mut page = String::new();
-    for row in Everything::rows().filter(|row| chosen(row.name)) {
+    for row in Settings::rows().filter(|row| chosen(row.name)) {
         let mut value = String::new();
         // Writing to a string cannot fail.
         let _ = all.show(row.name, &mut value);
-        if voice.has_json() {
+        if ui.has_json() {
             let fields = json!({
                 "name": row.name, "value": value, "default": row.default, "unit": row.unit,
                 "range": row.range.to_string(), "doc": row.doc, "source": row.source,
             });
-            voice.event("setting", fields);
+            ui.event("setting", fields);
             continue;
         }
         let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
@@ -38,9 +38,9 @@ pub(crate) fn run(voice: &Voice, names: &[String], profile: Option<&str>) -> Res
         let default = if row.default.is_empty() { "empty" } else { row.default };
         let _ = writeln!(page, "    {}; {}, default {default}", row.doc, row.range);
     }
-    if !voice.has_json() {
+    if !ui.has_json() {
         crate::ui::output::print(&page);
-        voice.say(Level::Detail, &format!("configuration file: {}", file.path.display()));
+        ui.say(Level::Detail, &format!("configuration file: {}", file.path.display()));
     }
     Ok(Exit::Done)
 }

@@ -17,11 +17,11 @@ use crate::args::users::{Users, UsersVerb};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 use crate::ui::password;
 
 /// Shows and changes the file.
-pub(crate) fn run(voice: &Voice, verb: &Users) -> Result<Ending, Ending> {
+pub(crate) fn run(ui: &Output, verb: &Users) -> Result<Ending, Ending> {
     let done = |say: String| Ok(Ending::early(Exit::Done, say));
     match &verb.what {
         UsersVerb::Add { file, name } => {
@@ -61,8 +61,8 @@ pub(crate) fn run(voice: &Voice, verb: &Users) -> Result<Ending, Ending> {
         UsersVerb::List { file } => {
             let text = read(file, false)?;
             let names: Vec<&str> = text.lines().filter_map(name_of).collect();
-            voice.event("users", json!({"names": names}));
-            if !voice.has_json() {
+            ui.event("users", json!({"names": names}));
+            if !ui.has_json() {
                 let lines = if names.is_empty() { "" } else { "\n" };
                 let shown: Vec<_> = names.iter().map(|name| escaped(name.as_bytes())).collect();
                 crate::ui::output::print(&(shown.join("\n") + lines));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 use wetstring_drive::in_words;
 
-use super::settings::Everything;
+use super::settings::Settings;
 use crate::ui::format::did_you_mean;
 
 /// The configuration file.
@@ -69,7 +69,7 @@ impl File {
     }
 
     /// The settings of the file and of a profile.
-    pub(crate) fn apply(&self, to: &mut Everything, profile: Option<&str>) -> Result<(), String> {
+    pub(crate) fn apply(&self, to: &mut Settings, profile: Option<&str>) -> Result<(), String> {
         let at = self.path.display().to_string();
         to.set_all(&flat(self.table.get("set")), &at)?;
         if let Some(name) = profile {
@@ -105,7 +105,7 @@ fn check_profile(name: &str, profile: &Value) -> Result<(), String> {
         if fits {
             continue;
         }
-        let is_setting = Everything::rows()
+        let is_setting = Settings::rows()
             .any(|row| row.name == key || row.name.split('.').next() == Some(key.as_str()));
         if IN_PROFILE.contains(&key.as_str()) {
             return Err(format!("{expected}, got {key} = {value}"));
@@ -175,7 +175,7 @@ mod tests {
 
     fn shown(profile: Option<&str>, name: &str) -> String {
         let file = File::parse(PathBuf::from("c.toml"), TEXT).unwrap();
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         file.apply(&mut all, profile).unwrap();
         let mut out = String::new();
         all.show(name, &mut out).unwrap();
@@ -197,10 +197,10 @@ mod tests {
         let say = file.line("router").unwrap_err();
         assert_eq!(say, "there is no profile called router in c.toml; there is: board");
         let bad = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.window = 99").unwrap();
-        let say = bad.apply(&mut Everything::default(), None).unwrap_err();
+        let say = bad.apply(&mut Settings::default(), None).unwrap_err();
         assert_eq!(say, "c.toml: expected 1..31 for kermit.window, got 99");
         let unknown = File::parse(PathBuf::from("c.toml"), "[set]\nkermit.widow = 9").unwrap();
-        let say = unknown.apply(&mut Everything::default(), None).unwrap_err();
+        let say = unknown.apply(&mut Settings::default(), None).unwrap_err();
         assert!(say.contains("no setting called kermit.widow"), "{say}");
         assert_eq!(
             say,

@@ -6,4 +6,4 @@ pub(crate) mod protocol;
 mod settings;
 
 pub(crate) use file::File;
-pub(crate) use settings::{Everything, no_setting};
+pub(crate) use settings::{Settings, no_setting};

@@ -3,18 +3,18 @@
 use wetstring_proto::{Engine, zmodem};
 pub(crate) use wetstring_protocols::Protocol;
 
-use super::settings::Everything;
+use super::settings::Settings;
 
 /// The engines of a protocol.
 pub(crate) trait Engines {
     /// An engine that sends.
-    fn sender(self, all: &Everything) -> Result<Box<dyn Engine>, String>;
+    fn sender(self, all: &Settings) -> Result<Box<dyn Engine>, String>;
     /// An engine that receives.
-    fn receiver(self, all: &Everything) -> Box<dyn Engine>;
+    fn receiver(self, all: &Settings) -> Box<dyn Engine>;
 }
 
 impl Engines for Protocol {
-    fn sender(self, all: &Everything) -> Result<Box<dyn Engine>, String> {
+    fn sender(self, all: &Settings) -> Result<Box<dyn Engine>, String> {
         let (Some((command, immediate)), true) = (&all.command, self.is::<zmodem::Config>()) else {
             return Ok(all.protocols.for_protocol(self).sender());
         };
@@ -25,7 +25,7 @@ impl Engines for Protocol {
         Ok(Box::new(sender))
     }
 
-    fn receiver(self, all: &Everything) -> Box<dyn Engine> {
+    fn receiver(self, all: &Settings) -> Box<dyn Engine> {
         all.protocols.for_protocol(self).receiver()
     }
 }

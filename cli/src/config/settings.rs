@@ -8,13 +8,13 @@ use std::fmt;
 
 use crate::ui::format::did_you_mean;
 use wetstring_drive::disk::StoreSettings;
-use wetstring_proto::settings::{BadSetting, Setting, Settings};
+use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
 use wetstring_proto::{Duration, arpanet, kermit, netblt, uucp, xymodem, zmodem};
 use wetstring_protocols::{Configs, FAMILIES, Family};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Everything {
+pub(crate) struct Settings {
     /// The protocols.
     pub(crate) protocols: Configs,
     /// The store of received files.
@@ -25,7 +25,7 @@ pub(crate) struct Everything {
     chosen: BTreeSet<String>,
 }
 
-impl Everything {
+impl Settings {
     /// Every row there is.
     pub(crate) fn rows() -> impl Iterator<Item = &'static Setting> {
         FAMILIES.iter().flat_map(Family::table).chain(StoreSettings::TABLE)
@@ -133,7 +133,7 @@ impl Everything {
 
 /// What is said of a name that no setting has.
 pub(crate) fn no_setting(name: &str) -> String {
-    let meant = did_you_mean(name, Everything::rows().map(|row| row.name));
+    let meant = did_you_mean(name, Settings::rows().map(|row| row.name));
     let meant = if meant.is_empty() { "; wst show lists them".to_owned() } else { meant };
     format!("there is no setting called {name}{meant}")
 }
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn every_row_can_be_shown_and_set_to_its_default() {
-        let mut all = Everything::default();
-        for row in Everything::rows() {
+        let mut all = Settings::default();
+        for row in Settings::rows() {
             let mut out = String::new();
             all.show(row.name, &mut out).unwrap();
             assert_eq!(out, row.default, "{}", row.name);

@@ -9,38 +9,38 @@ use wetstring_lab::explain::{
 };
 
 use crate::ui::format::safe;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Presents an account on stdout.
-pub(crate) fn present(voice: &Voice, account: &Account, replay: bool) {
+pub(crate) fn present(ui: &Output, account: &Account, replay: bool) {
     let advice = replay.then(|| advise(account));
-    if voice.has_json() {
-        voice.event("explained", fields(account, advice.as_ref()));
+    if ui.has_json() {
+        ui.event("explained", fields(account, advice.as_ref()));
     } else {
         crate::ui::output::print(&page(account, advice.as_ref()));
     }
 }
 
 /// Says why there is no account of a transfer that has just ended.
-pub(crate) fn without_account(voice: &Voice, bad: &BadTrace) {
-    if voice.has_json() {
-        voice.event("explained", json!({"no_account": bad.to_string()}));
+pub(crate) fn without_account(ui: &Output, bad: &BadTrace) {
+    if ui.has_json() {
+        ui.event("explained", json!({"no_account": bad.to_string()}));
     }
     let bad = safe(bad.to_string().as_bytes());
-    voice.say(Level::Error, &format!("wst: nothing to explain: {bad}"));
+    ui.say(Level::Error, &format!("wst: nothing to explain: {bad}"));
 }
 
 /// Says where the time of a transfer went that has just ended. `lines` is its trace.
-pub(crate) fn tell<'a>(voice: &Voice, lines: impl Iterator<Item = &'a str>) {
+pub(crate) fn tell<'a>(ui: &Output, lines: impl Iterator<Item = &'a str>) {
     match Account::read(lines, None) {
-        Err(bad) => without_account(voice, &bad),
+        Err(bad) => without_account(ui, &bad),
         Ok(account) => {
             let advice = advise(&account);
-            if voice.has_json() {
-                voice.event("explained", fields(&account, Some(&advice)));
+            if ui.has_json() {
+                ui.event("explained", fields(&account, Some(&advice)));
             }
             for line in page(&account, Some(&advice)).lines() {
-                voice.say(Level::Note, line);
+                ui.say(Level::Note, line);
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use wetstring_drive::LineSpec;
 use wetstring_drive::line::HostPort;
 
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// What passes in clear.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ pub(crate) fn is_exposed(spec: &LineSpec) -> bool {
 }
 
 /// Says once that others can read what passes here, if they can.
-pub(crate) fn warn(voice: &Voice, spec: &LineSpec, what: What) {
+pub(crate) fn warn(ui: &Output, spec: &LineSpec, what: What) {
     if !is_exposed(spec) {
         return;
     }
@@ -59,8 +59,8 @@ pub(crate) fn warn(voice: &Voice, spec: &LineSpec, what: What) {
     };
     let instead = if listens { "tls-listen://" } else { "tls:// or ssh://" };
     let say = format!("{means} in clear on {spec}, for all on the way to read; {instead} encrypts");
-    voice.say(Level::Note, &say);
-    voice.event("in-clear", json!({"what": word, "line": spec.to_string()}));
+    ui.say(Level::Note, &say);
+    ui.event("in-clear", json!({"what": word, "line": spec.to_string()}));
 }
 
 #[cfg(test)]

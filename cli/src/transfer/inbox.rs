@@ -7,7 +7,7 @@ use std::path::Path;
 use wetstring_drive::disk::{DiskStore, ReceiveOptions};
 use wetstring_drive::in_words;
 
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
@@ -44,7 +44,7 @@ pub(crate) fn no_place(directory: &Path, error: &std::io::Error) -> Ending {
 }
 
 /// What the settings say of files that come.
-pub(crate) fn receive_options(all: &Everything) -> ReceiveOptions {
+pub(crate) fn receive_options(all: &Settings) -> ReceiveOptions {
     ReceiveOptions {
         collision: all.store.collision,
         incomplete: all.store.incomplete,

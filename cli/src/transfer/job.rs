@@ -16,13 +16,13 @@ use wetstring_proto::{Engine, Failure, FailureKind, Outcome, TraceEvent, arpanet
 
 use super::ncp;
 use super::speaks::Speaks;
-use super::store::Keeper;
+use super::store::FileStore;
 use super::verdict::say_lost;
 use crate::args::Common;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::{Engines as _, Protocol};
 use crate::transfer::detect::{Choice, kermit_or_zmodem, zmodem_or_time, zmodem_or_ymodem};
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::host_commands::Commanded;
 use crate::transfer::limits::Limits;
@@ -34,7 +34,7 @@ use crate::transfer::verdict::Verdict;
 use crate::transfer::waiting::{self, Waiting};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, Medium};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// How many time-outs (10 s, `rz -t`) a receiver offers ZMODEM before it tries YMODEM: as many as
 /// lrzsz.
@@ -48,13 +48,13 @@ fn salt() -> u64 {
 
 /// Everything a transfer needs.
 pub(crate) struct Job<'a> {
-    pub(crate) voice: &'a Voice,
+    pub(crate) ui: &'a Output,
     pub(crate) common: &'a Common,
-    pub(crate) way: Way,
+    pub(crate) direction: Direction,
     pub(crate) speaks: Speaks,
-    pub(crate) all: Everything,
+    pub(crate) all: Settings,
     pub(crate) spec: LineSpec,
-    pub(crate) keeper: Keeper,
+    pub(crate) file_store: FileStore,
     pub(crate) filter: Filter,
     pub(crate) limits: Limits,
     /// The name of a file whose name the protocol does not tell.
@@ -68,12 +68,12 @@ pub(crate) struct Job<'a> {
 impl Job<'_> {
     /// Opens the line, moves the files, and says how it went.
     pub(crate) fn run(mut self) -> Result<Ending, Ending> {
-        let voice = self.voice;
+        let ui = self.ui;
         if self.spec == LineSpec::Stdio {
-            voice.line_is_stdio();
+            ui.line_is_stdio();
         }
-        let who = if self.way == Way::Send { "sender" } else { "receiver" };
-        let mut recorder = Recorder::new(voice, who, self.common.trace.as_deref())
+        let who = if self.direction == Direction::Send { "sender" } else { "receiver" };
+        let mut recorder = Recorder::new(ui, who, self.common.trace.as_deref())
             .map_err(|say| Ending::early(Exit::Store, say))?
             .keep(self.explain);
         let signals = signals()?;
@@ -81,7 +81,7 @@ impl Job<'_> {
         let fit = port_facts::fit(port.facts(), self.speaks).map_err(usage)?;
         self.speaks = fit.speaks;
         if let Some(note) = fit.note {
-            voice.say(Level::Note, &note);
+            ui.say(Level::Note, &note);
         }
         port_facts::apply(port.facts(), &mut self.all);
         if port.carries_bps().is_none() {
@@ -91,8 +91,8 @@ impl Job<'_> {
         let mut engine = self.engine().map_err(usage)?;
         let rate_bps = port.carries_bps();
         self.introduce(port.facts(), &mut recorder);
-        let free = self.spec != LineSpec::Stdio && !self.keeper.takes_stdin();
-        let mut observer = Observer::new(voice, self.way, rate_bps)
+        let free = self.spec != LineSpec::Stdio && !self.file_store.takes_stdin();
+        let mut observer = Observer::new(ui, self.direction, rate_bps)
             .limit(self.limits.clone())
             .call(&self.unnamed)
             .listen(free);
@@ -105,7 +105,7 @@ impl Job<'_> {
         options.signals = Some(&signals);
         options.typed = self.spec == LineSpec::Stdio && isatty(stdin());
         let allowed = self.all.zmodem().commands == Commands::Run;
-        let mut store = self.filter.before(self.keeper.store());
+        let mut store = self.filter.before(self.file_store.store());
         let mut store = Commanded { store: &mut store, allowed };
         let kermit = match self.speaks {
             Speaks::One(protocol) => protocol.is::<kermit::Config>(),
@@ -115,15 +115,15 @@ impl Job<'_> {
         let mut store = Translated::new(&mut store, sets);
         let ended = run(&mut *engine, &mut *port, &mut store, &mut observer, options);
         observer.finish();
-        say_lost(voice, store.lost());
+        say_lost(ui, store.lost());
         match port.finish(signals.patience(PATIENCE)) {
-            Ok(Some(status)) => voice.say(Level::Detail, &format!("the command ended: {status}")),
+            Ok(Some(status)) => ui.say(Level::Detail, &format!("the command ended: {status}")),
             Ok(None) => {}
             Err(e) => {
-                voice.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)));
+                ui.say(Level::Detail, &format!("the line did not close well: {}", in_words(&e)));
             }
         }
-        voice.line_is_over();
+        ui.line_is_over();
         Ok(self.conclude(recorder, &ended, &observer))
     }
 
@@ -134,37 +134,47 @@ impl Job<'_> {
         ended: &Ended,
         observer: &Observer<'_>,
     ) -> Ending {
-        let voice = self.voice;
+        let ui = self.ui;
         self.name_the_file(&mut recorder);
         recorder.outcome(ended.outcome, &ended.stats);
         let (lines, error) = recorder.finish();
         if let Some(why) = error {
-            voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
+            ui.say(Level::Error, &format!("wst: could not write the trace: {why}"));
         }
         let differs = matches!(
             ended.outcome,
             Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. })
         );
         if differs {
-            self.keeper.discard_partial();
+            self.file_store.discard_partial();
         }
         let medium = Medium::of(&self.spec);
-        let verdict =
-            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
+        let verdict = Verdict {
+            ui,
+            direction: self.direction,
+            file_store: &self.file_store,
+            unnamed: &self.unnamed,
+            medium,
+        };
         let again = !differs && self.speaks.resumes();
         verdict.tell_records(again);
         if let Some(lines) = lines {
-            crate::transfer::account::tell(voice, lines.iter().map(String::as_str));
+            crate::transfer::account::tell(ui, lines.iter().map(String::as_str));
         }
-        let verdict =
-            Verdict { voice, way: self.way, keeper: &self.keeper, unnamed: &self.unnamed, medium };
+        let verdict = Verdict {
+            ui,
+            direction: self.direction,
+            file_store: &self.file_store,
+            unnamed: &self.unnamed,
+            medium,
+        };
         verdict.conclude(ended, observer)
     }
 
     /// Says at the head of the trace what this run is, so that it can be replayed.
     fn introduce(&self, facts: &PortFacts, recorder: &mut Recorder<'_>) {
-        let way = if self.way == Way::Send { "send" } else { "receive" };
-        recorder.run(&TraceEvent::Text { name: "way", text: way.as_bytes() });
+        let direction = if self.direction == Direction::Send { "send" } else { "receive" };
+        recorder.run(&TraceEvent::Text { name: "way", text: direction.as_bytes() });
         recorder.run(&TraceEvent::Text { name: "line", text: facts.name.as_bytes() });
         let rate = u64::from(facts.rate_bps.unwrap_or(0));
         recorder.run(&TraceEvent::Value { name: "rate_bps", value: rate });
@@ -185,7 +195,7 @@ impl Job<'_> {
 
     /// Says where the one file that was sent is, so that a replay can have the same content.
     fn name_the_file(&self, recorder: &mut Recorder<'_>) {
-        if let ([record], Way::Send) = (self.keeper.files(), self.way)
+        if let ([record], Direction::Send) = (self.file_store.files(), self.direction)
             && let Some(path) = record.path.as_ref().and_then(|path| path.canonicalize().ok())
         {
             let text = path.as_os_str().as_bytes();
@@ -194,29 +204,30 @@ impl Job<'_> {
     }
 
     fn open(&self, signals: &Signals) -> Result<Box<dyn Port>, Ending> {
-        let voice = self.voice;
+        let ui = self.ui;
         let mut notes = |text: &str| {
-            voice.say(Level::Note, text);
-            voice.event("line", json!({"text": text}));
+            ui.say(Level::Note, text);
+            ui.event("line", json!({"text": text}));
         };
         let opened = open_attended(&self.spec, Purpose::Transfer, Some(signals), &mut notes);
         let port = opened.map_err(|bad| not_opened(&self.spec, &bad))?;
         let facts = port.facts();
-        voice.event(
+        ui.event(
             "opened",
             json!({
                 "line": facts.name, "reliable": facts.reliable, "clear": facts.clear,
                 "rate_bps": facts.rate_bps,
             }),
         );
-        voice.say(Level::Detail, &format!("line: {}", facts.name));
+        ui.say(Level::Detail, &format!("line: {}", facts.name));
         Ok(port)
     }
 
     /// The engine with one around it that recognises the wrong peer, and what is said meanwhile.
     fn look_out(&self, engine: Box<dyn Engine>, facts: &PortFacts) -> (Box<dyn Engine>, Waiting) {
-        let waiting = |finding| Waiting::new(self.way, self.speaks, &self.spec, facts, finding);
-        match waiting::expected(self.way, self.speaks, &self.spec) {
+        let waiting =
+            |finding| Waiting::new(self.direction, self.speaks, &self.spec, facts, finding);
+        match waiting::expected(self.direction, self.speaks, &self.spec) {
             None => (engine, waiting(None)),
             Some(expected) => {
                 let (lookout, finding) = Lookout::new(engine, expected, salt());
@@ -230,7 +241,7 @@ impl Job<'_> {
         let LineSpec::Ncp(spec) = &self.spec else { return Err("expected ncp:".to_owned()) };
         let config = ncp::config(self.all.ncp(), spec)?;
         let memory = vec![0; config.sender_memory()];
-        if self.way == Way::Send {
+        if self.direction == Direction::Send {
             let sender = arpanet::Sender::new(config, memory).map_err(|bad| bad.to_string())?;
             return Ok(Box::new(sender));
         }
@@ -246,7 +257,7 @@ impl Job<'_> {
         let [zmodem, ymodem] = ["zmodem", "ymodem"].map(Protocol::named);
         Ok(match self.speaks {
             Speaks::Ncp => self.ncp()?,
-            Speaks::One(protocol) if self.way == Way::Send => protocol.sender(all)?,
+            Speaks::One(protocol) if self.direction == Direction::Send => protocol.sender(all)?,
             Speaks::One(protocol) => protocol.receiver(all),
             Speaks::KermitOrZmodem => {
                 // Its sender may wait for ZRINIT, as Kermit's may for the first NAK.

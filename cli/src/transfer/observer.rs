@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use wetstring_drive::Watch;
 use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
 
-use super::direction::Way;
+use super::direction::Direction;
 use crate::transfer::limits::{Guard, Limits};
 use crate::transfer::waiting::Waiting;
 use crate::ui::format::{self, escaped};
 use crate::ui::keyboard::{self, Keys};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::progress::{Meter, Progress, Reading};
 
 /// Whose words nothing follows for so long goes on, and they are told.
@@ -21,8 +21,8 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The watch of `wst send` and `wst receive`.
 pub(crate) struct Observer<'a> {
-    voice: &'a Voice,
-    way: Way,
+    ui: &'a Output,
+    direction: Direction,
     rate_bps: Option<u32>,
     meter: Option<Meter>,
     /// Bytes that have not left the port.
@@ -60,14 +60,14 @@ pub(crate) struct Observer<'a> {
 
 impl<'a> Observer<'a> {
     /// Nothing has been seen yet. `rate_bps` is the line's, if known.
-    pub(crate) fn new(voice: &'a Voice, way: Way, rate_bps: Option<u32>) -> Self {
+    pub(crate) fn new(ui: &'a Output, direction: Direction, rate_bps: Option<u32>) -> Self {
         Self {
-            voice,
-            way,
+            ui,
+            direction,
             rate_bps,
             meter: None,
             unsent: 0,
-            progress: Progress::new(voice),
+            progress: Progress::new(ui),
             missed: 0,
             unverified: 0,
             verified: 0,
@@ -114,7 +114,7 @@ impl<'a> Observer<'a> {
     /// Says what the peer has said, unless that is told.
     fn tell(&self) {
         if let (Some(_), Some(text)) = (self.untold.take(), &self.partner_said) {
-            self.voice.say(Level::Note, &format!("the peer says: {text}"));
+            self.ui.say(Level::Note, &format!("the peer says: {text}"));
         }
     }
 
@@ -128,7 +128,7 @@ impl<'a> Observer<'a> {
 
     /// Says at once what is awaited, and counts the time until the peer answers.
     pub(crate) fn awaits(mut self, waiting: Waiting) -> Self {
-        waiting.begin(self.voice);
+        waiting.begin(self.ui);
         self.waiting = Some(waiting);
         self
     }
@@ -136,7 +136,7 @@ impl<'a> Observer<'a> {
     /// Shows the wait, until the peer is heard.
     fn wait(&mut self, heard: bool) {
         if let Some(waiting) = &mut self.waiting {
-            waiting.go_on(self.voice, heard || self.meter.is_some());
+            waiting.go_on(self.ui, heard || self.meter.is_some());
         }
     }
 
@@ -148,7 +148,7 @@ impl<'a> Observer<'a> {
     /// Takes the bar away, and gives the keyboard back.
     pub(crate) fn finish(&mut self) {
         if let Some(waiting) = &mut self.waiting {
-            waiting.end(self.voice);
+            waiting.end(self.ui);
         }
         self.keys = None;
         self.listens = false;
@@ -157,18 +157,18 @@ impl<'a> Observer<'a> {
 
     fn started(&mut self, info: &FileInfo<'_>, offset: u64, stats: &Stats) {
         let name = self.title(info.name);
-        self.voice.event("file-started", started_json(info, offset));
+        self.ui.event("file-started", started_json(info, offset));
         if std::mem::take(&mut self.listens) {
             self.keys = Keys::take();
             if self.keys.is_some() {
-                self.voice.say(Level::Note, keyboard::HELP);
+                self.ui.say(Level::Note, keyboard::HELP);
             }
         }
         if offset > 0 {
             let say = format!("{name}: going on at {}", format::size(offset));
-            self.voice.say(Level::Note, &say);
+            self.ui.say(Level::Note, &say);
         }
-        self.voice.say(Level::Detail, &format!("{name}: begins"));
+        self.ui.say(Level::Detail, &format!("{name}: begins"));
         self.meter = Some(Meter::new(name, info.size, offset, self.rate_bps, stats));
     }
 
@@ -189,15 +189,15 @@ impl<'a> Observer<'a> {
         let say = format!(
             "{}: {} {} in {} ({}{line}){again}, {truth}",
             meter.name,
-            self.way.done(),
+            self.direction.done(),
             format::size(size),
             format::time(reading.elapsed),
             format::rate(reading.bytes_per_s),
         );
-        self.voice.say(Level::Note, &say);
+        self.ui.say(Level::Note, &say);
         let mut fields = reading_json(&meter, &reading);
         fields["verified"] = json!(verified);
-        self.voice.event("file-done", fields);
+        self.ui.event("file-done", fields);
     }
 
     fn refused(&mut self, name: &[u8], why: Option<Refusal>, by_peer: bool) {
@@ -207,15 +207,15 @@ impl<'a> Observer<'a> {
         let name = self.title(name);
         let reason = why.map_or("no reason given", Refusal::as_str);
         let who = if by_peer { "refused by the peer" } else { "refused here" };
-        self.voice.say(Level::Error, &format!("{name}: {who}: {reason}"));
+        self.ui.say(Level::Error, &format!("{name}: {who}: {reason}"));
         let fields = json!({"name": name, "why": why.map(Refusal::as_str), "by_peer": by_peer});
-        self.voice.event("file-refused", fields);
+        self.ui.event("file-refused", fields);
     }
 
     /// The peer has work for us that is not done. Each kind is told once.
     fn declined(&mut self, what: u8, kept: bool) {
         // Files were to be received, and these did not come.
-        self.missed += u64::from(self.way == Way::Receive && what == b'E');
+        self.missed += u64::from(self.direction == Direction::Receive && what == b'E');
         if self.declined.contains(&(what, kept)) {
             return;
         }
@@ -235,9 +235,9 @@ impl<'a> Observer<'a> {
             }
             _ => "; that stays in its queue",
         };
-        self.voice.say(Level::Note, &format!("the peer {has}{rest}"));
+        self.ui.say(Level::Note, &format!("the peer {has}{rest}"));
         let what = char::from(what).to_string();
-        self.voice.event("peer-has-work", json!({"command": what, "kept": kept}));
+        self.ui.event("peer-has-work", json!({"command": what, "kept": kept}));
     }
 
     fn cancelled(&mut self, by_peer: bool) {
@@ -253,8 +253,8 @@ impl<'a> Observer<'a> {
             true => format!("a file that had not begun: cancelled {who}"),
             false => format!("{name}: cancelled {who}"),
         };
-        self.voice.say(Level::Error, &say);
-        self.voice.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
+        self.ui.say(Level::Error, &say);
+        self.ui.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
     }
 }
 
@@ -264,8 +264,8 @@ impl Watch for Observer<'_> {
         self.wait(stats.packets_in > 0);
         match event {
             Event::Negotiated(text) => {
-                self.voice.say(Level::Detail, &format!("agreed: {text}"));
-                self.voice.event("negotiated", json!({"text": text}));
+                self.ui.say(Level::Detail, &format!("agreed: {text}"));
+                self.ui.event("negotiated", json!({"text": text}));
             }
             Event::FileStarted { info, offset } => {
                 self.screen = info.screen;
@@ -279,16 +279,16 @@ impl Watch for Observer<'_> {
             Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
             Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
             Event::Completed { status } => {
-                self.voice.event("completed", json!({"status": status}));
+                self.ui.event("completed", json!({"status": status}));
                 self.completed = Some(crate::transfer::host_commands::exit_code(*status));
             }
             Event::Turned { receives } => {
-                self.way = if *receives { Way::Receive } else { Way::Send };
+                self.direction = if *receives { Direction::Receive } else { Direction::Send };
             }
             Event::Declined { what, kept } => self.declined(*what, *kept),
             Event::Message(text) => {
                 let text = escaped(text);
-                self.voice.event("message", json!({"text": text}));
+                self.ui.event("message", json!({"text": text}));
                 self.partner_said = Some(text);
                 self.untold.set(Some(Instant::now()));
             }
@@ -310,7 +310,7 @@ impl Watch for Observer<'_> {
     fn port(&mut self, unsent_bytes: u64, asks: bool) {
         self.unsent = unsent_bytes;
         if let Some(waiting) = self.waiting.as_mut().filter(|_| asks) {
-            waiting.asked(self.voice);
+            waiting.asked(self.ui);
         }
     }
 
@@ -323,11 +323,11 @@ impl Watch for Observer<'_> {
         }
         self.wait(stats.packets_in > 0);
         let Some(meter) = &mut self.meter else { return };
-        let unsent = (self.way == Way::Send).then_some(self.unsent);
+        let unsent = (self.direction == Direction::Send).then_some(self.unsent);
         let reading = meter.read(stats, unsent);
         self.progress.show(meter, &reading);
-        if self.voice.has_json() {
-            self.voice.event("progress", reading_json(meter, &reading));
+        if self.ui.has_json() {
+            self.ui.event("progress", reading_json(meter, &reading));
         }
     }
 }

@@ -11,11 +11,11 @@ use wetstring_drive::in_words;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::{count, escaped};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// A file, or with their directories all files below a directory. One that cannot be read is found out
 /// before the line is opened. `keeps`: the receiver is told to keep directories.
-pub(crate) fn sources(voice: &Voice, path: &Path, keeps: bool) -> Result<Vec<Source>, Ending> {
+pub(crate) fn sources(ui: &Output, path: &Path, keeps: bool) -> Result<Vec<Source>, Ending> {
     if !path.is_dir() {
         readable(path).map_err(|say| Ending::early(Exit::Store, say))?;
         return Ok(vec![Source::path(path)]);
@@ -29,7 +29,7 @@ pub(crate) fn sources(voice: &Voice, path: &Path, keeps: bool) -> Result<Vec<Sou
     let hint = if keeps { "" } else { "; a wst there keeps their directories with receive -r" };
     let say = format!("{shown}: {}{hint}", count(files.len() as u64, "file"));
     if !files.is_empty() {
-        voice.say(Level::Note, &say);
+        ui.say(Level::Note, &say);
     }
     let named = files.into_iter().map(|file| {
         let below = file.strip_prefix(&whole).unwrap_or(&file);
@@ -40,13 +40,13 @@ pub(crate) fn sources(voice: &Voice, path: &Path, keeps: bool) -> Result<Vec<Sou
 }
 
 /// Deletes the files that were sent and are as they were sent; how many others there are.
-pub(crate) fn delete_sent(voice: &Voice, files: &[FileRecord], who: &str) -> u64 {
+pub(crate) fn delete_sent(ui: &Output, files: &[FileRecord], who: &str) -> u64 {
     let mut kept = 0;
     for file in files.iter().filter(|file| file.outcome == FileOutcome::Sent) {
         let Some(path) = &file.path else { continue };
         if let Err(why) = file.delete_sent() {
             let name = escaped(path.as_os_str().as_bytes());
-            voice.say(Level::Error, &format!("{who}: {name}: sent and not deleted: {why}"));
+            ui.say(Level::Error, &format!("{who}: {name}: sent and not deleted: {why}"));
             kept += 1;
         }
     }
@@ -54,7 +54,7 @@ pub(crate) fn delete_sent(voice: &Voice, files: &[FileRecord], who: &str) -> u64
 }
 
 /// A store that sends these files. Those that had to get another name are said.
-pub(crate) fn outbox(voice: &Voice, sources: Vec<Source>, options: SendOptions) -> DiskStore {
+pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) -> DiskStore {
     let paths: Vec<Option<PathBuf>> = sources
         .iter()
         .map(|source| match &source.from {
@@ -67,11 +67,11 @@ pub(crate) fn outbox(voice: &Voice, sources: Vec<Source>, options: SendOptions) 
         let path =
             paths[renamed.index].as_ref().map_or(b"stdin".as_slice(), |p| p.as_os_str().as_bytes());
         let (path, own, wire) = (escaped(path), escaped(&renamed.own), escaped(&renamed.wire));
-        voice.say(
+        ui.say(
             Level::Note,
             &format!("{path} is sent as {wire}: another file of this batch is called {own}"),
         );
-        voice.event("renamed", json!({"path": path, "own": own, "name": wire}));
+        ui.event("renamed", json!({"path": path, "own": own, "name": wire}));
     }
     store
 }

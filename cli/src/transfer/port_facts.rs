@@ -8,7 +8,7 @@ use wetstring_proto::kermit::prefix::PrefixTable;
 use wetstring_proto::kermit::{Config, Zone};
 use wetstring_proto::zmodem::escape::Escaping;
 
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::transfer::speaks::Speaks;
 use wetstring_proto::registry::Carrier;
@@ -20,7 +20,7 @@ const XON: u8 = 17;
 const XOFF: u8 = 19;
 
 /// Puts the facts of a port into the configurations. What a person has chosen stays.
-pub(crate) fn apply(facts: &PortFacts, all: &mut Everything) {
+pub(crate) fn apply(facts: &PortFacts, all: &mut Settings) {
     let line = LineFacts {
         reliable: facts.reliable,
         clear: facts.clear,
@@ -77,7 +77,7 @@ pub(crate) fn fit(facts: &PortFacts, speaks: Speaks) -> Result<Fit, String> {
     }
     if facts.seven_bit && !protocol.passes_7_bits {
         return Err(format!(
-            "expected a line of 8 bits for {title}, got 7 from {}: {title} has no way to send \
+            "expected a line of 8 bits for {title}, got 7 from {}: {title} has no direction to send \
                  the eighth; -P kermit has, or set databits=8",
             facts.name
         ));
@@ -139,13 +139,13 @@ mod tests {
 
     #[test]
     fn a_persons_choice_stays() {
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         all.kermit_mut().receive_length = 1000;
         apply(&tcp(Some(1448)), &mut all);
         assert_eq!(all.kermit().receive_length, 1000);
         assert!(all.kermit().line.clear && all.kermit().is_reliable());
         assert!(all.zmodem().line.clear && all.xymodem().line.reliable == Some(true));
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         apply(&PortFacts { rate_bps: Some(9600), ..tcp(None) }, &mut all);
         assert_eq!((all.kermit().line.rate_bps, all.kermit().receive_length), (9600, 9024));
         assert_eq!((all.zmodem().line.rate_bps, all.xymodem().line.rate_bps), (9600, 9600));
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn raw_ctrl_c_counts_only_where_a_person_may_type_it() {
         let interrupts = |local, chosen: Option<&str>| {
-            let mut all = Everything::default();
+            let mut all = Settings::default();
             if let Some(value) = chosen {
                 all.set("kermit.interrupts", value).unwrap();
             }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_line_of_seven_bits_has_no_eighth() {
         let parity = |seven_bit, chosen: Option<&str>| {
-            let mut all = Everything::default();
+            let mut all = Settings::default();
             if let Some(value) = chosen {
                 all.set("kermit.parity", value).unwrap();
             }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_stops_the_driver_is_prefixed() {
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         all.set("kermit.prefixed", "3").unwrap();
         apply(&tcp(None), &mut all);
         assert!(!all.kermit().prefixed.contains(17));
@@ -227,7 +227,7 @@ mod tests {
             (Escaping::Normal, Escaping::Normal),
             (Escaping::Controls, Escaping::Controls),
         ] {
-            let mut all = Everything::default();
+            let mut all = Settings::default();
             all.zmodem_mut().escape = chosen;
             apply(&tcp(None), &mut all);
             assert_eq!(all.zmodem().escape, chosen);

@@ -7,7 +7,7 @@ use wetstring_drive::disk::{DiskStore, FileRecord};
 use wetstring_proto::Store;
 
 /// What a transfer stores into, or takes from.
-pub(crate) enum Keeper {
+pub(crate) enum FileStore {
     /// Files.
     Disk(Box<DiskStore>),
     /// Stdout.
@@ -16,7 +16,7 @@ pub(crate) enum Keeper {
     Nowhere(SinkStore<Sink>),
 }
 
-impl Keeper {
+impl FileStore {
     pub(crate) fn store(&mut self) -> &mut dyn Store {
         match self {
             Self::Disk(disk) => &mut **disk,

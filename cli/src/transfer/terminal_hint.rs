@@ -5,33 +5,33 @@ use std::io::IsTerminal;
 
 use wetstring_drive::LineSpec;
 
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
 use crate::transfer::cleartext::{self, What};
-use crate::transfer::direction::Way;
-use crate::ui::output::{Level, Voice};
+use crate::transfer::direction::Direction;
+use crate::ui::output::{Level, Output};
 
 /// Says it, if this process's own terminal is the line, or the line is open to others. `protocol` is `None` where it is
 /// recognised.
 pub(crate) fn say(
-    voice: &Voice,
-    way: Way,
+    ui: &Output,
+    direction: Direction,
     protocol: Option<Protocol>,
-    all: &Everything,
+    all: &Settings,
     spec: &LineSpec,
 ) {
-    cleartext::warn(voice, spec, What::Files);
+    cleartext::warn(ui, spec, What::Files);
     let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if *spec == LineSpec::Stdio && person {
-        voice.say(Level::Note, &text(way, protocol, all.kermit().interrupts));
+        ui.say(Level::Note, &text(direction, protocol, all.kermit().interrupts));
     }
 }
 
 /// Without C, G and NAK, to which a program at the other end that sends by XMODEM would answer.
-fn text(way: Way, protocol: Option<Protocol>, interrupts: u8) -> String {
-    let (what, go_on) = match way {
-        Way::Send => ("ready to send", "receiving"),
-        Way::Receive => ("ready to receive", "sending"),
+fn text(direction: Direction, protocol: Option<Protocol>, interrupts: u8) -> String {
+    let (what, go_on) = match direction {
+        Direction::Send => ("ready to send", "receiving"),
+        Direction::Receive => ("ready to receive", "sending"),
     };
     let family = protocol.unwrap_or_default().family().prefix();
     let stop = match (family, interrupts) {
@@ -50,17 +50,17 @@ mod tests {
     #[test]
     fn a_person_is_told_how_to_go_on_and_how_to_stop() {
         assert_eq!(
-            text(Way::Receive, None, 3),
+            text(Direction::Receive, None, 3),
             "ready to receive: start sending in your terminal program; 3 times ctrl-c stops"
         );
         assert_eq!(
-            text(Way::Send, Some(Protocol::default()), 0),
+            text(Direction::Send, Some(Protocol::default()), 0),
             "ready to send: start receiving in your terminal program"
         );
         for protocol in [None, Protocol::of("zmodem"), Protocol::of("ymodem")] {
-            for way in [Way::Send, Way::Receive] {
+            for direction in [Direction::Send, Direction::Receive] {
                 // An XMODEM sender begins at C or G.
-                assert!(!text(way, protocol, 3).contains(['C', 'G']));
+                assert!(!text(direction, protocol, 3).contains(['C', 'G']));
             }
         }
     }

@@ -8,11 +8,11 @@ use std::path::Path;
 use wetstring_drive::in_words;
 use wetstring_proto::{Instant, Outcome, Stats, Trace, TraceEvent};
 
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Writes `TIME who event` lines.
 pub(crate) struct Recorder<'a> {
-    voice: &'a Voice,
+    ui: &'a Output,
     who: &'static str,
     file: Option<BufWriter<File>>,
     failed: Option<std::io::Error>,
@@ -26,7 +26,7 @@ pub(crate) struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// A recorder that writes to `path`, if there is one, and to the person if `-vv` was given.
     pub(crate) fn new(
-        voice: &'a Voice,
+        ui: &'a Output,
         who: &'static str,
         path: Option<&Path>,
     ) -> Result<Self, String> {
@@ -37,7 +37,7 @@ impl<'a> Recorder<'a> {
             })
         };
         let file = path.map(create).transpose()?.map(BufWriter::new);
-        Ok(Self { voice, who, file, failed: None, kept: None, last: Instant::ZERO, ended: None })
+        Ok(Self { ui, who, file, failed: None, kept: None, last: Instant::ZERO, ended: None })
     }
 
     /// Keeps the lines too, if `keep`.
@@ -104,12 +104,12 @@ impl Trace for Recorder<'_> {
             event,
             TraceEvent::Left { .. } | TraceEvent::Came { .. } | TraceEvent::Waiting(_)
         );
-        if !moves && self.voice.hears(Level::Packet) {
-            self.voice.say(Level::Packet, &format!("{at} {} {event}", self.who));
+        if !moves && self.ui.hears(Level::Packet) {
+            self.ui.say(Level::Packet, &format!("{at} {} {event}", self.who));
         }
     }
 
     fn enabled(&self) -> bool {
-        self.is_written() || self.voice.hears(Level::Packet)
+        self.is_written() || self.ui.hears(Level::Packet)
     }
 }

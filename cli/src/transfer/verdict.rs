@@ -7,20 +7,20 @@ use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
 use wetstring_proto::{Failure, FailureKind, Outcome, Refusal};
 
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::observer::{Observer, stats_json};
-use crate::transfer::store::Keeper;
+use crate::transfer::store::FileStore;
 use crate::transfer::waiting::Waiting;
 use crate::ui::ending::{Ending, Tally};
 use crate::ui::exit::{self, Exit, Medium};
 use crate::ui::format::{self, escaped};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// A transfer that is over, as seen by the store.
 pub(crate) struct Verdict<'a> {
-    pub(crate) voice: &'a Voice,
-    pub(crate) way: Way,
-    pub(crate) keeper: &'a Keeper,
+    pub(crate) ui: &'a Output,
+    pub(crate) direction: Direction,
+    pub(crate) file_store: &'a FileStore,
     /// The name of a file whose name the protocol does not tell.
     pub(crate) unnamed: &'a [u8],
     pub(crate) medium: Medium,
@@ -29,7 +29,7 @@ pub(crate) struct Verdict<'a> {
 impl Verdict<'_> {
     /// What only the store knows: where files are, and which could not be read.
     pub(crate) fn tell_records(&self, resumable: bool) {
-        for record in self.keeper.files() {
+        for record in self.file_store.files() {
             let nameless = record.wire_name.is_empty();
             let name = escaped(if nameless { self.unnamed } else { &record.wire_name });
             let path = record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes()));
@@ -38,31 +38,31 @@ impl Verdict<'_> {
                     let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
                     let same = path.rsplit('/').next() == Some(name.as_str()) && rule.is_empty();
                     let level = if same { Level::Detail } else { Level::Note };
-                    self.voice.say(level, &format!("{name}: stored as {path}{rule}"));
+                    self.ui.say(level, &format!("{name}: stored as {path}{rule}"));
                     if let Some(old) = &record.put_aside {
                         let old = escaped(old.as_os_str().as_bytes());
                         let say = format!("{name}: what was there before is {old} now");
-                        self.voice.say(Level::Note, &say);
+                        self.ui.say(Level::Note, &say);
                     }
                 }
-                (FileOutcome::Partial, Some(path)) if self.way == Way::Receive => {
+                (FileOutcome::Partial, Some(path)) if self.direction == Direction::Receive => {
                     let size = format::size(record.size);
                     let advice = if resumable { "; send it again with --resume" } else { "" };
                     let say = format!("{name}: {size} kept in {path}{advice}");
-                    self.voice.say(Level::Note, &say);
+                    self.ui.say(Level::Note, &say);
                 }
                 (FileOutcome::Skipped(why), _) => {
-                    self.voice.say(Level::Error, &format!("{name}: skipped: {why}"));
+                    self.ui.say(Level::Error, &format!("{name}: skipped: {why}"));
                 }
                 (FileOutcome::Refused(why), _) => {
                     let rule = record.name_rule.map_or(String::new(), |rule| format!(" ({rule})"));
                     let say = format!("{name}: refused: {}{rule}", why.as_str());
-                    self.voice.say(Level::Detail, &say);
+                    self.ui.say(Level::Detail, &say);
                 }
                 _ => {}
             }
             if record.changed {
-                self.voice.say(Level::Error, &format!("{name}: changed while it was sent"));
+                self.ui.say(Level::Error, &format!("{name}: changed while it was sent"));
             }
         }
     }
@@ -70,16 +70,16 @@ impl Verdict<'_> {
     pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
         let (exit, message) = self.verdict(ended, observer);
         observer.told_by(&message);
-        let files: Vec<Value> = self.keeper.files().iter().map(record_json).collect();
+        let files: Vec<Value> = self.file_store.files().iter().map(record_json).collect();
         let fields = json!({
             "files": files,
-            "unlisted": self.keeper.unlisted(),
+            "unlisted": self.file_store.unlisted(),
             "verified": observer.verified,
             "unverified": observer.unverified,
             "elapsed_s": ended.elapsed.as_secs_f64(),
             "stats": stats_json(&ended.stats),
         });
-        let records = self.keeper.files();
+        let records = self.file_store.files();
         let unread = |record: &&FileRecord| matches!(record.outcome, FileOutcome::Skipped(_));
         let sent = records.iter().filter(|record| record.outcome == FileOutcome::Sent);
         Ending {
@@ -130,7 +130,7 @@ impl Verdict<'_> {
         }
         let said_why = failure.kind == FailureKind::Closed && observer.partner_said.is_some();
         let detail = match exit {
-            Exit::Store => self.keeper.last_error().map(str::to_owned),
+            Exit::Store => self.file_store.last_error().map(str::to_owned),
             Exit::Peer => observer.partner_said.clone(),
             // Who says why before it hangs up is to be heard.
             Exit::Line if said_why => observer.partner_said.clone(),
@@ -156,8 +156,8 @@ impl Verdict<'_> {
 
     /// Names what did not go, if nothing was begun, so that nothing else names it.
     fn not_sent(&self) -> String {
-        let unasked = self.keeper.unasked();
-        let Some(first) = unasked.first().filter(|_| self.keeper.files().is_empty()) else {
+        let unasked = self.file_store.unasked();
+        let Some(first) = unasked.first().filter(|_| self.file_store.files().is_empty()) else {
             return String::new();
         };
         let more = match unasked.len() - 1 {
@@ -173,7 +173,7 @@ impl Verdict<'_> {
             let say = format!("the command ended at the other end with status {status}");
             return (Exit::Peer, say);
         }
-        let records = self.keeper.files();
+        let records = self.file_store.files();
         let whole = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Stored | FileOutcome::Sent);
         let unread = |r: &&FileRecord| matches!(r.outcome, FileOutcome::Skipped(_));
         let good = records.iter().filter(whole).count();
@@ -184,7 +184,7 @@ impl Verdict<'_> {
                 let changed = format::count(changed, "file");
                 return (Exit::Skipped, format!("{changed} changed while being sent"));
             }
-            let none = good == 0 && self.way == Way::Receive;
+            let none = good == 0 && self.direction == Direction::Receive;
             return (Exit::Done, if none { "no files came".to_owned() } else { String::new() });
         }
         let missed = format::count(missed.max(observer.missed), "file");
@@ -223,10 +223,10 @@ fn record_json(record: &FileRecord) -> Value {
 }
 
 /// Says how many characters had no place in the other set.
-pub(crate) fn say_lost(voice: &Voice, lost: u64) {
+pub(crate) fn say_lost(ui: &Output, lost: u64) {
     if lost > 0 {
         let what = if lost == 1 { "character is" } else { "characters are" };
         let say = format!("{lost} {what} not in the other character set; ? stands for each");
-        voice.say(Level::Note, &say);
+        ui.say(Level::Note, &say);
     }
 }

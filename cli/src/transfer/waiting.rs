@@ -11,10 +11,10 @@ use wetstring_proto::{Blame, Failure, FailureKind, Stats};
 use wetstring_proto::{kermit, xymodem, zmodem};
 
 use crate::config::protocol::Protocol;
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::speaks::Speaks;
 use crate::ui::format::{self, escaped};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::progress::{can_redraw, columns};
 
 /// After how long it is said what to check.
@@ -23,8 +23,8 @@ const HINT_AFTER: Duration = Duration::from_secs(5);
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Who may answer a transfer of this kind, for the look-out; `None` where nothing is looked out for.
-pub(crate) fn expected(way: Way, speaks: Speaks, spec: &LineSpec) -> Option<Expected> {
-    let ours = if way == Way::Send { Part::Sender } else { Part::Receiver };
+pub(crate) fn expected(direction: Direction, speaks: Speaks, spec: &LineSpec) -> Option<Expected> {
+    let ours = if direction == Direction::Send { Part::Sender } else { Part::Receiver };
     let one = match speaks {
         Speaks::One(protocol) => Some(protocol),
         _ => None,
@@ -32,21 +32,21 @@ pub(crate) fn expected(way: Way, speaks: Speaks, spec: &LineSpec) -> Option<Expe
     // A device may stand at its prompt, to which whatever is said is typed.
     let xymodem = one.filter(|protocol| protocol.is::<xymodem::Config>());
     let careful = xymodem.is_some() && !matches!(spec, LineSpec::Exec(_) | LineSpec::ExecPty(_));
-    let probes = match (careful, way) {
-        (true, Way::Send) => Probes::None,
-        (true, Way::Receive) => Probes::Nul,
+    let probes = match (careful, direction) {
+        (true, Direction::Send) => Probes::None,
+        (true, Direction::Receive) => Probes::Nul,
         (false, _) => Probes::All,
     };
-    let fits: fn(Tongue) -> bool = match (speaks, xymodem, way) {
+    let fits: fn(Tongue) -> bool = match (speaks, xymodem, direction) {
         (Speaks::KermitOrZmodem, ..) => |tongue| matches!(tongue, Tongue::Kermit | Tongue::Zmodem),
-        (_, Some(protocol), Way::Receive) if protocol.tells_names => {
+        (_, Some(protocol), Direction::Receive) if protocol.tells_names => {
             |tongue| tongue == Tongue::Ymodem
         }
-        (_, Some(_), Way::Receive) => |tongue| tongue == Tongue::Xmodem,
-        (_, Some(protocol), Way::Send) if protocol.tells_names => {
+        (_, Some(_), Direction::Receive) => |tongue| tongue == Tongue::Xmodem,
+        (_, Some(protocol), Direction::Send) if protocol.tells_names => {
             |tongue| matches!(tongue, Tongue::Xymodem | Tongue::YmodemG)
         }
-        (_, Some(_), Way::Send) => |tongue| tongue == Tongue::Xymodem,
+        (_, Some(_), Direction::Send) => |tongue| tongue == Tongue::Xymodem,
         _ if one.is_some_and(Protocol::is::<kermit::Config>) => |tongue| tongue == Tongue::Kermit,
         _ if one.is_some_and(Protocol::is::<zmodem::Config>) => |tongue| tongue == Tongue::Zmodem,
         // UUCP's peer is called by its name, and the others choose for themselves.
@@ -69,17 +69,17 @@ const fn flag(tongue: Tongue) -> (&'static str, &'static str) {
 }
 
 /// Who the peer is, and what to do.
-pub(crate) fn wrong_peer(way: Way, (tongue, part): (Tongue, Part)) -> String {
+pub(crate) fn wrong_peer(direction: Direction, (tongue, part): (Tongue, Part)) -> String {
     let (who, flag) = flag(tongue);
-    match (part, way) {
-        (Part::Receiver, Way::Send) => format!("the peer is {who} receiver: use {flag}"),
-        (Part::Sender, Way::Receive) => format!("the peer is {who} sender: use {flag}"),
-        (Part::Sender, Way::Send) => {
+    match (part, direction) {
+        (Part::Receiver, Direction::Send) => format!("the peer is {who} receiver: use {flag}"),
+        (Part::Sender, Direction::Receive) => format!("the peer is {who} sender: use {flag}"),
+        (Part::Sender, Direction::Send) => {
             format!(
                 "the peer is {who} sender, and so is this end: use wst receive {flag} here, or start a receiver there"
             )
         }
-        (Part::Receiver, Way::Receive) => {
+        (Part::Receiver, Direction::Receive) => {
             format!(
                 "the peer is {who} receiver, and so is this end: use wst send FILE {flag} here, or start a sender there"
             )
@@ -92,7 +92,7 @@ pub(crate) fn wrong_peer(way: Way, (tongue, part): (Tongue, Part)) -> String {
 
 /// A peer that is waited for.
 pub(crate) struct Waiting {
-    way: Way,
+    direction: Direction,
     speaks: Speaks,
     /// The line, for a person.
     name: String,
@@ -112,7 +112,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// On this line.
     pub(crate) fn new(
-        way: Way,
+        direction: Direction,
         speaks: Speaks,
         spec: &LineSpec,
         facts: &PortFacts,
@@ -122,10 +122,10 @@ impl Waiting {
         Self {
             looked_out: finding.is_some(),
             over: false,
-            way,
+            direction,
             speaks,
             name: facts.name.clone(),
-            check: check(way, speaks, spec, facts),
+            check: check(direction, speaks, spec, facts),
             finding: finding.unwrap_or_default(),
             began: now,
             hinted: false,
@@ -137,20 +137,20 @@ impl Waiting {
 
     /// What is awaited: `a Kermit receiver`.
     fn awaited(&self) -> String {
-        let part = if self.way == Way::Send { "receiver" } else { "sender" };
+        let part = if self.direction == Direction::Send { "receiver" } else { "sender" };
         format!("{} {part}", title(self.speaks))
     }
 
     /// Says what was opened and what is awaited.
-    pub(crate) fn begin(&self, voice: &Voice) {
+    pub(crate) fn begin(&self, ui: &Output) {
         let awaited = self.awaited();
-        voice.say(Level::Note, &format!("opened {}; waiting for {awaited}", self.name));
-        voice.event("waiting", json!({"for": awaited, "line": self.name, "elapsed_s": 0.0}));
+        ui.say(Level::Note, &format!("opened {}; waiting for {awaited}", self.name));
+        ui.event("waiting", json!({"for": awaited, "line": self.name, "elapsed_s": 0.0}));
     }
 
     /// The peer that answers although it cannot be the one that is awaited.
     pub(crate) fn wrong_peer(&self) -> Option<String> {
-        self.finding.wrong_peer().map(|who| wrong_peer(self.way, who))
+        self.finding.wrong_peer().map(|who| wrong_peer(self.direction, who))
     }
 
     /// Whether this end speaks ZMODEM, or as its peer does.
@@ -172,7 +172,7 @@ impl Waiting {
         let flag = match self.speaks {
             Speaks::One(protocol)
                 if protocol.is::<xymodem::Config>()
-                    && self.way == Way::Send
+                    && self.direction == Direction::Send
                     && stats.files_done == 0 =>
             {
                 // XMODEM's first block is number 1, YMODEM's 0, and neither receiver says so.
@@ -198,27 +198,27 @@ impl Waiting {
 
     /// The other side asks the person something: the screen is theirs, and the count begins when that is
     /// answered.
-    pub(crate) fn asked(&mut self, voice: &Voice) {
+    pub(crate) fn asked(&mut self, ui: &Output) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
-            voice.beside(None);
+            ui.beside(None);
         }
         self.began = Instant::now();
         self.counted = self.began;
     }
 
     /// Time has passed. `heard`: something of the awaited protocol has come.
-    pub(crate) fn go_on(&mut self, voice: &Voice, heard: bool) {
+    pub(crate) fn go_on(&mut self, ui: &Output, heard: bool) {
         if self.over {
             return;
         }
         if let Some(say) = self.wrong_peer().filter(|_| !self.told) {
             self.told = true;
-            voice.event("wrong-peer", json!({"text": say}));
-            voice.say(Level::Note, &format!("it seems that {say}"));
+            ui.event("wrong-peer", json!({"text": say}));
+            ui.say(Level::Note, &format!("it seems that {say}"));
         }
         if self.finding.is_settled() || (heard && !self.looked_out) {
-            return self.end(voice);
+            return self.end(ui);
         }
         let elapsed = self.began.elapsed();
         if elapsed >= HINT_AFTER && !self.hinted {
@@ -230,17 +230,17 @@ impl Waiting {
                 format!("nothing usable has come for {} s", HINT_AFTER.as_secs())
             };
             if !self.told {
-                voice.say(Level::Note, &format!("{came}; {}", self.check));
+                ui.say(Level::Note, &format!("{came}; {}", self.check));
             }
         }
         // A count that is drawn at once would be drawn over the first question.
-        if voice.shows_progress() && can_redraw() && elapsed >= Duration::from_secs(1) {
+        if ui.shows_progress() && can_redraw() && elapsed >= Duration::from_secs(1) {
             let awaited = self.awaited();
             let bar = self.bar.get_or_insert_with(|| {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 let plain = indicatif::ProgressStyle::with_template("{msg}");
                 bar.set_style(plain.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
-                voice.beside(Some(bar.clone()));
+                ui.beside(Some(bar.clone()));
                 bar
             });
             let say = format!("waiting for {awaited}: {}", seconds(elapsed));
@@ -251,22 +251,19 @@ impl Waiting {
             let awaited = self.awaited();
             if self.bar.is_none() {
                 let say = format!("still waiting for {awaited}: {}", seconds(elapsed));
-                voice.say(Level::Note, &say);
+                ui.say(Level::Note, &say);
             }
             let elapsed_s = elapsed.as_secs_f64();
-            voice.event(
-                "waiting",
-                json!({"for": awaited, "line": self.name, "elapsed_s": elapsed_s}),
-            );
+            ui.event("waiting", json!({"for": awaited, "line": self.name, "elapsed_s": elapsed_s}));
         }
     }
 
     /// The wait is over: takes its line away.
-    pub(crate) fn end(&mut self, voice: &Voice) {
+    pub(crate) fn end(&mut self, ui: &Output) {
         self.over = true;
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
-            voice.beside(None);
+            ui.beside(None);
         }
     }
 }
@@ -303,7 +300,7 @@ fn title(speaks: Speaks) -> &'static str {
 }
 
 /// What to type at the other end, in programs that people have.
-fn theirs(way: Way, speaks: Speaks) -> &'static str {
+fn theirs(direction: Direction, speaks: Speaks) -> &'static str {
     let protocol = match speaks {
         Speaks::One(protocol) => protocol,
         Speaks::KermitOrZmodem => return "kermit -s FILE, sz FILE",
@@ -311,16 +308,16 @@ fn theirs(way: Way, speaks: Speaks) -> &'static str {
         Speaks::Ncp => Protocol::named("ncp"),
     };
     let [receives, sends] = protocol.far_end;
-    if way == Way::Send { receives } else { sends }
+    if direction == Direction::Send { receives } else { sends }
 }
 
 /// What to check when nothing comes.
-fn check(way: Way, speaks: Speaks, spec: &LineSpec, facts: &PortFacts) -> String {
-    let theirs = theirs(way, speaks);
-    let ours = if way == Way::Send { "wst receive" } else { "wst send" };
+fn check(direction: Direction, speaks: Speaks, spec: &LineSpec, facts: &PortFacts) -> String {
+    let theirs = theirs(direction, speaks);
+    let ours = if direction == Direction::Send { "wst receive" } else { "wst send" };
     let started = format!("is the peer started (there: {theirs}, or {ours})?");
-    let quiet = match (speaks, way) {
-        (Speaks::One(protocol), Way::Send) if protocol.is::<xymodem::Config>() => {
+    let quiet = match (speaks, direction) {
+        (Speaks::One(protocol), Direction::Send) if protocol.is::<xymodem::Config>() => {
             " A sender there would be as silent as this one"
         }
         _ => "",
@@ -342,18 +339,21 @@ mod tests {
 
     #[test]
     fn who_answers_is_named_with_the_command() {
-        let say = |way, tongue, part| wrong_peer(way, (tongue, part));
+        let say = |direction, tongue, part| wrong_peer(direction, (tongue, part));
         assert_eq!(
-            say(Way::Send, Tongue::Zmodem, Part::Receiver),
+            say(Direction::Send, Tongue::Zmodem, Part::Receiver),
             "the peer is a ZMODEM receiver: use -P zmodem"
         );
         assert_eq!(
-            say(Way::Receive, Tongue::Ymodem, Part::Sender),
+            say(Direction::Receive, Tongue::Ymodem, Part::Sender),
             "the peer is a YMODEM sender: use -P ymodem"
         );
-        assert!(say(Way::Send, Tongue::Kermit, Part::Sender).contains("wst receive -P kermit"));
         assert!(
-            say(Way::Receive, Tongue::Kermit, Part::Receiver).contains("wst send FILE -P kermit")
+            say(Direction::Send, Tongue::Kermit, Part::Sender).contains("wst receive -P kermit")
+        );
+        assert!(
+            say(Direction::Receive, Tongue::Kermit, Part::Receiver)
+                .contains("wst send FILE -P kermit")
         );
     }
 
@@ -374,8 +374,8 @@ mod tests {
         let failure = Failure { blame: Blame::Line, kind: FailureKind::TooManyRetries };
         for name in ["xmodem", "ymodem", "zmodem", "uucp-g"] {
             let speaks = Speaks::One(Protocol::named(name));
-            for way in [Way::Send, Way::Receive] {
-                let waiting = Waiting::new(way, speaks, &spec, &facts, None);
+            for direction in [Direction::Send, Direction::Receive] {
+                let waiting = Waiting::new(direction, speaks, &spec, &facts, None);
                 let say = waiting.guess(failure, &Stats::default()).expect("advice");
                 assert!(!say.contains("parity") && !say.contains("--window"), "{name}: {say}");
             }
@@ -387,7 +387,7 @@ mod tests {
         for protocol in Protocol::chosen() {
             let name = protocol.name;
             let line = LineSpec::Stdio;
-            let looked = expected(Way::Send, Speaks::One(protocol), &line).is_some();
+            let looked = expected(Direction::Send, Speaks::One(protocol), &line).is_some();
             assert_eq!(looked, !["netblt", "uucp-g"].contains(&name), "{name}");
         }
     }

@@ -31,7 +31,7 @@ pub(crate) enum Level {
 
 /// Says things. One for the whole program; methods take `&self` so that a trace and a watch can
 /// share it.
-pub(crate) struct Voice {
+pub(crate) struct Output {
     inner: RefCell<Inner>,
 }
 
@@ -47,8 +47,8 @@ struct Inner {
     ended: bool,
 }
 
-impl Voice {
-    /// A voice for a command line that was not understood.
+impl Output {
+    /// Output for a command line that was not understood.
     pub(crate) fn bare(json: bool) -> Self {
         Self {
             inner: RefCell::new(Inner {
@@ -63,29 +63,29 @@ impl Voice {
         }
     }
 
-    /// A voice that says nothing at all.
+    /// Shows nothing at all.
     pub(crate) fn silent() -> Self {
-        let voice = Self::bare(false);
-        let mut inner = voice.inner.borrow_mut();
+        let ui = Self::bare(false);
+        let mut inner = ui.inner.borrow_mut();
         inner.most = Level::Error;
         inner.silent = true;
         drop(inner);
-        voice
+        ui
     }
 
-    /// The voice that the flags ask for.
+    /// Output as the flags ask for it.
     pub(crate) fn new(
         json: bool,
         quiet: bool,
         verbose: u8,
         log: Option<&Path>,
     ) -> Result<Self, String> {
-        let voice = Self::bare(json);
+        let ui = Self::bare(json);
         let open = |path: &Path| {
             let file = File::options().create(true).append(true).open(path);
             file.map_err(|e| format!("could not open the log {}: {}", path.display(), in_words(&e)))
         };
-        let mut inner = voice.inner.borrow_mut();
+        let mut inner = ui.inner.borrow_mut();
         inner.log = log.map(open).transpose()?;
         inner.most = match (quiet, verbose) {
             (true, _) => Level::Error,
@@ -94,7 +94,7 @@ impl Voice {
             (false, _) => Level::Packet,
         };
         drop(inner);
-        Ok(voice)
+        Ok(ui)
     }
 
     /// From now on the protocol owns stdin and stdout.

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wetstring_proto::Stats;
 
 use crate::ui::format;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// How often a line is written where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
@@ -168,7 +168,7 @@ pub(crate) fn columns() -> usize {
 
 /// Shows the meters: a bar on a terminal, a plain line every few seconds elsewhere.
 pub(crate) struct Progress<'a> {
-    voice: &'a Voice,
+    ui: &'a Output,
     bar: Option<ProgressBar>,
     redraw: bool,
     said: Instant,
@@ -176,27 +176,27 @@ pub(crate) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Shows nothing yet.
-    pub(crate) fn new(voice: &'a Voice) -> Self {
-        let redraw = can_redraw() && voice.shows_progress();
-        Self { voice, bar: None, redraw, said: Instant::now() }
+    pub(crate) fn new(ui: &'a Output) -> Self {
+        let redraw = can_redraw() && ui.shows_progress();
+        Self { ui, bar: None, redraw, said: Instant::now() }
     }
 
     /// A file is on its way.
     pub(crate) fn show(&mut self, meter: &Meter, reading: &Reading) {
-        if !self.voice.shows_progress() {
+        if !self.ui.shows_progress() {
             return;
         }
         let words = meter.words(reading);
         if !self.redraw {
             if self.said.elapsed() >= PLAIN_EVERY {
                 self.said = Instant::now();
-                self.voice.say(Level::Note, &format!("{}  {words}", meter.name));
+                self.ui.say(Level::Note, &format!("{}  {words}", meter.name));
             }
             return;
         }
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(meter.size, ProgressDrawTarget::stderr());
-            self.voice.beside(Some(bar.clone()));
+            self.ui.beside(Some(bar.clone()));
             bar
         });
         let (template, text) = layout(columns(), meter, &words);
@@ -211,7 +211,7 @@ impl<'a> Progress<'a> {
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
-            self.voice.beside(None);
+            self.ui.beside(None);
         }
         self.said = Instant::now();
     }

@@ -366,7 +366,7 @@ impl Judge<'_> {
         let word = if outcome == Result::Impossible { "-" } else { "fail" };
         let of = |run: &Outcome| if run.is_done() { "ok" } else { word }.to_owned();
         let mut cell = self.cell("outcome", "");
-        cell.published = word.to_owned();
+        word.clone_into(&mut cell.published);
         cell.ours = of(ours);
         cell.defaults = defaults.map_or_else(String::new, of);
         cell.efficiency = defaults.and_then(|run| self.efficiency(run));

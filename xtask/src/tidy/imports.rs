@@ -11,6 +11,7 @@ mod graph;
 mod source;
 
 use graph::{Crate, Import};
+use std::fmt::Write as _;
 
 /// The floors of the program, from the ground. `main.rs` stands on all of them.
 const FLOORS: [&str; 5] = ["ui", "config", "args", "transfer", "commands"];
@@ -87,10 +88,13 @@ fn circles(house: &Crate<'_>, imports: &[Import]) -> Vec<Broken> {
         let reached = graph::reached_from(start, &kept);
         let back = |file: &usize| graph::reached_from(*file, &kept).contains(&start);
         let members: Vec<usize> = reached.into_iter().filter(back).collect();
-        members.iter().for_each(|file| told[*file] = true);
+        for file in &members {
+            told[*file] = true;
+        }
         let mut say = format!("circle of {} files: {}", members.len(), house.files[start].path);
         for import in &round {
-            say.push_str(&format!(" -> {} (line {})", house.files[import.to].path, import.line));
+            // Writing to a string cannot fail.
+            let _ = write!(say, " -> {} (line {})", house.files[import.to].path, import.line);
         }
         found.push(("no-circles", house.files[start].path.to_owned(), round[0].line, say));
     }
@@ -188,5 +192,23 @@ mod tests {
             ),
         ];
         assert_eq!(said(&files), [""; 0]);
+    }
+
+    #[test]
+    fn the_files_of_the_house_are_read() {
+        let mut files = Vec::new();
+        let root = crate::root();
+        let see = &mut |path: &str, text: &str| files.push((path.to_owned(), text.to_owned()));
+        super::super::walk(&root, &root.join("cli/src"), see).unwrap();
+        let houses = Crate::all(&files);
+        let [program] = &houses[..] else { panic!("expected the program alone") };
+        let has = |from: &str, to: &str| {
+            let is = |file: usize, path: &str| program.files[file].path == path;
+            program.imports().iter().any(|import| is(import.from, from) && is(import.to, to))
+        };
+        assert!(has("cli/src/commands/send.rs", "cli/src/transfer/job.rs"));
+        // By way of what `config/mod.rs` re-exports.
+        assert!(has("cli/src/transfer/setup.rs", "cli/src/config/file.rs"));
+        assert!(!has("cli/src/ui/output.rs", "cli/src/args/mod.rs"));
     }
 }

@@ -28,7 +28,7 @@ use crate::transfer::opening::signals;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::progress::{can_redraw, columns, has_colour};
 use scene::{Scene, Score};
 use world::{Eyes, World};
@@ -63,9 +63,9 @@ struct Run {
 }
 
 /// Runs the demonstration.
-pub(crate) fn run(voice: &Voice, common: &Common, verb: &Demo) -> Ending {
-    match plan(verb).and_then(|plan| perform(voice, common, &plan).map(|run| (plan, run))) {
-        Ok((plan, run)) => conclude(voice, &plan, &run),
+pub(crate) fn run(ui: &Output, common: &Common, verb: &Demo) -> Ending {
+    match plan(verb).and_then(|plan| perform(ui, common, &plan).map(|run| (plan, run))) {
+        Ok((plan, run)) => conclude(ui, &plan, &run),
         Err((exit, message)) => Ending::early(exit, message),
     }
 }
@@ -111,7 +111,7 @@ fn config(model: &LineModel) -> kermit::Config {
     config
 }
 
-fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, String)> {
+fn perform(ui: &Output, common: &Common, plan: &Plan) -> Result<Run, (Exit, String)> {
     let file = match &common.trace {
         None => None,
         Some(path) => {
@@ -135,8 +135,8 @@ fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, St
     let mut sink = MemorySink::new();
     let mut line = Serial::new(&plan.model);
     let mut world = World::new(&mut line, (sender, &mut source), (receiver, &mut sink), &eyes);
-    voice.say(Level::Note, &introduction(plan));
-    let elapsed = watch(voice, plan, &mut world, &eyes, &signals);
+    ui.say(Level::Note, &introduction(plan));
+    let elapsed = watch(ui, plan, &mut world, &eyes, &signals);
     let outcome = world.status(End::A).outcome().unwrap_or(Outcome::Done);
     let finished = world.status(End::A).outcome().and(world.status(End::B).outcome()).is_some();
     let interrupted = signals.count() > 0 || !finished;
@@ -144,7 +144,7 @@ fn perform(voice: &Voice, common: &Common, plan: &Plan) -> Result<Run, (Exit, St
     drop(world);
     let mut eyes = eyes.into_inner();
     if let Some(Err(error)) = eyes.file.as_mut().map(BufWriter::flush) {
-        voice.say(Level::Error, &format!("wst: could not write the trace: {}", in_words(&error)));
+        ui.say(Level::Error, &format!("wst: could not write the trace: {}", in_words(&error)));
     }
     let arrived = sink.complete().next().map_or_else(Vec::new, |file| file.bytes.clone());
     Ok(Run { outcome, interrupted, arrived, elapsed, report, fields })
@@ -171,14 +171,14 @@ fn introduction(plan: &Plan) -> String {
 
 /// Turns the world by the clock on the wall, and draws it. Returns the time on the line.
 fn watch(
-    voice: &Voice,
+    ui: &Output,
     plan: &Plan,
     world: &mut World<'_>,
     eyes: &RefCell<Eyes>,
     signals: &Signals,
 ) -> Duration {
     let term = Term::stderr();
-    let redraw = can_redraw() && voice.shows_progress();
+    let redraw = can_redraw() && ui.shows_progress();
     let began = Wall::now();
     let (mut said, mut drawn) = (began, 0);
     let mut stop_at = None;
@@ -196,7 +196,7 @@ fn watch(
                 let _ = term.clear_last_lines(drawn);
                 drawn = 0;
             }
-            voice.say(Level::Note, &format!("  {text}"));
+            ui.say(Level::Note, &format!("  {text}"));
         }
         let over = End::BOTH.iter().all(|end| world.status(*end).outcome().is_some());
         if redraw {
@@ -209,7 +209,7 @@ fn watch(
             let _ = term.write_str(&page);
         } else if said.elapsed() >= PLAIN_EVERY {
             said = Wall::now();
-            voice.say(Level::Note, &format!("  {}", eyes.borrow().scene.plain(&score(world))));
+            ui.say(Level::Note, &format!("  {}", eyes.borrow().scene.plain(&score(world))));
         }
         if signals.count() > 0 && stop_at.is_none() {
             world.abort();
@@ -271,7 +271,7 @@ fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, serde_
 }
 
 /// Says how it ended; only equal files are a success.
-fn conclude(voice: &Voice, plan: &Plan, run: &Run) -> Ending {
+fn conclude(ui: &Output, plan: &Plan, run: &Run) -> Ending {
     let sums = [&plan.bytes, &run.arrived].map(|bytes| hex(&Sha256::digest(bytes)));
     let equal = sums[0] == sums[1] && plan.bytes == run.arrived;
     let mut fields = run.fields.clone();
@@ -285,9 +285,9 @@ fn conclude(voice: &Voice, plan: &Plan, run: &Run) -> Ending {
     if let Outcome::Failed(failure) = run.outcome {
         return end(Exit::of(failure), failure.to_string(), fields);
     }
-    voice.say(Level::Note, &run.report);
-    voice.say(Level::Note, &format!("SHA-256 sent      {}", sums[0]));
-    voice.say(Level::Note, &format!("SHA-256 received  {}", sums[1]));
+    ui.say(Level::Note, &run.report);
+    ui.say(Level::Note, &format!("SHA-256 sent      {}", sums[0]));
+    ui.say(Level::Note, &format!("SHA-256 received  {}", sums[1]));
     if !equal {
         return end(Exit::Integrity, "the two files differ".to_owned(), fields);
     }
@@ -296,7 +296,7 @@ fn conclude(voice: &Voice, plan: &Plan, run: &Run) -> Ending {
         format::size(plan.bytes.len() as u64),
         format::time(run.elapsed)
     );
-    voice.say(Level::Note, &say);
+    ui.say(Level::Note, &say);
     end(Exit::Done, String::new(), fields)
 }
 

@@ -90,11 +90,11 @@ impl Scene {
         match *event {
             TraceEvent::Sent { kind, number, len, again, .. } => {
                 let number = number % NUMBERS;
-                let way = self.flights[end.index()].back().map_or(at, |last| last.lands);
+                let direction = self.flights[end.index()].back().map_or(at, |last| last.lands);
                 let bits = len as u64 * self.char_bits;
                 let time = Duration::from_nanos(bits * 1_000_000_000 / self.rate_bps);
                 // A line carries one packet after the other.
-                let left = at.max(Instant(way.0.saturating_sub(nanos(self.delay))));
+                let left = at.max(Instant(direction.0.saturating_sub(nanos(self.delay))));
                 let lands = left + time + self.delay;
                 let again = again > 0;
                 self.again += u64::from(again);

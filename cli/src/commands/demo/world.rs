@@ -27,12 +27,12 @@ enum Who {
 }
 
 /// One of those who are seen.
-struct Voice<'a> {
+struct Output<'a> {
     eyes: &'a RefCell<Eyes>,
     who: Who,
 }
 
-impl Trace for Voice<'_> {
+impl Trace for Output<'_> {
     fn record(&mut self, at: Instant, event: &TraceEvent<'_>) {
         let eyes = &mut *self.eyes.borrow_mut();
         let who = match self.who {
@@ -108,8 +108,8 @@ impl<'a> World<'a> {
 
     /// Tells the sender to stop.
     pub(crate) fn abort(&mut self) {
-        let voice = &mut Voice { eyes: self.eyes, who: Who::Engine(End::A) };
-        let mut cx = Cx { now: self.now, trace: voice };
+        let ui = &mut Output { eyes: self.eyes, who: Who::Engine(End::A) };
+        let mut cx = Cx { now: self.now, trace: ui };
         self.sides[0].engine.command(&mut cx, Command::Abort);
     }
 
@@ -144,9 +144,9 @@ impl<'a> World<'a> {
     /// Opens every door of one end once. True if anything moved.
     fn turn(&mut self, end: End) -> bool {
         let side = &mut self.sides[end.index()];
-        let voice = &mut Voice { eyes: self.eyes, who: Who::Engine(end) };
-        let line = &mut Voice { eyes: self.eyes, who: Who::Line };
-        let mut cx = Cx { now: self.now, trace: voice };
+        let ui = &mut Output { eyes: self.eyes, who: Who::Engine(end) };
+        let line = &mut Output { eyes: self.eyes, who: Who::Line };
+        let mut cx = Cx { now: self.now, trace: ui };
         let mut line_cx = Cx { now: self.now, trace: line };
         let mut moved = false;
         while let Some(request) = side.engine.request() {

@@ -25,11 +25,11 @@ use wetstring_script::{End, Interp, Limits, World};
 use super::live::Live;
 use super::{at_prompt, code_of, from_stdin};
 use crate::args::Common;
-use crate::config::{Everything, File};
+use crate::config::{File, Settings};
 use crate::transfer::opening::signals;
 use crate::transfer::outgoing::gather;
 use crate::ui::output;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use options::{Action, Options, Stop};
 
 /// The name of the program.
@@ -82,14 +82,14 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
         }
     };
     let common = Common { quiet: options.quiet, ..Common::default() };
-    let voice = Voice::new(common.json, common.quiet, common.verbose, common.log.as_deref())
-        .unwrap_or_else(|_| Voice::bare(false));
+    let ui = Output::new(common.json, common.quiet, common.verbose, common.log.as_deref())
+        .unwrap_or_else(|_| Output::bare(false));
     for note in &options.notes {
-        voice.say(Level::Note, &format!("{NAME}: {note}"));
+        ui.say(Level::Note, &format!("{NAME}: {note}"));
     }
     let version = version_asked(args.first());
-    let code = called(&voice, &options, version).unwrap_or_else(|(code, say)| {
-        voice.say(Level::Error, &format!("{NAME}: {say}"));
+    let code = called(&ui, &options, version).unwrap_or_else(|(code, say)| {
+        ui.say(Level::Error, &format!("{NAME}: {say}"));
         code
     });
     ExitCode::from(code)
@@ -98,19 +98,19 @@ pub(crate) fn run(args: &[OsString]) -> ExitCode {
 /// A failure with its code.
 type Failed = (u8, String);
 
-fn called(voice: &Voice, options: &Options, version: Option<&'static str>) -> Result<u8, Failed> {
+fn called(ui: &Output, options: &Options, version: Option<&'static str>) -> Result<u8, Failed> {
     let early = |say: String| (code::SEND, say);
-    let mut settings = Everything::default();
+    let mut settings = Settings::default();
     File::load().and_then(|file| file.apply(&mut settings, None)).map_err(early)?;
     let signals = signals().map_err(|ending| early(ending.message))?;
-    let mut world = Live::new(voice, settings, &signals, None).map_err(early)?;
+    let mut world = Live::new(ui, settings, &signals, None).map_err(early)?;
     // Commands that come through a pipe would be eaten by a protocol that has stdin for its line.
     let has_commands = options.file.is_some() || options.commands.is_some();
     world.may_use_stdio = options.action.is_some() || has_commands || isatty(stdin());
     let code = commanded(&mut world, options, &signals, version);
     let closed = world.hang_up();
     if let Err(fault) = closed {
-        voice.say(Level::Detail, &format!("the line did not close well: {fault}"));
+        ui.say(Level::Detail, &format!("the line did not close well: {fault}"));
     }
     code
 }

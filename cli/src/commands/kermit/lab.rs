@@ -28,8 +28,8 @@ use super::memory_store::Shelf;
 use super::transfer_info::Told;
 use super::transfers::{Make, Mover, Turned};
 use super::trial_table::Trials;
-use crate::config::Everything;
-use crate::transfer::direction::Way;
+use crate::config::Settings;
+use crate::transfer::direction::Direction;
 
 /// When the laboratory's clock begins: 2001-09-09 01:46:40 UTC.
 const BEGIN_S: i64 = 1_000_000_000;
@@ -37,7 +37,7 @@ const BEGIN_S: i64 = 1_000_000_000;
 /// A world whose line and clock are a scenario's.
 pub(super) struct Bench<'a> {
     local: Local,
-    settings: Everything,
+    settings: Settings,
     signals: &'a Signals,
     scenario: Scenario,
     tree: Arc<dyn Tree>,
@@ -58,7 +58,7 @@ impl<'a> Bench<'a> {
     /// A script's settings win over those of the scenario's end A; `root` is what the server has, or
     /// an empty shelf.
     pub(super) fn new(
-        settings: Everything,
+        settings: Settings,
         scenario: Scenario,
         root: Option<&Path>,
         traced: bool,
@@ -92,7 +92,7 @@ impl<'a> Bench<'a> {
     /// What the scenario says of end A, and what a person has set.
     fn take_settings(&mut self) -> Result<(), String> {
         let stage = self.scenario.stage().ok_or_else(not_kermit)?;
-        let chosen: Vec<_> = Everything::rows()
+        let chosen: Vec<_> = Settings::rows()
             .filter(|row| row.name.starts_with("kermit.") && self.settings.is_chosen(row.name))
             .map(|row| {
                 let mut value = String::new();
@@ -132,7 +132,7 @@ impl Mover for Bench<'_> {
         &self.local
     }
 
-    fn settings(&self) -> &Everything {
+    fn settings(&self) -> &Settings {
         &self.settings
     }
 
@@ -140,7 +140,7 @@ impl Mover for Bench<'_> {
         &mut self,
         make: Make<'_>,
         store: &mut dyn Store,
-        way: Way,
+        direction: Direction,
         _quiet: bool,
     ) -> Result<Turned, Fault> {
         let mut engine = make(&self.settings).map_err(Fault::new)?;
@@ -152,7 +152,7 @@ impl Mover for Bench<'_> {
         let visit = self.standing.visit(&mut *engine, &mut store, &mut tell, &mut self.recorder);
         let outcome = visit.outcome.unwrap_or_else(|| outcome_of(visit.stop));
         let report = told.report(outcome, &visit.stats, visit.elapsed);
-        if way == Way::Send && report.done {
+        if direction == Direction::Send && report.done {
             self.trials.add(&report);
         }
         Ok(Turned { outcome, report, replies: told.replies })

@@ -16,9 +16,9 @@ use wetstring_script::{Local, World};
 
 use super::line::Serial;
 use super::server_rights::allowed_at_first;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::transfer::opening::why_not;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// What a shut port and a wait for its child may take.
 pub(super) const LONGEST_POLL: Duration = Duration::from_millis(500);
@@ -26,8 +26,8 @@ pub(super) const LONGEST_POLL: Duration = Duration::from_millis(500);
 /// The real world.
 pub(super) struct Live<'a> {
     pub(super) local: Local,
-    pub(super) voice: &'a Voice,
-    pub(super) settings: Everything,
+    pub(super) ui: &'a Output,
+    pub(super) settings: Settings,
     pub(super) signals: &'a Signals,
     pub(super) port: Option<Box<dyn Port>>,
     /// How it was opened.
@@ -59,8 +59,8 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn new(
-        voice: &'a Voice,
-        mut settings: Everything,
+        ui: &'a Output,
+        mut settings: Settings,
         signals: &'a Signals,
         trace: Option<PathBuf>,
     ) -> Result<Self, String> {
@@ -70,7 +70,7 @@ impl<'a> Live<'a> {
         settings.kermit_mut().manual_mode = true;
         Ok(Self {
             local: Local::new(directory, wetstring_drive::zone::offset_at),
-            voice,
+            ui,
             settings,
             signals,
             port: None,
@@ -105,8 +105,8 @@ impl<'a> Live<'a> {
     /// Opens a line as `wst send` has it.
     pub(super) fn open_line(&mut self, spec: &LineSpec) -> Result<(), Fault> {
         self.hang_up()?;
-        let voice = self.voice;
-        let mut notes = |text: &str| voice.say(Level::Note, text);
+        let ui = self.ui;
+        let mut notes = |text: &str| ui.say(Level::Note, text);
         let port = open(spec, Some(self.signals), &mut notes);
         self.port = Some(port.map_err(|bad| Fault::new(why_not(spec, &bad)))?);
         self.spec = Some(spec.clone());
@@ -192,7 +192,7 @@ impl<'a> Live<'a> {
 }
 
 /// Sets a row of the table.
-pub(super) fn set_row(settings: &mut Everything, name: &str, value: &str) -> Result<(), Fault> {
+pub(super) fn set_row(settings: &mut Settings, name: &str, value: &str) -> Result<(), Fault> {
     settings.set(name, value).map_err(|bad| match bad {
         BadSetting::Unknown => Fault::new(format!("there is no setting called {name}")),
         BadSetting::Value(row) => {

@@ -24,18 +24,18 @@ use wetstring_script::{End, Interp, Limits, Lines, World};
 
 use crate::args::Common;
 use crate::args::kermit::Kermit;
-use crate::config::{Everything, File};
+use crate::config::{File, Settings};
 use crate::transfer::opening::signals;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 use lab::Bench;
 use live::Live;
 use prompt::{Prompt, Typed};
 
 /// Runs what was asked for; the code of EXIT is the code of the program.
 pub(crate) fn run(
-    voice: &Voice,
+    ui: &Output,
     common: &Common,
     verb: &Kermit,
     sets: &[(String, String)],
@@ -44,14 +44,14 @@ pub(crate) fn run(
         return Err(usage("stdout cannot be both the script's and the JSON".to_owned()));
     }
     let file = File::load().map_err(usage)?;
-    let mut settings = Everything::default();
+    let mut settings = Settings::default();
     file.apply(&mut settings, common.profile.as_deref()).map_err(usage)?;
     settings.set_all(sets, "command line").map_err(usage)?;
     let signals = signals()?;
     if let Some(path) = &verb.lab {
         return in_the_laboratory(common, verb, settings, path, &signals);
     }
-    let mut world = Live::new(voice, settings, &signals, common.trace.clone())
+    let mut world = Live::new(ui, settings, &signals, common.trace.clone())
         .map_err(|say| Ending::early(Exit::Store, say))?;
     world.root.clone_from(&verb.root);
     // Commands that come through a pipe would be eaten by a protocol that has stdin for its line.
@@ -68,10 +68,7 @@ pub(crate) fn run(
     }
     let code = session(&mut world, verb, &signals);
     if let Err(fault) = world.hang_up() {
-        voice.say(
-            crate::ui::output::Level::Detail,
-            &format!("the line did not close well: {fault}"),
-        );
+        ui.say(crate::ui::output::Level::Detail, &format!("the line did not close well: {fault}"));
     }
     code.map_err(|say| Ending::early(Exit::Usage, say))
 }
@@ -80,7 +77,7 @@ pub(crate) fn run(
 fn in_the_laboratory(
     common: &Common,
     verb: &Kermit,
-    settings: Everything,
+    settings: Settings,
     path: &Path,
     signals: &Signals,
 ) -> Result<u8, Ending> {

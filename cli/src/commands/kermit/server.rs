@@ -15,7 +15,7 @@ use wetstring_script::world::{Done, Fault, Kept, Scope};
 use super::live::Live;
 use super::server_rights::{FUNCTIONS, actions};
 use super::transfers::{Mover, detects, is_text};
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 
 /// A store that notes how the server ended.
 struct Noting {
@@ -157,7 +157,7 @@ impl Live<'_> {
                 Ok(Box::new(server) as Box<dyn Engine>)
             },
             &mut store,
-            Way::Receive,
+            Direction::Receive,
             true,
         );
         self.silence = None;

@@ -24,19 +24,19 @@ use wetstring_script::{Local, World};
 use super::confirm::{Asker, Confirming, Generated, ask_whether, asked_for};
 use super::live::{Live, no_connection};
 use super::transfer_info::Seen;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::{Engines as _, Protocol};
 use crate::transfer::cleartext::{self, What};
 use crate::transfer::client::answer::{Screen as Answer, name_list};
 use crate::transfer::client::remote;
 use crate::transfer::client::requested::{AskedFor, Wanted};
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::observer::Observer;
 use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::say_lost;
 use crate::transfer::{port_facts, terminal_hint};
 use crate::ui::format::safe;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// What became of an engine.
 pub(super) struct Turned {
@@ -47,7 +47,7 @@ pub(super) struct Turned {
 }
 
 /// Makes an engine of settings to which the facts of the line were added.
-pub(super) type Make<'m> = &'m dyn Fn(&Everything) -> Result<Box<dyn Engine>, String>;
+pub(super) type Make<'m> = &'m dyn Fn(&Settings) -> Result<Box<dyn Engine>, String>;
 
 /// A name without what leads to the root or upwards.
 fn below(mut name: &[u8]) -> &[u8] {
@@ -94,7 +94,7 @@ pub(super) fn command_to_get<'n>(getting: &Getting, names: &'n [u8]) -> ServerCo
 
 /// A client of a server.
 pub(super) fn client(
-    settings: &Everything,
+    settings: &Settings,
     command: &ServerCommand<'_>,
 ) -> Result<Box<dyn Engine>, String> {
     let config = settings.kermit().clone();
@@ -118,7 +118,7 @@ pub(super) trait Mover: World {
     /// The files of this machine.
     fn local(&self) -> &Local;
     /// The settings.
-    fn settings(&self) -> &Everything;
+    fn settings(&self) -> &Settings;
     /// Whether stdin may be sent as a file.
     fn takes_stdin(&self) -> bool {
         false
@@ -128,7 +128,7 @@ pub(super) trait Mover: World {
         &mut self,
         make: Make<'_>,
         store: &mut dyn Store,
-        way: Way,
+        direction: Direction,
         quiet: bool,
     ) -> Result<Turned, Fault>;
 
@@ -140,7 +140,7 @@ pub(super) trait Mover: World {
         if let Some(size) = sending.calibrate {
             let mut generated = Generated::new(size);
             let make: Make<'_> = &|all| Protocol::named("kermit").sender(all);
-            let turned = self.turn(make, &mut generated, Way::Send, false)?;
+            let turned = self.turn(make, &mut generated, Direction::Send, false)?;
             return Ok(Done { report: Some(turned.report), ..Done::default() });
         }
         if sending.as_name.is_some() && sending.files.len() > 1 {
@@ -194,8 +194,12 @@ pub(super) trait Mover: World {
                 format!("{path} is sent as {wire}: another file of this batch is called {own}\n");
             self.say(Screen::Error, say.as_bytes());
         }
-        let turned =
-            self.turn(&|all| Protocol::named("kermit").sender(all), &mut disk, Way::Send, false)?;
+        let turned = self.turn(
+            &|all| Protocol::named("kermit").sender(all),
+            &mut disk,
+            Direction::Send,
+            false,
+        )?;
         let report = with_files(turned.report, disk.files(), disk.last_error());
         if sending.delete {
             delete_sent(disk.files())?;
@@ -246,7 +250,7 @@ pub(super) trait Mover: World {
         let mut disk = self.inbox(kept, as_name, self.settings().store.resume, paths)?;
         let store: &mut dyn Store = if receiving.calibrate { &mut sink } else { &mut disk };
         let mut store = Confirming::new(store, asker);
-        let turned = self.turn(make, &mut store, Way::Receive, false)?;
+        let turned = self.turn(make, &mut store, Direction::Receive, false)?;
         let report = store.ended(turned.report);
         let report = if receiving.calibrate {
             with_files(report, sink.files(), sink.last_error())
@@ -270,7 +274,7 @@ pub(super) trait Mover: World {
         let asked = AskedFor::new(getting.files.iter().map(Vec::as_slice), below);
         let mut store = Confirming::new(store, asker).of(asked, level != Confirm::Off);
         let mut answer = Answer::new(Some(&mut store));
-        let turned = self.turn(make, &mut answer, Way::Receive, false)?;
+        let turned = self.turn(make, &mut answer, Direction::Receive, false)?;
         self.show(&whole_answer(&turned.replies, &answer.text));
         let report = store.ended(turned.report);
         let mut report = if getting.calibrate {
@@ -292,7 +296,7 @@ pub(super) trait Mover: World {
             None => self.turn(
                 &|all| Ok(Protocol::named("kermit").receiver(all)),
                 &mut sink,
-                Way::Receive,
+                Direction::Receive,
                 true,
             ),
             Some(names) => {
@@ -300,7 +304,7 @@ pub(super) trait Mover: World {
                 let asked = words(names).into_iter();
                 let mut wanted = Wanted::new(&mut sink, asked, false);
                 let make: Make<'_> = &|all| client(all, &command);
-                let mut turned = self.turn(make, &mut wanted, Way::Receive, true)?;
+                let mut turned = self.turn(make, &mut wanted, Direction::Receive, true)?;
                 if let Some(other) = wanted.other_than_asked().filter(|_| turned.report.done) {
                     turned.report.done = false;
                     turned.report.message = other;
@@ -324,7 +328,7 @@ pub(super) trait Mover: World {
         let command = command_of(&words)?;
         let mut answer = Answer::new(None);
         let make: Make<'_> = &|all| client(all, &command);
-        let turned = self.turn(make, &mut answer, Way::Receive, true)?;
+        let turned = self.turn(make, &mut answer, Direction::Receive, true)?;
         if turned.outcome != Outcome::Done {
             return Err(Fault::new(turned.report.message));
         }
@@ -359,7 +363,7 @@ impl Mover for Live<'_> {
         &self.local
     }
 
-    fn settings(&self) -> &Everything {
+    fn settings(&self) -> &Settings {
         &self.settings
     }
 
@@ -369,7 +373,7 @@ impl Mover for Live<'_> {
 
     fn warn_of_password(&self) {
         if let Some(spec) = &self.spec {
-            cleartext::warn(self.voice, spec, What::Passwords);
+            cleartext::warn(self.ui, spec, What::Passwords);
         }
     }
 
@@ -387,7 +391,7 @@ impl Mover for Live<'_> {
         &mut self,
         make: Make<'_>,
         store: &mut dyn Store,
-        way: Way,
+        direction: Direction,
         quiet: bool,
     ) -> Result<Turned, Fault> {
         let own = self.port.is_none();
@@ -399,22 +403,22 @@ impl Mover for Live<'_> {
             if !quiet {
                 let person = stdin().is_terminal() && stderr().is_terminal();
                 if person {
-                    self.voice.say(Level::Note, NO_LINE);
+                    self.ui.say(Level::Note, NO_LINE);
                 }
                 let kermit = Some(Protocol::default());
-                terminal_hint::say(self.voice, way, kermit, &self.settings, &LineSpec::Stdio);
-                if person && way == Way::Send {
+                terminal_hint::say(self.ui, direction, kermit, &self.settings, &LineSpec::Stdio);
+                if person && direction == Direction::Send {
                     // Time to read that, before packets come.
                     std::thread::sleep(DELAY);
                 }
             }
-            self.voice.line_is_stdio();
+            self.ui.line_is_stdio();
             self.open_line(&LineSpec::Stdio)?;
         }
-        let turned = self.turn_engine(make, store, way, quiet);
+        let turned = self.turn_engine(make, store, direction, quiet);
         if own {
             let closed = self.hang_up();
-            self.voice.line_is_over();
+            self.ui.line_is_over();
             closed?;
         }
         turned
@@ -426,21 +430,21 @@ impl Live<'_> {
         &mut self,
         make: Make<'_>,
         store: &mut dyn Store,
-        way: Way,
+        direction: Direction,
         quiet: bool,
     ) -> Result<Turned, Fault> {
-        let who = if way == Way::Send { "sender" } else { "receiver" };
+        let who = if direction == Direction::Send { "sender" } else { "receiver" };
         let port = self.port.as_mut().ok_or_else(no_connection)?;
         let mut settings = self.settings.clone();
         port_facts::apply(port.facts(), &mut settings);
         let mut engine = make(&settings).map_err(Fault::new)?;
         let mut recorder =
-            Recorder::new(self.voice, who, self.trace.as_deref().or(self.debug.as_deref()))
+            Recorder::new(self.ui, who, self.trace.as_deref().or(self.debug.as_deref()))
                 .map_err(Fault::new)?;
         let before: Vec<u8> = self.ahead.drain(..).collect();
-        let silent = Voice::silent();
-        let voice = if quiet || self.display_none { &silent } else { self.voice };
-        let mut seen = Seen::new(Observer::new(voice, way, port.carries_bps()));
+        let silent = Output::silent();
+        let ui = if quiet || self.display_none { &silent } else { self.ui };
+        let mut seen = Seen::new(Observer::new(ui, direction, port.carries_bps()));
         let mut options = RunOptions::new(&mut recorder);
         options.signals = Some(self.signals);
         options.before = &before;
@@ -451,15 +455,15 @@ impl Live<'_> {
         let mut store = Translated::following(store, sets);
         let ended = run(&mut *engine, &mut **port, &mut store, &mut seen, options);
         seen.finish();
-        say_lost(self.voice, store.lost());
+        say_lost(self.ui, store.lost());
         let (_, error) = recorder.finish();
         if let Some(why) = error {
-            self.voice.say(Level::Error, &format!("could not write the trace: {why}"));
+            self.ui.say(Level::Error, &format!("could not write the trace: {why}"));
         }
         self.ahead.extend(&ended.leftover);
         let mut report = seen.told.report(ended.outcome, &ended.stats, ended.elapsed);
         // Whoever answers the first file with an error has refused it.
-        report.begun |= way == Way::Send && seen.told.agreed();
+        report.begun |= direction == Direction::Send && seen.told.agreed();
         if ended.outcome != Outcome::Done && ended.error.is_some() {
             self.hang_up()?;
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::ui::format;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::progress::can_redraw;
 
 /// How often a line is written where there is no terminal.
@@ -13,7 +13,7 @@ const PLAIN_EVERY: Duration = Duration::from_secs(5);
 
 /// Counts things that are over.
 pub(super) struct Count<'a> {
-    voice: &'a Voice,
+    ui: &'a Output,
     bar: Option<ProgressBar>,
     what: &'static str,
     done: usize,
@@ -24,17 +24,17 @@ pub(super) struct Count<'a> {
 
 impl<'a> Count<'a> {
     /// Of so many things, none is over.
-    pub(super) fn new(voice: &'a Voice, what: &'static str, all: usize) -> Self {
+    pub(super) fn new(ui: &'a Output, what: &'static str, all: usize) -> Self {
         let now = Instant::now();
-        let bar = (can_redraw() && voice.shows_progress() && all > 0).then(|| {
+        let bar = (can_redraw() && ui.shows_progress() && all > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(all as u64), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {msg}") {
                 bar.set_style(style.progress_chars("=> "));
             }
             bar
         });
-        voice.beside(bar.clone());
-        Self { voice, bar, what, done: 0, all, began: now, said: now }
+        ui.beside(bar.clone());
+        Self { ui, bar, what, done: 0, all, began: now, said: now }
     }
 
     /// One more is over.
@@ -43,9 +43,9 @@ impl<'a> Count<'a> {
         if let Some(bar) = &self.bar {
             bar.set_position(self.done as u64);
             bar.set_message(self.words());
-        } else if self.voice.shows_progress() && self.said.elapsed() >= PLAIN_EVERY {
+        } else if self.ui.shows_progress() && self.said.elapsed() >= PLAIN_EVERY {
             self.said = Instant::now();
-            self.voice.say(Level::Note, &self.words());
+            self.ui.say(Level::Note, &self.words());
         }
     }
 
@@ -65,7 +65,7 @@ impl Drop for Count<'_> {
     fn drop(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
-            self.voice.beside(None);
+            self.ui.beside(None);
         }
     }
 }

@@ -18,7 +18,7 @@ use super::traces;
 use crate::args::lab::DiffVerb;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
 /// What a file is.
 enum Content {
@@ -33,10 +33,10 @@ struct Results {
     fields: BTreeMap<String, Vec<(String, String)>>,
 }
 
-pub(super) fn run(voice: &Voice, verb: &DiffVerb) -> Result<Ending, Ending> {
+pub(super) fn run(ui: &Output, verb: &DiffVerb) -> Result<Ending, Ending> {
     let differences = match (read(&verb.a)?, read(&verb.b)?) {
-        (Content::Results(a), Content::Results(b)) => results(voice, &a, &b),
-        (Content::Trace(a), Content::Trace(b)) => traces::diff(voice, &a, &b),
+        (Content::Results(a), Content::Results(b)) => results(ui, &a, &b),
+        (Content::Trace(a), Content::Trace(b)) => traces::diff(ui, &a, &b),
         _ => {
             let say = "expected two files of one kind, got a trace and results";
             return Err(Ending::early(Exit::Usage, say));
@@ -141,7 +141,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// Shows what differs, and says whether anything does.
-fn results(voice: &Voice, a: &Results, b: &Results) -> bool {
+fn results(ui: &Output, a: &Results, b: &Results) -> bool {
     let mut page = String::new();
     let (mut same, mut differ, mut only) = (0, 0, [0, 0]);
     for key in &a.order {
@@ -156,7 +156,7 @@ fn results(voice: &Voice, a: &Results, b: &Results) -> bool {
             .iter()
             .map(|(name, a, b)| ((*name).to_owned(), json!({ "a": a, "b": b })))
             .collect();
-        voice.event("change", json!({ "of": key, "changes": fields }));
+        ui.event("change", json!({ "of": key, "changes": fields }));
         let words: Vec<String> =
             steps.iter().map(|(name, a, b)| format!("{name} {}", step(a, b))).collect();
         // Writing to a string does not fail.
@@ -165,7 +165,7 @@ fn results(voice: &Voice, a: &Results, b: &Results) -> bool {
     for (index, (these, those, name)) in [(a, b, "A"), (b, a, "B")].into_iter().enumerate() {
         for key in these.order.iter().filter(|key| !those.fields.contains_key(*key)) {
             only[index] += 1;
-            voice.event("only", json!({ "of": key, "in": name.to_lowercase() }));
+            ui.event("only", json!({ "of": key, "in": name.to_lowercase() }));
             let _ = writeln!(page, "only in {name}: {key}");
         }
     }
@@ -174,7 +174,7 @@ fn results(voice: &Voice, a: &Results, b: &Results) -> bool {
         "{differ} changed, {same} are the same, {} only in A, {} only in B",
         only[0], only[1]
     );
-    if !voice.has_json() {
+    if !ui.has_json() {
         crate::ui::output::print(&page);
     }
     differ + only[0] + only[1] > 0

@@ -15,17 +15,17 @@ pub(crate) use run::{load, write_trace};
 use crate::args::Common;
 use crate::args::lab::{Lab, LabVerb};
 use crate::ui::ending::Ending;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
 /// Does what was asked.
-pub(crate) fn run(voice: &Voice, common: &Common, lab: &Lab) -> Ending {
+pub(crate) fn run(ui: &Output, common: &Common, lab: &Lab) -> Ending {
     let result = match &lab.verb {
-        LabVerb::Run(verb) => run::run(voice, common, verb),
-        LabVerb::Table(verb) => table::run(voice, verb),
-        LabVerb::Sweep(verb) => sweep::run(voice, verb),
-        LabVerb::Swarm(verb) => swarm::run(voice, common, verb),
-        LabVerb::Diff(verb) => diff::run(voice, verb),
-        LabVerb::Report(verb) => report::run(voice, verb),
+        LabVerb::Run(verb) => run::run(ui, common, verb),
+        LabVerb::Table(verb) => table::run(ui, verb),
+        LabVerb::Sweep(verb) => sweep::run(ui, verb),
+        LabVerb::Swarm(verb) => swarm::run(ui, common, verb),
+        LabVerb::Diff(verb) => diff::run(ui, verb),
+        LabVerb::Report(verb) => report::run(ui, verb),
     };
     match result {
         Ok(ending) | Err(ending) => ending,

@@ -16,9 +16,9 @@ use super::{sweep, table};
 use crate::args::lab::ReportVerb;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
-pub(super) fn run(voice: &Voice, verb: &ReportVerb) -> Result<Ending, Ending> {
+pub(super) fn run(ui: &Output, verb: &ReportVerb) -> Result<Ending, Ending> {
     let every = verb.tables.is_empty() && verb.sweeps.is_empty();
     let names: Vec<String> =
         if every { Table::names().map(str::to_owned).collect() } else { verb.tables.clone() };
@@ -50,7 +50,7 @@ pub(super) fn run(voice: &Voice, verb: &ReportVerb) -> Result<Ending, Ending> {
         "sweeps": swept.len(),
         "budgets": budgets.len(),
     });
-    voice.event("report", fields);
+    ui.event("report", fields);
     let say = format!(
         "{}: {} tables with {cells} values, {} sweeps, {} time budgets",
         path.display(),

@@ -16,9 +16,9 @@ use crate::args::Common;
 use crate::args::lab::Run;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
-pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, Ending> {
+pub(super) fn run(ui: &Output, common: &Common, verb: &Run) -> Result<Ending, Ending> {
     let Input { scenario, head } = read(verb)?;
     let keeps = common.trace.is_some() || verb.explain;
     let mut recorder = if keeps { Recorder::keep() } else { Recorder::digest_only() };
@@ -28,21 +28,21 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &Run) -> Result<Ending, 
         write_trace(path, lines())
             .map_err(|error| store(path, "could not write the trace", &error))?;
     }
-    if voice.has_json() {
-        voice.event("result", fields(&scenario, &outcome));
+    if ui.has_json() {
+        ui.event("result", fields(&scenario, &outcome));
     } else {
         crate::ui::output::print(&page(&scenario, &outcome));
     }
     if verb.explain {
         match Account::read(lines(), None) {
             Ok(account) => {
-                if !voice.has_json() {
+                if !ui.has_json() {
                     crate::ui::output::print("\n");
                 }
-                crate::transfer::account::present(voice, &account, true);
+                crate::transfer::account::present(ui, &account, true);
             }
             // The run is what was asked for, and it has its own outcome.
-            Err(bad) => crate::transfer::account::without_account(voice, &bad),
+            Err(bad) => crate::transfer::account::without_account(ui, &bad),
         }
     }
     let exit = match outcome.ending {

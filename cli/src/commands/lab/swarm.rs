@@ -15,7 +15,7 @@ use crate::args::lab::SwarmVerb;
 use crate::transfer::opening::signals;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// How often an interrupt is looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -35,7 +35,7 @@ fn run_one(protocol: Kind, seed: u64, recorder: &mut Recorder) -> Run {
     (run, !verified && protocol.is_alone_fooled(seed))
 }
 
-pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<Ending, Ending> {
+pub(super) fn run(ui: &Output, common: &Common, verb: &SwarmVerb) -> Result<Ending, Ending> {
     let chosen = verb.protocol.as_deref().and_then(Kind::of);
     let protocols: Vec<_> =
         Kind::all().filter(|kind| chosen.is_none_or(|only| only == *kind)).collect();
@@ -49,9 +49,9 @@ pub(super) fn run(voice: &Voice, common: &Common, verb: &SwarmVerb) -> Result<En
         };
         trace(path, first, sum)?;
     } else {
-        many(voice, &mut sums, first, seeds)?;
+        many(ui, &mut sums, first, seeds)?;
     }
-    Ok(end(voice, &mut sums))
+    Ok(end(ui, &mut sums))
 }
 
 /// Runs one seed with its trace.
@@ -63,11 +63,11 @@ fn trace(path: &Path, seed: u64, sum: &mut Sum) -> Result<(), Ending> {
 }
 
 /// Runs seeds of all protocols on all cores.
-fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), Ending> {
+fn many(ui: &Output, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), Ending> {
     let signals = signals()?;
     let protocols: Vec<Kind> = sums.iter().map(|sum| sum.protocol).collect();
     let jobs = sums.len() * usize::try_from(seeds).unwrap_or(usize::MAX / 8);
-    let mut count = Count::new(voice, "runs", jobs);
+    let mut count = Count::new(ui, "runs", jobs);
     let kinds = protocols.len();
     let mut crew = Crew::start(jobs, move |job| -> Run {
         let seed = first.wrapping_add((job / kinds) as u64);
@@ -84,7 +84,7 @@ fn many(voice: &Voice, sums: &mut [Sum], first: u64, seeds: u64) -> Result<(), E
         }
         if signals.count() > 0 {
             drop(count);
-            let ending = end(voice, sums);
+            let ending = end(ui, sums);
             let say = if ending.exit == Exit::Done {
                 "interrupted; nothing was wrong so far".to_owned()
             } else {
@@ -177,33 +177,30 @@ impl Sum {
 }
 
 /// Shows the sums and the failures, in an order that does not depend on the cores.
-fn end(voice: &Voice, sums: &mut [Sum]) -> Ending {
+fn end(ui: &Output, sums: &mut [Sum]) -> Ending {
     let mut worst = Exit::Done;
     let mut broken = 0;
     for sum in sums.iter_mut() {
         sum.failures.sort_by_key(|failed| failed.seed);
         sum.fooled.sort_by_key(|failed| failed.seed);
-        voice.event("protocol", sum.fields());
-        if !voice.has_json() {
+        ui.event("protocol", sum.fields());
+        if !ui.has_json() {
             crate::ui::output::print(&sum.words());
         }
         // Who replays one seed wants to see what it does.
         let level = if sum.runs() == 1 { Level::Note } else { Level::Detail };
         for failed in &sum.fooled {
-            voice.say(
-                level,
-                &format!("{}, which its check explains: {failed}", sum.protocol.name()),
-            );
+            ui.say(level, &format!("{}, which its check explains: {failed}", sum.protocol.name()));
         }
         if sum.is_fooled_too_often() {
             broken += sum.fooled.len();
             worst = Exit::Integrity;
-            voice.say(Level::Error, &format!("{}: fooled too often", sum.protocol.name()));
+            ui.say(Level::Error, &format!("{}: fooled too often", sum.protocol.name()));
         }
         for (index, failed) in sum.failures.iter().enumerate() {
-            voice.event("failure", failure(sum.protocol, failed));
+            ui.event("failure", failure(sum.protocol, failed));
             if index < SHOWN {
-                voice.say(Level::Error, &format!("{}: {failed}", sum.protocol.name()));
+                ui.say(Level::Error, &format!("{}: {failed}", sum.protocol.name()));
             }
             worst = worse(worst, exit_of(&failed.fault));
         }

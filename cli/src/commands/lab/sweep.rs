@@ -23,15 +23,15 @@ use crate::args::lab::SweepVerb;
 use crate::transfer::opening::signals;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// How often an interrupt is looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
 type Load = Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync>;
 
-pub(super) fn run(voice: &Voice, verb: &SweepVerb) -> Result<Ending, Ending> {
-    let Some(path) = &verb.sweep else { return list(voice) };
+pub(super) fn run(ui: &Output, verb: &SweepVerb) -> Result<Ending, Ending> {
+    let Some(path) = &verb.sweep else { return list(ui) };
     let load: Load = Arc::new(beside(path));
     let sweep = open(path, &*load)?;
     let paths = match (&verb.output[..], verb.shard) {
@@ -41,12 +41,12 @@ pub(super) fn run(voice: &Voice, verb: &SweepVerb) -> Result<Ending, Ending> {
     };
     if !verb.merge.is_empty() {
         let rows = joined(&sweep, &verb.merge)?;
-        return join(&sweep, rows, &mut Outputs::open(voice, &sweep, &paths)?);
+        return join(&sweep, rows, &mut Outputs::open(ui, &sweep, &paths)?);
     }
-    let mut outputs = Outputs::open(voice, &sweep, &paths)?;
+    let mut outputs = Outputs::open(ui, &sweep, &paths)?;
     let (index, of) = verb.shard.unwrap_or((1, 1));
     let points: Vec<usize> = sweep.shard(index, of).collect();
-    make(voice, sweep, &points, load, &mut outputs)
+    make(ui, sweep, &points, load, &mut outputs)
 }
 
 /// A sweep by its name, or from a file.
@@ -69,12 +69,12 @@ pub(super) fn open(
     Sweep::parse(&stem, &name, &text, load).map_err(usage)
 }
 
-fn list(voice: &Voice) -> Result<Ending, Ending> {
+fn list(ui: &Output) -> Result<Ending, Ending> {
     for name in Sweep::names() {
         let sweep = open(Path::new(name), &wetstring_lab::scenario::no_files)?;
         let fields = json!({ "sweep": name, "title": sweep.title(), "points": sweep.count() });
-        voice.event("sweep", fields);
-        if !voice.has_json() {
+        ui.event("sweep", fields);
+        if !ui.has_json() {
             let (title, count) = (sweep.title(), sweep.count());
             crate::ui::output::print(&format!("{name:<18}  {title}: {count} points\n"));
         }
@@ -84,7 +84,7 @@ fn list(voice: &Voice) -> Result<Ending, Ending> {
 
 /// Runs the points that are not there yet.
 fn make(
-    voice: &Voice,
+    ui: &Output,
     sweep: Sweep,
     points: &[usize],
     load: Load,
@@ -95,10 +95,10 @@ fn make(
         points.iter().copied().filter(|point| !outputs.rows.contains_key(point)).collect();
     let kept = points.len() - jobs.len();
     if kept > 0 {
-        voice.say(Level::Note, &format!("{kept} of {} points are there already", points.len()));
+        ui.say(Level::Note, &format!("{kept} of {} points are there already", points.len()));
     }
     outputs.expect(points);
-    let mut count = Count::new(voice, "points", jobs.len());
+    let mut count = Count::new(ui, "points", jobs.len());
     let mut crew = Crew::start(jobs.len(), move |job| {
         let point = jobs[job];
         let scenario = sweep.scenario(point, &*load)?;
@@ -172,9 +172,9 @@ fn format_of(path: &Path) -> Result<Format, Ending> {
 
 /// Where the results go.
 struct Outputs<'a> {
-    voice: &'a Voice,
+    ui: &'a Output,
     columns: Vec<Column>,
-    files: Vec<Output>,
+    files: Vec<OutputFile>,
     /// Results also go to stdout as CSV.
     stdout: bool,
     /// All results that are there, by their points.
@@ -184,7 +184,7 @@ struct Outputs<'a> {
 }
 
 /// One file of results.
-struct Output {
+struct OutputFile {
     path: PathBuf,
     format: Format,
     file: File,
@@ -194,7 +194,7 @@ struct Output {
 
 impl<'a> Outputs<'a> {
     /// Opens the files and reads what is in them.
-    fn open(voice: &'a Voice, sweep: &Sweep, paths: &[PathBuf]) -> Result<Self, Ending> {
+    fn open(ui: &'a Output, sweep: &Sweep, paths: &[PathBuf]) -> Result<Self, Ending> {
         let columns = sweep.columns();
         let (mut files, mut rows, mut stdout) = (Vec::new(), BTreeMap::new(), false);
         for path in paths {
@@ -215,12 +215,12 @@ impl<'a> Outputs<'a> {
             if whole == 0 {
                 file.write_all(format.header(&columns).as_bytes()).map_err(say)?;
             }
-            files.push(Output { path: path.clone(), format, file, points });
+            files.push(OutputFile { path: path.clone(), format, file, points });
         }
-        if stdout && !voice.has_json() {
+        if stdout && !ui.has_json() {
             crate::ui::output::print(&Format::Csv.header(&columns));
         }
-        let mut outputs = Self { voice, columns, files, stdout, rows, waiting: BTreeSet::new() };
+        let mut outputs = Self { ui, columns, files, stdout, rows, waiting: BTreeSet::new() };
         // What one of the files has and another has not.
         for output in &mut outputs.files {
             let there: BTreeSet<usize> = output.points.iter().copied().collect();
@@ -250,10 +250,10 @@ impl<'a> Outputs<'a> {
     /// Tells what can be told in order.
     fn tell(&mut self) {
         while let Some(row) = self.waiting.first().and_then(|point| self.rows.get(point)) {
-            if self.voice.has_json() {
+            if self.ui.has_json() {
                 let line = Format::Ndjson.line(&self.columns, row);
                 let fields: Map<String, Value> = serde_json::from_str(&line).unwrap_or_default();
-                self.voice.event("row", Value::Object(fields));
+                self.ui.event("row", Value::Object(fields));
             } else if self.stdout {
                 crate::ui::output::print(&Format::Csv.line(&self.columns, row));
             }
@@ -300,7 +300,7 @@ impl<'a> Outputs<'a> {
     }
 }
 
-impl Output {
+impl OutputFile {
     /// Writes a row at once: an interrupt may come at any time.
     fn append(&mut self, columns: &[Column], row: &Row) -> Result<(), Ending> {
         let line = self.format.line(columns, row);

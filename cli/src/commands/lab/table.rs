@@ -10,11 +10,11 @@ use super::run::{beside, read_text};
 use crate::args::lab::Table as TableVerb;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
-pub(super) fn run(voice: &Voice, verb: &TableVerb) -> Result<Ending, Ending> {
+pub(super) fn run(ui: &Output, verb: &TableVerb) -> Result<Ending, Ending> {
     if verb.list {
-        return list(voice);
+        return list(ui);
     }
     let names: Vec<String> =
         if verb.all { Table::names().map(str::to_owned).collect() } else { verb.names.clone() };
@@ -38,7 +38,7 @@ pub(super) fn run(voice: &Voice, verb: &TableVerb) -> Result<Ending, Ending> {
         let (own, others) = rest.split_at(table.jobs().len());
         rest = others;
         let report = table.judge(own);
-        show(voice, &report, verb.markdown);
+        show(ui, &report, verb.markdown);
         if !report.is_good() {
             bad.push(table.name());
         }
@@ -68,22 +68,22 @@ pub(super) fn open(name: &str) -> Result<Table, Ending> {
     Table::parse(&stem, name, &text, &beside(path)).map_err(|bad| usage(bad.to_string()))
 }
 
-fn list(voice: &Voice) -> Result<Ending, Ending> {
+fn list(ui: &Output) -> Result<Ending, Ending> {
     for name in Table::names() {
         let table = open(name)?;
-        voice.event("table", json!({ "table": name, "title": table.title() }));
-        if !voice.has_json() {
+        ui.event("table", json!({ "table": name, "title": table.title() }));
+        if !ui.has_json() {
             crate::ui::output::print(&format!("{name:<18}  {}\n", table.title()));
         }
     }
     Ok(Ending::early(Exit::Done, ""))
 }
 
-fn show(voice: &Voice, report: &Report, markdown: bool) {
+fn show(ui: &Output, report: &Report, markdown: bool) {
     for cell in &report.cells {
-        voice.event("cell", fields(cell));
+        ui.event("cell", fields(cell));
     }
-    if !voice.has_json() {
+    if !ui.has_json() {
         let page = if markdown { report.markdown() } else { format!("{}\n", report.text()) };
         crate::ui::output::print(&page);
     }

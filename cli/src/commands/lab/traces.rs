@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
 /// Lines that both have, shown before the first that differs.
 const BEFORE: usize = 3;
@@ -22,16 +22,16 @@ pub(super) fn is_line(line: &str) -> bool {
 }
 
 /// Shows what differs, and says whether anything does.
-pub(super) fn diff(voice: &Voice, a: &[String], b: &[String]) -> bool {
+pub(super) fn diff(ui: &Output, a: &[String], b: &[String]) -> bool {
     let longest = a.len().max(b.len());
     let Some(first) = (0..longest).find(|line| a.get(*line) != b.get(*line)) else {
-        if !voice.has_json() {
+        if !ui.has_json() {
             crate::ui::output::print(&format!("the same {} lines\n", a.len()));
         }
         return false;
     };
     let at = |lines: &[String]| lines.get(first).cloned();
-    voice.event("parting", json!({ "line": first + 1, "a": at(a), "b": at(b) }));
+    ui.event("parting", json!({ "line": first + 1, "a": at(a), "b": at(b) }));
     let mut page = format!("the traces part at line {}:\n", first + 1);
     for line in &a[first.saturating_sub(BEFORE)..first] {
         // Writing to a string does not fail.
@@ -52,7 +52,7 @@ pub(super) fn diff(voice: &Voice, a: &[String], b: &[String]) -> bool {
     for name in names {
         let [in_a, in_b] = [&of_a, &of_b].map(|of| of.get(name).copied().unwrap_or(0));
         if in_a != in_b {
-            voice.event("count", json!({ "of": name, "a": in_a, "b": in_b }));
+            ui.event("count", json!({ "of": name, "a": in_a, "b": in_b }));
             let _ = writeln!(page, "{name}: {in_a} -> {in_b}");
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn diff(voice: &Voice, a: &[String], b: &[String]) -> bool {
     for (name, lines) in [("A", a), ("B", b)] {
         let _ = writeln!(page, "  {name}: {}", lines.last().map_or("", String::as_str));
     }
-    if !voice.has_json() {
+    if !ui.has_json() {
         crate::ui::output::print(&page);
     }
     true

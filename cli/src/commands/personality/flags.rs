@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Personality;
 use super::options::{Spec, Takes};
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 
 const fn flag(short: u8, long: &'static str, help: &'static str) -> Spec {
     Spec { short, long, takes: Takes::Nothing, help }
@@ -96,32 +96,32 @@ const RECEIVE: &[Spec] = &[
 ];
 
 /// The flags that a program of this way takes.
-pub(super) fn specs(way: Way) -> Vec<Spec> {
-    let own = if way == Way::Send { SEND } else { RECEIVE };
+pub(super) fn specs(direction: Direction) -> Vec<Spec> {
+    let own = if direction == Direction::Send { SEND } else { RECEIVE };
     own.iter().chain(BOTH).copied().collect()
 }
 
 /// The help.
 pub(super) fn help(who: &Personality) -> String {
     let (name, title) = (&who.name, who.protocol.title);
-    let mut page = match (who.way, who.protocol) {
-        (Way::Send, _) => {
+    let mut page = match (who.direction, who.protocol) {
+        (Direction::Send, _) => {
             format!(
                 "{name}: sends files by {title} over stdin and stdout\n\n{name} [OPTIONS] FILE...\n"
             )
         }
-        (Way::Receive, protocol) if !protocol.tells_names => {
+        (Direction::Receive, protocol) if !protocol.tells_names => {
             format!(
                 "{name}: receives a file by {title} over stdin and stdout\n\n{name} [OPTIONS] FILE\n"
             )
         }
-        (Way::Receive, _) => {
+        (Direction::Receive, _) => {
             format!("{name}: receives files by {title} over stdin and stdout\n\n{name} [OPTIONS]\n")
         }
     };
     page +=
         "\nThis is wetstring's wst under another name; docs/sz-rz.md compares it with lrzsz.\n\n";
-    let mut specs = specs(who.way);
+    let mut specs = specs(who.direction);
     specs.retain(|spec| !spec.help.is_empty());
     specs.sort_by_key(|spec| (spec.long.to_ascii_lowercase(), spec.long));
     for spec in specs {

@@ -15,11 +15,11 @@ use wetstring_drive::Signals;
 
 use crate::args::Common;
 use crate::config::protocol::Protocol;
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use plan::Plan;
 
 /// The names by which this program is somebody else.
@@ -43,7 +43,7 @@ mod code {
 pub(crate) struct Personality {
     /// The name it was called by, without directories and signs.
     name: String,
-    way: Way,
+    direction: Direction,
     protocol: Protocol,
     /// Called with a `v` before its name.
     verbose: bool,
@@ -57,10 +57,10 @@ impl Personality {
         let name = name.strip_prefix('-').unwrap_or(name);
         let (verbose, name) = name.strip_prefix('v').map_or((false, name), |name| (true, name));
         let plain = NAMES.contains(&name).then(|| name.strip_prefix('l').unwrap_or(name))?;
-        let (way, kind) = plain.split_at(1);
+        let (direction, kind) = plain.split_at(1);
         Some(Self {
             name: name.to_owned(),
-            way: if way == "s" { Way::Send } else { Way::Receive },
+            direction: if direction == "s" { Direction::Send } else { Direction::Receive },
             protocol: Protocol::named(match kind {
                 "x" => "xmodem",
                 "b" => "ymodem",
@@ -102,22 +102,22 @@ impl Personality {
             quiet: plan.quiet,
             ..Common::default()
         };
-        let voice = Voice::new(common.json, common.quiet, common.verbose, common.log.as_deref())
-            .unwrap_or_else(|_| Voice::bare(false));
+        let ui = Output::new(common.json, common.quiet, common.verbose, common.log.as_deref())
+            .unwrap_or_else(|_| Output::bare(false));
         for note in &plan.notes {
-            voice.say(Level::Note, &format!("{}: {note}", self.name));
+            ui.say(Level::Note, &format!("{}: {note}", self.name));
         }
         std::thread::sleep(plan.delay);
         let forgiving = plan.forgiving;
         let unlink = plan.unlink;
-        let mut ending = plan.run(&voice, &common).unwrap_or_else(|early| early);
+        let mut ending = plan.run(&ui, &common).unwrap_or_else(|early| early);
         if !ending.message.is_empty() {
             let level = if ending.exit == Exit::Done { Level::Detail } else { Level::Error };
-            voice.say(level, &format!("{}: {}", self.name, ending.message));
+            ui.say(level, &format!("{}: {}", self.name, ending.message));
         }
         if unlink {
             ending.kept(crate::transfer::outgoing::delete_sent(
-                &voice,
+                &ui,
                 &ending.tally.sent,
                 &self.name,
             ));
@@ -166,12 +166,12 @@ mod tests {
     #[test]
     fn names_make_the_person() {
         let of = |name: &str| Personality::of(OsStr::new(name));
-        let protocol = |name: &str| of(name).map(|p| (p.way, p.protocol));
+        let protocol = |name: &str| of(name).map(|p| (p.direction, p.protocol));
         let [xmodem, ymodem, zmodem] = ["xmodem", "ymodem", "zmodem"].map(Protocol::named);
-        assert_eq!(protocol("sz"), Some((Way::Send, zmodem)));
-        assert_eq!(protocol("/usr/bin/lrz"), Some((Way::Receive, zmodem)));
-        assert_eq!(protocol("-rx"), Some((Way::Receive, xmodem)));
-        assert_eq!(protocol("lsb"), Some((Way::Send, ymodem)));
+        assert_eq!(protocol("sz"), Some((Direction::Send, zmodem)));
+        assert_eq!(protocol("/usr/bin/lrz"), Some((Direction::Receive, zmodem)));
+        assert_eq!(protocol("-rx"), Some((Direction::Receive, xmodem)));
+        assert_eq!(protocol("lsb"), Some((Direction::Send, ymodem)));
         assert!(of("vrz").is_some_and(|p| p.verbose && p.name == "rz"));
         // A command pasted behind the name, which lrzsz would run, makes nobody.
         for name in ["wst", "rzrmail", "z", "", "-", "lz", "rsz"] {

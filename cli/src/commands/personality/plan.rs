@@ -21,26 +21,26 @@ use wetstring_proto::{FileKind, Wish};
 use super::options::{Given, number, read};
 use super::{Personality, Stop, flags};
 use crate::args::Common;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::protocol::Protocol;
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::filter::Filter;
 use crate::transfer::job::Job;
 use crate::transfer::limits::{self, Limits};
 use crate::transfer::outgoing::{outbox, readable};
 use crate::transfer::speaks::Speaks;
-use crate::transfer::store::Keeper;
+use crate::transfer::store::FileStore;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Everything that a command line says.
 pub(super) struct Plan {
     name: String,
-    way: Way,
+    direction: Direction,
     protocol: Protocol,
-    all: Everything,
+    all: Settings,
     files: Vec<OsString>,
     line: LineSpec,
     limits: Limits,
@@ -78,13 +78,13 @@ const HOUR: Duration = Duration::from_secs(3600);
 impl Plan {
     /// Reads a command line.
     pub(super) fn read(who: &Personality, words: &[OsString]) -> Result<Self, Stop> {
-        let (given, files) = read(&flags::specs(who.way), words)?;
+        let (given, files) = read(&flags::specs(who.direction), words)?;
         let mut plan = Self::new(who, files);
         for one in &given {
             plan.take_both(one)?;
-            match who.way {
-                Way::Send => plan.take_send(one)?,
-                Way::Receive => plan.take_receive(one),
+            match who.direction {
+                Direction::Send => plan.take_send(one)?,
+                Direction::Receive => plan.take_receive(one),
             }
         }
         plan.complete()?;
@@ -92,7 +92,7 @@ impl Plan {
     }
 
     fn new(who: &Personality, files: Vec<OsString>) -> Self {
-        let mut all = Everything::default();
+        let mut all = Settings::default();
         // Unless -b or -a says what it is, nothing is said of it.
         all.zmodem_mut().conversion = Conversion::Unsaid;
         all.xymodem_mut().records = true;
@@ -105,7 +105,7 @@ impl Plan {
         };
         Self {
             name: who.name.clone(),
-            way: who.way,
+            direction: who.direction,
             protocol: who.protocol,
             all,
             files,
@@ -293,18 +293,20 @@ impl Plan {
         if self.all.command.is_some() {
             return self.complete_command();
         }
-        match (self.way, self.files.len(), !self.protocol.tells_names) {
-            (Way::Send, 0, _) => Err("expected at least one file to send".to_owned())?,
-            (Way::Send, 2.., true) => Err("expected one file with XMODEM, got several".to_owned())?,
-            (Way::Receive, 1.., false) => {
+        match (self.direction, self.files.len(), !self.protocol.tells_names) {
+            (Direction::Send, 0, _) => Err("expected at least one file to send".to_owned())?,
+            (Direction::Send, 2.., true) => {
+                Err("expected one file with XMODEM, got several".to_owned())?
+            }
+            (Direction::Receive, 1.., false) => {
                 Err("expected no name: the sender tells the names".to_owned())?;
             }
-            (Way::Receive, count, true) if count != 1 => {
+            (Direction::Receive, count, true) if count != 1 => {
                 Err("expected the name of the file, which XMODEM does not tell".to_owned())?;
             }
             _ => {}
         }
-        if self.way == Way::Receive && self.restricted > 0 {
+        if self.direction == Direction::Receive && self.restricted > 0 {
             self.receive.paths = PathRule::LastOnly;
             self.filter.no_hidden = true;
             self.filter.no_directories = true;
@@ -332,25 +334,25 @@ impl Plan {
     }
 
     /// Does it.
-    pub(super) fn run(mut self, voice: &Voice, common: &Common) -> Result<Ending, Ending> {
-        let speaks = match (self.way, self.protocol.is::<zmodem::Config>()) {
-            (Way::Send, true) if self.all.command.is_none() => Speaks::ZmodemOrYmodem,
-            (Way::Receive, true) => Speaks::ZmodemThenYmodem,
+    pub(super) fn run(mut self, ui: &Output, common: &Common) -> Result<Ending, Ending> {
+        let speaks = match (self.direction, self.protocol.is::<zmodem::Config>()) {
+            (Direction::Send, true) if self.all.command.is_none() => Speaks::ZmodemOrYmodem,
+            (Direction::Receive, true) => Speaks::ZmodemThenYmodem,
             _ => Speaks::One(self.protocol),
         };
-        let keeper = match self.way {
-            Way::Send => self.outgoing(voice)?,
-            Way::Receive => self.incoming()?,
+        let file_store = match self.direction {
+            Direction::Send => self.outgoing(ui)?,
+            Direction::Receive => self.incoming()?,
         };
         let unnamed = self.receive.name.clone().unwrap_or_default();
         let job = Job {
-            voice,
+            ui,
             common,
-            way: self.way,
+            direction: self.direction,
             speaks,
             all: self.all,
             spec: self.line,
-            keeper,
+            file_store,
             filter: self.filter,
             limits: self.limits,
             unnamed,
@@ -368,7 +370,7 @@ impl Plan {
     }
 
     /// The files to send.
-    fn outgoing(&mut self, voice: &Voice) -> Result<Keeper, Ending> {
+    fn outgoing(&mut self, ui: &Output) -> Result<FileStore, Ending> {
         let mut sources = Vec::new();
         let mut good = 0;
         for file in std::mem::take(&mut self.files) {
@@ -380,7 +382,7 @@ impl Plan {
             }
             if self.restricted > 0 && leads_out(&path) {
                 let name = escaped(file.as_bytes());
-                voice.say(Level::Error, &format!("{}: {name}: outside, and -R is on", self.name));
+                ui.say(Level::Error, &format!("{}: {name}: outside, and -R is on", self.name));
                 self.outside += 1;
                 continue;
             }
@@ -394,7 +396,7 @@ impl Plan {
             for source in &sources {
                 let wetstring_drive::disk::Origin::Path(path) = &source.from else { continue };
                 if let Err(say) = readable(path) {
-                    voice.say(Level::Error, &format!("{}: {say}", self.name));
+                    ui.say(Level::Error, &format!("{}: {say}", self.name));
                 }
             }
             // Whoever waits at the other end shall not wait for nothing.
@@ -404,7 +406,7 @@ impl Plan {
             }
             return Err(Ending::early(Exit::Store, "no file can be sent"));
         }
-        Ok(Keeper::Disk(Box::new(outbox(voice, sources, self.send.clone()))))
+        Ok(FileStore::Disk(Box::new(outbox(ui, sources, self.send.clone()))))
     }
 
     /// Stdin as a file: the line's input becomes the terminal, since the protocol needs one.
@@ -439,9 +441,9 @@ impl Plan {
     }
 
     /// Where to receive into.
-    fn incoming(&mut self) -> Result<Keeper, Ending> {
+    fn incoming(&mut self) -> Result<FileStore, Ending> {
         if self.discard {
-            return Ok(Keeper::Nowhere(wetstring_drive::SinkStore::new(std::io::sink())));
+            return Ok(FileStore::Nowhere(wetstring_drive::SinkStore::new(std::io::sink())));
         }
         let mut directory = PathBuf::from(".");
         if !self.protocol.tells_names {
@@ -466,7 +468,7 @@ impl Plan {
             let name = escaped(directory.as_os_str().as_bytes());
             Ending::early(Exit::Store, format!("could not receive into {name}: {}", in_words(&e)))
         })?;
-        Ok(Keeper::Disk(Box::new(disk)))
+        Ok(FileStore::Disk(Box::new(disk)))
     }
 }
 

@@ -25,12 +25,12 @@ use crate::transfer::setup::prepare;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use audit::{Aloud, Told};
 
 /// Runs `wst serve`.
 pub(crate) fn run(
-    voice: &Voice,
+    ui: &Output,
     common: &Common,
     verb: &Serve,
     settings: &[(String, String)],
@@ -39,7 +39,7 @@ pub(crate) fn run(
     if spec.has_datagrams() {
         return Err(usage(format!("expected a line of bytes, got {spec}")));
     }
-    in_clear(voice, verb, &spec)?;
+    in_clear(ui, verb, &spec)?;
     let root = Root::open(&verb.root)?;
     let rules = rules(verb, &root, &all)?;
     let limits = Limits {
@@ -54,17 +54,17 @@ pub(crate) fn run(
     let signals = signals()?;
     let read_only = if rules.write { "" } else { ", read-only" };
     let say = format!("serving {}{read_only}; Ctrl-C ends it", root.shown);
-    voice.event("serving", json!({"root": say.trim_start_matches("serving ")}));
+    ui.event("serving", json!({"root": say.trim_start_matches("serving ")}));
     if spec == LineSpec::Stdio {
-        voice.line_is_stdio();
+        ui.line_is_stdio();
     }
-    let aloud = match (voice.shows_progress(), common.verbose) {
+    let aloud = match (ui.shows_progress(), common.verbose) {
         (false, _) => Aloud::Nothing,
         (true, 0) => Aloud::Clients,
         (true, _) => Aloud::Actions,
     };
     let audit: Arc<dyn Audit> = Arc::new(Told::new(verb.audit.as_deref(), aloud)?);
-    let shared = |all: &crate::config::Everything| {
+    let shared = |all: &crate::config::Settings| {
         let mut service = Service::new(root.tree, rules.clone(), all.kermit().clone(), limits);
         service.audit = Some(audit.clone());
         service.sandboxed = true;
@@ -74,10 +74,10 @@ pub(crate) fn run(
         let listener = listener.map_err(|e| line_error(&e))?;
         let address = listener.address().map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
         if let Some(fingerprint) = listener.fingerprint() {
-            note(voice, &format!("certificate {fingerprint}"));
+            note(ui, &format!("certificate {fingerprint}"));
         }
-        note(voice, &format!("listening on {address}"));
-        voice.say(Level::Note, &say);
+        note(ui, &format!("listening on {address}"));
+        ui.say(Level::Note, &say);
         let service = shared(&all);
         service
             .serve_all(&listener, &signals)
@@ -85,39 +85,39 @@ pub(crate) fn run(
         // To be interrupted is how a server for all ends.
         return Ok(Ending::early(Exit::Done, ""));
     }
-    voice.say(Level::Note, &say);
-    one(voice, &spec, &signals, |port| {
+    ui.say(Level::Note, &say);
+    one(ui, &spec, &signals, |port| {
         port_facts::apply(port.facts(), &mut all);
         shared(&all)
     })
 }
 
 /// Passwords of other hosts are not taken in clear unless that was said; files are, and that is said here.
-fn in_clear(voice: &Voice, verb: &Serve, spec: &LineSpec) -> Result<(), Ending> {
+fn in_clear(ui: &Output, verb: &Serve, spec: &LineSpec) -> Result<(), Ending> {
     if verb.users.is_some() && cleartext::is_exposed(spec) && !verb.plain {
         return Err(usage(format!(
             "expected tls-listen:// with --users, got {spec}, where passwords pass in clear; --plain takes them so"
         )));
     }
     let what = if verb.users.is_some() { What::Passwords } else { What::Files };
-    cleartext::warn(voice, spec, what);
+    cleartext::warn(ui, spec, what);
     Ok(())
 }
 
 /// Serves the one client of a line.
 fn one(
-    voice: &Voice,
+    ui: &Output,
     spec: &LineSpec,
     signals: &Signals,
     service: impl FnOnce(&dyn Port) -> Arc<Service>,
 ) -> Result<Ending, Ending> {
-    let mut notes = |text: &str| note(voice, text);
+    let mut notes = |text: &str| note(ui, text);
     let mut port = open_for(spec, Purpose::Server, Some(signals), &mut notes)
         .map_err(|bad| not_opened(spec, &bad))?;
     let ended = service(&*port)
         .serve(&mut *port, None, signals)
         .map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
-    voice.line_is_over();
+    ui.line_is_over();
     Ok(match ended.outcome {
         Outcome::Done => Ending::early(Exit::Done, ""),
         // The client has hung up: that is how most say good-bye.
@@ -126,9 +126,9 @@ fn one(
     })
 }
 
-fn note(voice: &Voice, text: &str) {
-    voice.say(Level::Note, text);
-    voice.event("line", json!({"text": text}));
+fn note(ui: &Output, text: &str) {
+    ui.say(Level::Note, text);
+    ui.event("line", json!({"text": text}));
 }
 
 fn line_error(error: &OpenError) -> Ending {
@@ -194,7 +194,7 @@ fn this_program() -> Result<PathBuf, Ending> {
     })
 }
 
-fn rules(verb: &Serve, root: &Root, all: &crate::config::Everything) -> Result<Rules, Ending> {
+fn rules(verb: &Serve, root: &Root, all: &crate::config::Settings) -> Result<Rules, Ending> {
     let mut rules = Rules {
         collision: all.store.collision,
         incomplete: all.store.incomplete,

@@ -7,13 +7,13 @@ use wetstring_drive::stack::StackCounts;
 use wetstring_proto::slip::{Class, ClassStats, CompressorStats, Link};
 
 use crate::ui::format::{count, size};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 /// Says it: a few lines for a person, an event of this name for programs.
-pub(super) fn say(voice: &Voice, event: &str, link: &Link<Vec<u8>>) {
-    voice.event(event, json(link));
+pub(super) fn say(ui: &Output, event: &str, link: &Link<Vec<u8>>) {
+    ui.event(event, json(link));
     for line in lines(link) {
-        voice.say(Level::Note, &line);
+        ui.say(Level::Note, &line);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::args::Common;
 use crate::transfer::opening::{not_opened, signals};
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 
 use crate::args::slip::Slip;
 
@@ -40,7 +40,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 const WINDOW_BYTES: usize = 64 * 1024;
 
 /// Carries IP until interrupted.
-pub(crate) fn run(voice: &Voice, common: &Common, verb: &Slip) -> Result<Ending, Ending> {
+pub(crate) fn run(ui: &Output, common: &Common, verb: &Slip) -> Result<Ending, Ending> {
     if common.trace.is_some() {
         let say =
             "wst slip writes no trace; --stats says how it goes, and tcpdump sees packets of --tun";
@@ -48,14 +48,14 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Slip) -> Result<Ending,
     }
     let spec = LineSpec::from_os(&verb.line).map_err(|bad| usage(bad.to_string()))?;
     if spec == LineSpec::Stdio {
-        voice.line_is_stdio();
+        ui.line_is_stdio();
     }
     let signals = signals()?;
     // What the port knows of its rate decides the MTU, and so it is opened first.
-    let first = open_line(voice, &spec, &signals).map_err(|bad| not_opened(&spec, &bad))?;
+    let first = open_line(ui, &spec, &signals).map_err(|bad| not_opened(&spec, &bad))?;
     let rate = verb.rate.or_else(|| first.facts().rate_bps.map(u64::from));
-    let link = config(voice, verb, rate, first.facts().reliable == Some(true));
-    let mut inside = inside(voice, verb, rate, &link)?;
+    let link = config(ui, verb, rate, first.facts().reliable == Some(true));
+    let mut inside = inside(ui, verb, rate, &link)?;
     let plan = Plan {
         link,
         signals: Some(&signals),
@@ -67,15 +67,15 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Slip) -> Result<Ending,
     let mut first = Some(first);
     let mut open = || match first.take() {
         Some(port) => Some(Ok(port)),
-        None => again.then(|| open_line(voice, &spec, &signals)),
+        None => again.then(|| open_line(ui, &spec, &signals)),
     };
-    let outcome = slip::run(&plan, &mut inside, &mut open, &mut |news| tell(voice, &news))
+    let outcome = slip::run(&plan, &mut inside, &mut open, &mut |news| tell(ui, &news))
         .map_err(|failure| failed(&failure))?;
     let stack = match &inside {
         Inside::Stack(stack) => Some(stack.counts()),
         Inside::Tun(_) => None,
     };
-    Ok(ending(voice, &outcome, stack, verb.ping.is_some()))
+    Ok(ending(ui, &outcome, stack, verb.ping.is_some()))
 }
 
 fn line(error: &OpenError) -> Ending {
@@ -96,20 +96,16 @@ fn failed(failure: &Failure) -> Ending {
     }
 }
 
-fn open_line(
-    voice: &Voice,
-    spec: &LineSpec,
-    signals: &Signals,
-) -> Result<Box<dyn Port>, OpenError> {
+fn open_line(ui: &Output, spec: &LineSpec, signals: &Signals) -> Result<Box<dyn Port>, OpenError> {
     let mut notes = |text: &str| {
-        voice.say(Level::Note, text);
-        voice.event("line", json!({"text": text}));
+        ui.say(Level::Note, text);
+        ui.event("line", json!({"text": text}));
     };
     open(spec, Some(signals), &mut notes)
 }
 
 /// The link, and what is said of its MTU.
-fn config(voice: &Voice, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config {
+fn config(ui: &Output, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config {
     let rate = rate.map(Rate::serial);
     let latency = verb.latency.unwrap_or(LATENCY);
     let chosen = match (verb.mtu, rate) {
@@ -129,10 +125,10 @@ fn config(voice: &Voice, verb: &Slip, rate: Option<u64>, reliable: bool) -> Conf
             "MTU {mtu}: the line does not tell its rate; --rate makes room for what is urgent"
         ),
     };
-    voice.say(Level::Note, &say);
+    ui.say(Level::Note, &say);
     let compression = Compression::named(&verb.compress).unwrap_or(Compression::Auto);
     let held = chosen.map(|choice| choice.packet_time.as_secs_f64());
-    voice.event("link", json!({ "mtu": mtu, "packet_s": held, "compress": verb.compress }));
+    ui.event("link", json!({ "mtu": mtu, "packet_s": held, "compress": verb.compress }));
     let mut link = Config::new(mtu);
     link.compression = compression;
     link.slots = verb.slots;
@@ -151,7 +147,7 @@ fn milliseconds(time: Duration) -> String {
     if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{} ms", time.as_millis()) }
 }
 
-fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<Inside, Ending> {
+fn inside(ui: &Output, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<Inside, Ending> {
     let (local, remote) = (verb.local.unwrap_or(LOCAL), verb.remote.unwrap_or(REMOTE));
     if let Some(name) = &verb.tun {
         let mtu = link.mtu;
@@ -165,8 +161,8 @@ fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Resul
             };
             Ending::early(Exit::Line, format!("{}{hint}", in_words(&error)))
         })?;
-        voice.say(Level::Note, &format!("{}: {local} to {remote}", tun.name()));
-        voice.event("tun", json!({ "name": tun.name(), "local": local, "remote": remote }));
+        ui.say(Level::Note, &format!("{}: {local} to {remote}", tun.name()));
+        ui.event("tun", json!({ "name": tun.name(), "local": local, "remote": remote }));
         return Ok(Inside::Tun(tun));
     }
     let window = rate.map_or(WINDOW_BYTES, |bps| {
@@ -185,66 +181,63 @@ fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Resul
         socks: verb.socks,
     };
     let mut notes = |text: &str| {
-        voice.say(Level::Note, text);
-        voice.event("stack", json!({"text": text}));
+        ui.say(Level::Note, text);
+        ui.event("stack", json!({"text": text}));
     };
     let mut stack = Stack::open(&config, &mut notes).map_err(|bad| line(&bad))?;
     if let Some(to) = verb.ping {
         stack.ping(to);
     }
-    voice.say(Level::Note, &format!("{local} to {remote}, through a stack of our own"));
+    ui.say(Level::Note, &format!("{local} to {remote}, through a stack of our own"));
     Ok(Inside::Stack(Box::new(stack)))
 }
 
-fn tell(voice: &Voice, news: &News<'_>) {
+fn tell(ui: &Output, news: &News<'_>) {
     match *news {
         News::Up { again } => {
             let say = if again { "the line is back" } else { "up; Ctrl-C takes it down" };
-            voice.say(Level::Note, say);
-            voice.event("up", json!({ "again": again }));
+            ui.say(Level::Note, say);
+            ui.event("up", json!({ "again": again }));
         }
         News::Lost(why) => {
-            voice.say(
-                Level::Error,
-                &format!("wst: the line is lost: {why}; it will be opened again"),
-            );
-            voice.event("lost", json!({ "message": why }));
+            ui.say(Level::Error, &format!("wst: the line is lost: {why}; it will be opened again"));
+            ui.event("lost", json!({ "message": why }));
         }
-        News::NotYet(error) => voice.say(Level::Detail, &format!("not yet: {}", in_words(&error))),
+        News::NotYet(error) => ui.say(Level::Detail, &format!("not yet: {}", in_words(&error))),
         News::Compressing => {
-            voice.say(Level::Note, "the other end compresses headers, and so do we");
-            voice.event("compressing", json!({}));
+            ui.say(Level::Note, "the other end compresses headers, and so do we");
+            ui.event("compressing", json!({}));
         }
         News::Pong(answer) => {
             let ms = answer.took.as_secs_f64() * 1e3;
             let text =
                 format!("{}: ping {} answered after {ms:.1} ms\n", answer.from, answer.number);
-            if voice.has_json() {
-                voice.event("pong", json!({
+            if ui.has_json() {
+                ui.event("pong", json!({
                     "from": answer.from, "number": answer.number, "s": answer.took.as_secs_f64(),
                 }));
             } else {
-                voice.print(&text);
+                ui.print(&text);
             }
         }
-        News::Statistics(link) => count::say(voice, "statistics", link),
+        News::Statistics(link) => count::say(ui, "statistics", link),
     }
 }
 
-fn ending(voice: &Voice, outcome: &Outcome, stack: Option<StackCounts>, pinged: bool) -> Ending {
-    count::say(voice, "carried", &outcome.link);
+fn ending(ui: &Output, outcome: &Outcome, stack: Option<StackCounts>, pinged: bool) -> Ending {
+    count::say(ui, "carried", &outcome.link);
     let [sent, answered] = outcome.pings;
     let mut fields = count::json(&outcome.link);
     if let Some(counts) = stack {
         fields["stack"] = count::stack_json(&counts);
         for line in count::stack_lines(&counts) {
-            voice.say(Level::Note, &line);
+            ui.say(Level::Note, &line);
         }
     }
     fields["elapsed_s"] = json!(outcome.elapsed.as_secs_f64());
     if pinged {
         fields["pings"] = json!({ "sent": sent, "answered": answered });
-        voice.say(Level::Note, &format!("{sent} pings, {answered} answered"));
+        ui.say(Level::Note, &format!("{sent} pings, {answered} answered"));
     }
     let (exit, message) = match outcome.stop {
         Stop::Closed => (Exit::Line, "the line has closed".to_owned()),

@@ -8,7 +8,7 @@ use wetstring_proto::kermit::command::{ServerCommand as C, code};
 
 use crate::transfer::client::answer::quoted;
 use crate::ui::format::{escaped, safe};
-use crate::ui::output::Voice;
+use crate::ui::output::Output;
 
 /// Words as they travel: where a server takes a pattern, what C-Kermit's would take for one is quoted.
 pub(crate) fn on_the_wire<'a>(words: &[&'a [u8]]) -> Vec<Cow<'a, [u8]>> {
@@ -189,7 +189,7 @@ fn listed(line: &str) -> Option<Row<'_>> {
 }
 
 /// Shows an answer: on stdout, or as an event.
-pub(crate) fn show(voice: &Voice, text: &[u8], table: bool, as_event: bool) {
+pub(crate) fn show(ui: &Output, text: &[u8], table: bool, as_event: bool) {
     let safe = safe(text);
     let rows: Vec<Row<'_>> =
         if table { safe.lines().filter_map(listed).collect() } else { Vec::new() };
@@ -197,7 +197,7 @@ pub(crate) fn show(voice: &Voice, text: &[u8], table: bool, as_event: bool) {
         .iter()
         .map(|row| json!({"name": row.name, "size": row.size, "date": row.date, "rights": row.rights}))
         .collect();
-    voice.event("reply", json!({"text": safe, "files": files}));
+    ui.event("reply", json!({"text": safe, "files": files}));
     if as_event || safe.is_empty() {
         return;
     }

@@ -8,11 +8,11 @@ use wetstring_drive::datagram::host::Knocks;
 use wetstring_drive::datagram::secure::GUESSES;
 use wetstring_drive::{LineSpec, in_words};
 
-use crate::config::Everything;
-use crate::transfer::direction::Way;
+use crate::config::Settings;
+use crate::transfer::direction::Direction;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::prompt::{Answer, ask, can_ask};
 
 /// How often a person may mistype a phrase.
@@ -22,17 +22,17 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The phrase of this run: as it was said, made, or asked for.
 pub(crate) fn phrase(
-    voice: &Voice,
-    way: Way,
+    ui: &Output,
+    direction: Direction,
     said: &str,
     spec: &LineSpec,
 ) -> Result<Phrase, Ending> {
     if !said.is_empty() {
         return said.parse().map_err(usage);
     }
-    if way == Way::Send {
+    if direction == Direction::Send {
         let phrase = Phrase::make().map_err(|say| Ending::early(Exit::Store, say))?;
-        show(voice, &phrase, spec);
+        show(ui, &phrase, spec);
         return Ok(phrase);
     }
     if !can_ask() {
@@ -44,7 +44,7 @@ pub(crate) fn phrase(
         let Answer::Words(typed) = typed else { break };
         match typed.parse() {
             Ok(phrase) => return Ok(phrase),
-            Err(say) => voice.say(Level::Error, &say),
+            Err(say) => ui.say(Level::Error, &say),
         }
     }
     Err(Ending::early(Exit::Interrupted, "no code phrase was typed"))
@@ -52,7 +52,7 @@ pub(crate) fn phrase(
 
 /// Shows a phrase, and what is to be typed at the other end; without it the run is for nothing, so `--quiet`
 /// does not count.
-fn show(voice: &Voice, phrase: &Phrase, spec: &LineSpec) {
+fn show(ui: &Output, phrase: &Phrase, spec: &LineSpec) {
     let there = match spec {
         LineSpec::Udp(at) => format!("udp-listen://0.0.0.0:{}", at.port),
         LineSpec::Ip(_) => "ip-listen://0.0.0.0".to_owned(),
@@ -60,13 +60,13 @@ fn show(voice: &Voice, phrase: &Phrase, spec: &LineSpec) {
         LineSpec::IpListen(_) => "ip://THIS-HOST".to_owned(),
         _ => "LINE".to_owned(),
     };
-    voice.say(Level::Error, &format!("code phrase: {phrase}"));
-    voice.say(Level::Note, &format!("at the other end: wst receive {there} --code {phrase}"));
-    voice.event("code", json!({"phrase": phrase.to_string()}));
+    ui.say(Level::Error, &format!("code phrase: {phrase}"));
+    ui.say(Level::Note, &format!("at the other end: wst receive {there} --code {phrase}"));
+    ui.event("code", json!({"phrase": phrase.to_string()}));
 }
 
 /// A sender waits while a person reads what it offers.
-pub(crate) fn is_patient(all: &mut Everything) {
+pub(crate) fn is_patient(all: &mut Settings) {
     let chosen = |name| all.is_chosen(name);
     let tries = chosen("netblt.open-tries");
     let timeout = chosen("netblt.open-timeout");

@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde_json::json;
 use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
 
-use crate::transfer::store::Keeper;
+use crate::transfer::store::FileStore;
 use crate::ui::format::{self, count, escaped};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::prompt::{Answer, ask_for};
 
 /// How long a person may take. The sender has a minute more.
@@ -35,13 +35,13 @@ pub(crate) struct Consent<'a> {
 
 impl<'a> Consent<'a> {
     /// From whoever sits at the terminal.
-    pub(crate) fn of_a_person(voice: &'a Voice) -> Self {
+    pub(crate) fn of_a_person(ui: &'a Output) -> Self {
         Self::new(Box::new(move |question, words| {
             let answer = ask_for(question, words, Some(PATIENCE));
             if answer == Answer::Nothing {
-                voice.say(Level::Note, "no answer, so it is not taken");
+                ui.say(Level::Note, "no answer, so it is not taken");
             }
-            voice.event("asked", json!({"question": question.trim(), "yes": !answer.is("no") && answer != Answer::Nothing}));
+            ui.event("asked", json!({"question": question.trim(), "yes": !answer.is("no") && answer != Answer::Nothing}));
             answer
         }))
     }
@@ -99,7 +99,7 @@ impl<'a> Consent<'a> {
 
 /// A store that asks first, where that is wanted.
 pub(crate) struct Consenting<'a> {
-    pub(crate) keeper: Keeper,
+    pub(crate) file_store: FileStore,
     pub(crate) consent: Option<Consent<'a>>,
 }
 
@@ -110,7 +110,7 @@ impl Store for Consenting<'_> {
         {
             return Reply::Refuse(Refusal::Declined);
         }
-        self.keeper.store().answer(request)
+        self.file_store.store().answer(request)
     }
 }
 

@@ -29,18 +29,18 @@ use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
 
 use crate::args::Common;
 use crate::args::transfer::Transfer;
-use crate::config::Everything;
+use crate::config::Settings;
 use crate::config::keys;
 use crate::config::protocol::{Engines as _, Protocol};
-use crate::transfer::direction::Way;
+use crate::transfer::direction::Direction;
 use crate::transfer::observer::Observer;
 use crate::transfer::opening::signals;
-use crate::transfer::store::Keeper;
+use crate::transfer::store::FileStore;
 use crate::transfer::trace::Recorder;
 use crate::transfer::verdict::Verdict;
 use crate::ui::ending::{Ending, usage};
 use crate::ui::exit::{Exit, Medium};
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::prompt::can_ask;
 use consent::{Consent, Consenting};
 use trust::Trust;
@@ -51,24 +51,28 @@ const SECRET: &str = "WETSTRING_SECRET";
 
 /// What a transfer over datagrams begins with.
 pub(crate) struct Ours<'a> {
-    pub(crate) voice: &'a Voice,
+    pub(crate) ui: &'a Output,
     pub(crate) common: &'a Common,
     pub(crate) transfer: &'a Transfer,
-    pub(crate) all: Everything,
+    pub(crate) all: Settings,
     pub(crate) spec: LineSpec,
 }
 
 /// Makes what the files of a session are stored in.
-type MakeKeeper<'a> = dyn Fn() -> Result<Keeper, Ending> + 'a;
+type MakeKeeper<'a> = dyn Fn() -> Result<FileStore, Ending> + 'a;
 
 /// Sends what `keeper` has.
-pub(crate) fn send(ours: Ours<'_>, keeper: Keeper, text: Option<&str>) -> Result<Ending, Ending> {
-    let once = RefCell::new(Some(keeper));
+pub(crate) fn send(
+    ours: Ours<'_>,
+    file_store: FileStore,
+    text: Option<&str>,
+) -> Result<Ending, Ending> {
+    let once = RefCell::new(Some(file_store));
     let make = || {
         let gone = || Ending::early(Exit::Skipped, "the files have been sent");
         once.borrow_mut().take().ok_or_else(gone)
     };
-    Session::new(ours, Way::Send, (1, true), &make, text)?.run()
+    Session::new(ours, Direction::Send, (1, true), &make, text)?.run()
 }
 
 /// Receives so many sessions, each into a store of its own; with a code phrase the person is asked first, unless
@@ -79,13 +83,13 @@ pub(crate) fn receive(
     make: &MakeKeeper<'_>,
     text: Option<&str>,
 ) -> Result<Ending, Ending> {
-    Session::new(ours, Way::Receive, sessions, make, text)?.run()
+    Session::new(ours, Direction::Receive, sessions, make, text)?.run()
 }
 
 /// Everything that the sessions of a run share.
 struct Session<'a> {
     ours: Ours<'a>,
-    way: Way,
+    direction: Direction,
     /// After so many a listener ends; 0 is never.
     sessions: u64,
     make: &'a MakeKeeper<'a>,
@@ -99,7 +103,7 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn new(
         mut ours: Ours<'a>,
-        way: Way,
+        direction: Direction,
         (sessions, yes): (u64, bool),
         make: &'a MakeKeeper<'a>,
         text: Option<&str>,
@@ -131,26 +135,27 @@ impl<'a> Session<'a> {
             return Err(usage(say.to_owned()));
         }
         let (credentials, keys) = match &ours.transfer.code {
-            Some(said) => {
-                (Credentials::Code(code_phrase::phrase(ours.voice, way, said, &ours.spec)?), None)
-            }
+            Some(said) => (
+                Credentials::Code(code_phrase::phrase(ours.ui, direction, said, &ours.spec)?),
+                None,
+            ),
             None => credentials(ours.transfer).map_err(usage)?,
         };
-        if ours.transfer.code.is_some() && way == Way::Send {
+        if ours.transfer.code.is_some() && direction == Direction::Send {
             code_phrase::is_patient(&mut ours.all);
         }
         let endings = Rc::new(RefCell::new(Vec::new()));
-        Ok(Self { ours, way, sessions, make, credentials, keys, asks, endings })
+        Ok(Self { ours, direction, sessions, make, credentials, keys, asks, endings })
     }
 
     fn run(&self) -> Result<Ending, Ending> {
-        if self.way == Way::Receive {
+        if self.direction == Direction::Receive {
             // Whether there is a place for the files is found out before anybody is waited for.
             (self.make)()?;
         }
-        let (voice, common) = (self.ours.voice, self.ours.common);
-        let who = if self.way == Way::Send { "sender" } else { "receiver" };
-        let mut recorder = Recorder::new(voice, who, common.trace.as_deref())
+        let (ui, common) = (self.ours.ui, self.ours.common);
+        let who = if self.direction == Direction::Send { "sender" } else { "receiver" };
+        let mut recorder = Recorder::new(ui, who, common.trace.as_deref())
             .map_err(|say| Ending::early(Exit::Store, say))?
             .keep(self.ours.transfer.explain);
         let signals = signals()?;
@@ -173,10 +178,10 @@ impl<'a> Session<'a> {
         };
         let (lines, error) = recorder.finish();
         if let Some(why) = error {
-            voice.say(Level::Error, &format!("wst: could not write the trace: {why}"));
+            ui.say(Level::Error, &format!("wst: could not write the trace: {why}"));
         }
         if let Some(lines) = lines {
-            crate::transfer::account::tell(voice, lines.iter().map(String::as_str));
+            crate::transfer::account::tell(ui, lines.iter().map(String::as_str));
         }
         ended?;
         let interrupted = signals.last();
@@ -196,7 +201,7 @@ impl<'a> Session<'a> {
         };
         let addresses = endpoint::resolve(to).map_err(|e| failed(DialError::Io(e)))?;
         let host = spec.clone();
-        let trust = Trust::new(self.ours.voice, self.keys.as_ref(), host, self.ours.transfer);
+        let trust = Trust::new(self.ours.ui, self.keys.as_ref(), host, self.ours.transfer);
         let (mut last, began, mut told) = (None, Instant::now(), false);
         loop {
             for address in &addresses {
@@ -231,7 +236,7 @@ impl<'a> Session<'a> {
 
     /// A sender with a code phrase comes first: the other end can begin only when its person has the phrase.
     fn waits(&self) -> bool {
-        self.way == Way::Send && self.ours.transfer.code.is_some()
+        self.direction == Direction::Send && self.ours.transfer.code.is_some()
     }
 
     fn dial_at(
@@ -263,7 +268,7 @@ impl<'a> Session<'a> {
         self.note(&format!("listening on {place}"));
         if let Credentials::Keys(identity) = &self.credentials {
             let say = format!("this host's key is {}", identity.public.fingerprint());
-            self.ours.voice.say(Level::Note, &say);
+            self.ours.ui.say(Level::Note, &say);
         }
         let mut desk = Desk { session: self, left: self.sessions };
         let knocks =
@@ -275,8 +280,8 @@ impl<'a> Session<'a> {
     }
 
     fn note(&self, text: &str) {
-        self.ours.voice.say(Level::Note, text);
-        self.ours.voice.event("line", json!({"text": text}));
+        self.ours.ui.say(Level::Note, text);
+        self.ours.ui.event("line", json!({"text": text}));
     }
 
     fn opened(&self, partner: &Partner) {
@@ -286,36 +291,36 @@ impl<'a> Session<'a> {
             "rate_bps": null, "suite": suite, "packet_max": partner.packet_max,
             "fingerprint": partner.key.map(|key| key.fingerprint()),
         });
-        self.ours.voice.event("opened", fields);
+        self.ours.ui.event("opened", fields);
         let how = suite.unwrap_or_else(|| "not encrypted".to_owned());
         let say = format!("line: {}, {how}, packets of {}", partner.address, partner.packet_max);
-        self.ours.voice.say(Level::Detail, &say);
+        self.ours.ui.say(Level::Detail, &say);
         if self.waits() {
             let say =
                 "the code phrase is right; the other end may be asked whether it takes the files";
-            self.ours.voice.say(Level::Note, say);
+            self.ours.ui.say(Level::Note, say);
         }
     }
 
     /// An engine for a partner that is there.
     fn tenant<'t>(&'t self, partner: &Partner, role: Role) -> Result<Box<dyn Tenant + 't>, Ending> {
-        let keeper = (self.make)()?;
+        let file_store = (self.make)()?;
         let mut all = self.ours.all.clone();
         fit(&mut all, partner, role);
-        let engine = match self.way {
-            Way::Send => Protocol::named("netblt").sender(&all),
-            Way::Receive => Ok(Protocol::named("netblt").receiver(&all)),
+        let engine = match self.direction {
+            Direction::Send => Protocol::named("netblt").sender(&all),
+            Direction::Receive => Ok(Protocol::named("netblt").receiver(&all)),
         };
-        let free = !keeper.takes_stdin() && !self.asks;
+        let free = !file_store.takes_stdin() && !self.asks;
         let observer =
-            Observer::new(self.ours.voice, self.way, None).listen(free && role == Role::Active);
+            Observer::new(self.ours.ui, self.direction, None).listen(free && role == Role::Active);
         Ok(Box::new(Guest {
             session: self,
             partner: partner.clone(),
             engine: engine.map_err(usage)?,
             store: Consenting {
-                keeper,
-                consent: self.asks.then(|| Consent::of_a_person(self.ours.voice)),
+                file_store,
+                consent: self.asks.then(|| Consent::of_a_person(self.ours.ui)),
             },
             observer,
             endings: Rc::clone(&self.endings),
@@ -368,7 +373,7 @@ fn credentials(transfer: &Transfer) -> Result<(Credentials, Option<KeyFolder>), 
 }
 
 /// What is known of the path goes into the configuration.
-fn fit(all: &mut Everything, partner: &Partner, role: Role) {
+fn fit(all: &mut Settings, partner: &Partner, role: Role) {
     let (datagram, checksum) = (all.is_chosen("netblt.datagram"), all.is_chosen("netblt.checksum"));
     let config = all.netblt_mut();
     let most = u16::try_from(partner.packet_max / 4 * 4).unwrap_or(65_532);
@@ -427,24 +432,24 @@ struct Desk<'s, 'a> {
 impl<'s> Reception<'s> for Desk<'s, '_> {
     fn admit(&mut self, partner: &Partner) -> Result<Box<dyn Tenant + 's>, String> {
         let (session, at) = (self.session, partner.address);
-        let voice = session.ours.voice;
+        let ui = session.ours.ui;
         if let (Some(keys), Some(key)) = (&session.keys, &partner.key)
             && !keys.may_enter(key)?
         {
             let fingerprint = key.fingerprint();
-            voice.say(
+            ui.say(
                 Level::Error,
                 &format!("{at} is not let in, its key is {fingerprint}; to let it in: wst key trust {key}"),
             );
             let fields =
                 json!({"line": at.to_string(), "key": key.to_string(), "fingerprint": fingerprint});
-            voice.event("key-refused", fields);
+            ui.event("key-refused", fields);
             return Err(format!(
                 "the listener does not know the key {fingerprint}; there: wst key trust {key}"
             ));
         }
         let tenant = session.tenant(partner, Role::Passive).map_err(|ending| {
-            voice.say(Level::Error, &format!("{at} is turned away: {}", ending.message));
+            ui.say(Level::Error, &format!("{at} is turned away: {}", ending.message));
             ending.message
         })?;
         if partner.suite.is_some() {
@@ -455,13 +460,13 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
     }
 
     fn knocked(&mut self, from: SocketAddr, why: &str) {
-        let voice = self.session.ours.voice;
-        voice.say(Level::Note, &format!("{from} is not let in: {why}"));
-        voice.event("refused", json!({"line": from.to_string(), "why": why}));
+        let ui = self.session.ours.ui;
+        ui.say(Level::Note, &format!("{from} is not let in: {why}"));
+        ui.event("refused", json!({"line": from.to_string(), "why": why}));
     }
 
     fn sends(&self) -> Option<bool> {
-        Some(self.session.way == Way::Send)
+        Some(self.session.direction == Direction::Send)
     }
 
     fn goes_on(&mut self, under_way: usize) -> bool {
@@ -498,9 +503,9 @@ impl Tenant for Guest<'_> {
         self.observer.finish();
         let at = self.partner.address;
         let say = format!("{at} has fallen silent, and its sender goes on in another session");
-        self.session.ours.voice.say(Level::Note, &say);
+        self.session.ours.ui.say(Level::Note, &say);
         let fields = json!({"line": at.to_string()});
-        self.session.ours.voice.event("came-back", fields);
+        self.session.ours.ui.event("came-back", fields);
     }
 
     fn doors(&mut self) -> Doors<'_> {
@@ -518,12 +523,12 @@ impl Tenant for Guest<'_> {
             Outcome::Failed(Failure { kind: FailureKind::DigestDiffers, .. })
         );
         if differs {
-            self.store.keeper.discard_partial();
+            self.store.file_store.discard_partial();
         }
         let verdict = Verdict {
-            voice: self.session.ours.voice,
-            way: self.session.way,
-            keeper: &self.store.keeper,
+            ui: self.session.ours.ui,
+            direction: self.session.direction,
+            file_store: &self.store.file_store,
             unnamed: &[],
             medium: Medium::Datagrams,
         };

@@ -9,12 +9,12 @@ use wetstring_drive::datagram::keys::{KeyFolder, Known};
 use crate::args::transfer::Transfer;
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
-use crate::ui::output::{Level, Voice};
+use crate::ui::output::{Level, Output};
 use crate::ui::prompt::{ask_for, can_ask};
 
 /// What is believed of a host.
 pub(crate) struct Trust<'a> {
-    voice: &'a Voice,
+    ui: &'a Output,
     keys: Option<&'a KeyFolder>,
     /// The line as it was typed.
     host: String,
@@ -40,13 +40,13 @@ fn is_of(text: &str, key: &PublicKey) -> bool {
 
 impl<'a> Trust<'a> {
     pub(crate) fn new(
-        voice: &'a Voice,
+        ui: &'a Output,
         keys: Option<&'a KeyFolder>,
         host: String,
         transfer: &'a Transfer,
     ) -> Self {
         Self {
-            voice,
+            ui,
             keys,
             host,
             accept: transfer.accept_new,
@@ -71,14 +71,14 @@ impl<'a> Trust<'a> {
                 keys.remember(host, key)?;
                 let names = names.join(", ");
                 let say = format!("{host} has the key {fingerprint}, known as that of {names}");
-                self.voice.say(Level::Note, &say);
+                self.ui.say(Level::Note, &say);
             }
             Known::New if self.accept || self.fingerprint.is_some() => {
                 keys.remember(host, key)?;
                 let say = format!(
                     "{host} is new here: its key is {fingerprint}, which is remembered from now on"
                 );
-                self.voice.say(Level::Note, &say);
+                self.ui.say(Level::Note, &say);
             }
             Known::New if can_ask() => {
                 self.stranger.set(Some(*key));
@@ -103,7 +103,7 @@ impl<'a> Trust<'a> {
         if let Known::Elsewhere(names) = known {
             fields["known_as"] = json!(names);
         }
-        self.voice.event("host-key", fields);
+        self.ui.event("host-key", fields);
     }
 
     /// Asks about the key that was new. True if it is trusted now, false if there was none.
