@@ -49,6 +49,23 @@ pub(super) struct Turned {
 /// Makes an engine of settings to which the facts of the line were added.
 pub(super) type Make<'m> = &'m dyn Fn(&Settings) -> Result<Box<dyn Engine>, String>;
 
+/// A Kermit that sends.
+const SENDER: Make<'static> = &|all| Protocol::default().sender(all);
+/// A Kermit that receives.
+const RECEIVER: Make<'static> = &|all| Ok(Protocol::default().receiver(all));
+
+/// What of the paths is sent, as SET SEND PATHNAMES says.
+fn kept_paths(kept: &Kept) -> Pathnames {
+    let kept = kept.get("send pathnames").map_or(&b"off"[..], |value| value);
+    if kept.starts_with(b"rel") {
+        Pathnames::Relative
+    } else if kept.starts_with(b"abs") {
+        Pathnames::Absolute
+    } else {
+        Pathnames::Off
+    }
+}
+
 /// A name without what leads to the root or upwards.
 fn below(mut name: &[u8]) -> &[u8] {
     while let Some(rest) = [&b"/"[..], b"./", b"../"].iter().find_map(|at| name.strip_prefix(*at)) {
@@ -139,28 +156,17 @@ pub(super) trait Mover: World {
         }
         if let Some(size) = sending.calibrate {
             let mut generated = Generated::new(size);
-            let make: Make<'_> = &|all| Protocol::named("kermit").sender(all);
-            let turned = self.turn(make, &mut generated, Direction::Send, false)?;
+            let turned = self.turn(SENDER, &mut generated, Direction::Send, false)?;
             return Ok(Done { report: Some(turned.report), ..Done::default() });
         }
         if sending.as_name.is_some() && sending.files.len() > 1 {
             let got = sending.files.len();
             return Err(Fault::new(format!("expected one file with an as-name, got {got}")));
         }
-        let kept_paths = || {
-            let kept = kept.get("send pathnames").map_or(&b"off"[..], |value| value);
-            if kept.starts_with(b"rel") {
-                Pathnames::Relative
-            } else if kept.starts_with(b"abs") {
-                Pathnames::Absolute
-            } else {
-                Pathnames::Off
-            }
-        };
         let paths = match sending.paths {
             Some(paths) => paths,
             None if sending.recursive => Pathnames::Relative,
-            None => kept_paths(),
+            None => kept_paths(kept),
         };
         let source = |name: &Vec<u8>| {
             let source = match (&name[..], &sending.as_name) {
@@ -194,12 +200,7 @@ pub(super) trait Mover: World {
                 format!("{path} is sent as {wire}: another file of this batch is called {own}\n");
             self.say(Screen::Error, say.as_bytes());
         }
-        let turned = self.turn(
-            &|all| Protocol::named("kermit").sender(all),
-            &mut disk,
-            Direction::Send,
-            false,
-        )?;
+        let turned = self.turn(SENDER, &mut disk, Direction::Send, false)?;
         let report = with_files(turned.report, disk.files(), disk.last_error());
         if sending.delete {
             delete_sent(disk.files())?;
@@ -242,7 +243,7 @@ pub(super) trait Mover: World {
     }
 
     fn receive(&mut self, receiving: &Receiving, kept: &Kept) -> Result<Done, Fault> {
-        let make: Make<'_> = &|all| Ok(Protocol::named("kermit").receiver(all));
+        let make = RECEIVER;
         let (_, asker) = self.asker_of(kept, receiving.confirm);
         let mut sink = SinkStore::new(sink());
         let paths = kept.get("receive pathnames").is_some_and(|value| value.starts_with(b"rel"));
@@ -293,12 +294,7 @@ pub(super) trait Mover: World {
     fn to_stdout(&mut self, names: Option<&[u8]>) -> Result<Done, Fault> {
         let mut sink = SinkStore::new(stdout());
         let turned = match names {
-            None => self.turn(
-                &|all| Ok(Protocol::named("kermit").receiver(all)),
-                &mut sink,
-                Direction::Receive,
-                true,
-            ),
+            None => self.turn(RECEIVER, &mut sink, Direction::Receive, true),
             Some(names) => {
                 let command = ServerCommand::Get(GetFiles { names, ..GetFiles::default() });
                 let asked = words(names).into_iter();
