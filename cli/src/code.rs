@@ -75,10 +75,10 @@ pub(crate) fn is_patient(all: &mut Everything) {
         all.netblt.open_tries = u8::MAX;
     }
     if !timeout {
-        all.netblt.open_timeout = Duration::from_secs(4);
+        all.netblt.open_timeout = Span::from_secs(4);
     }
     if !death {
-        all.netblt.death = Duration::from_secs(240);
+        all.netblt.death = Span::from_secs(240);
     }
 }
 

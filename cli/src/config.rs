@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use wetstring_drive::disk::StoreSettings;
 use wetstring_drive::in_words;
 use wetstring_proto::settings::{BadSetting, Setting, Settings};
-use wetstring_proto::{Duration, arpanet, kermit, netblt, settings, uucp, xymodem, zmodem};
+use wetstring_proto::{Span, arpanet, kermit, netblt, settings, uucp, xymodem, zmodem};
 
 settings! {
     /// Everything that can be set.
@@ -67,8 +67,8 @@ impl Everything {
 
     /// Sets the longest wait of X/Y/ZMODEM for an answer, in seconds, as far as each allows.
     pub(crate) fn set_timeouts(&mut self, seconds: u64) {
-        self.zmodem.timeout = Duration::from_secs(seconds.clamp(1, 60));
-        self.xymodem.timeout = Duration::from_secs(seconds.clamp(1, 600));
+        self.zmodem.timeout = Span::from_secs(seconds.clamp(1, 60));
+        self.xymodem.timeout = Span::from_secs(seconds.clamp(1, 600));
         self.xymodem.answer_timeout = self.xymodem.timeout;
     }
 

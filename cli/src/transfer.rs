@@ -731,7 +731,7 @@ impl Job<'_> {
             Speaks::ZmodemThenYmodem => {
                 let zmodem = Protocol::Zmodem.receiver(all)?;
                 let choice = Choice::new(zmodem, ymodem.receiver(all)?, zmodem_or_time);
-                let offer = all.zmodem.timeout;
+                let offer = all.zmodem.timeout.get();
                 Box::new(choice.or_after(offer * OFFERS))
             }
         })

@@ -91,12 +91,7 @@ fn turn(engines: &mut [&mut dyn Engine; 2], file: &[u8], held: bool, lost: u64) 
 }
 
 fn fixed() -> Config {
-    Config {
-        burst: 20,
-        interval: Duration::from_millis(5),
-        buffer_len: 65_536,
-        ..Config::default()
-    }
+    Config { burst: 20, interval: Span::from_millis(5), buffer_len: 65_536, ..Config::default() }
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub(super) struct Plan {
 const CANCEL: &[u8] =
     b"\x18\x18\x18\x18\x18\x18\x18\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08";
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Span = Span::from_secs(3600);
 
 impl Plan {
     /// Reads a command line.
@@ -186,7 +186,7 @@ impl Plan {
         zmodem.patience = HOUR;
         zmodem.retries = u8::MAX;
         xymodem.patience = HOUR;
-        xymodem.answer_timeout = Duration::from_secs(600);
+        xymodem.answer_timeout = Span::from_secs(600);
         xymodem.retries = 94;
     }
 

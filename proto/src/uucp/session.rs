@@ -333,7 +333,7 @@ impl Core {
 
     /// When the last words need not be waited for any more.
     fn farewell_until(&self, cx: &Cx<'_>) -> Instant {
-        cx.now + self.link.config.linger.max(self.link.config.timeout)
+        cx.now + self.link.config.linger.get().max(self.link.config.timeout.get())
     }
 
     /// The roles have changed.

@@ -188,7 +188,7 @@ impl User {
             cx.trace.record(cx.now, &TraceEvent::State { from, to });
         }
         self.stage = stage;
-        self.until = Some(cx.now + self.options.timeout);
+        self.until = Some(cx.now + self.options.timeout.get());
     }
 
     fn form(&self) -> Form {
@@ -353,7 +353,7 @@ impl User {
         }
         self.progress = (self.stats.file_bytes, host.queued(id));
         if moved {
-            self.until = Some(cx.now + self.options.timeout);
+            self.until = Some(cx.now + self.options.timeout.get());
         }
         let over = if self.puts {
             self.outgoing.done && host.state(id) == State::Ended

@@ -71,7 +71,7 @@ impl Core {
                 }
                 *len += bytes.len();
                 self.link.stats.wire_in_bytes += bytes.len() as u64;
-                *until = cx.now + self.link.config.purge;
+                *until = cx.now + self.link.config.purge.get();
                 self.link.stats.noise_bytes += bytes.len() as u64;
                 bytes.len()
             }
@@ -122,7 +122,7 @@ impl Core {
             // A stream does not fall silent, and nothing can be had again.
             return self.fail(cx, Blame::Line, FailureKind::NotReliable, true);
         }
-        let until = cx.now + self.link.config.purge;
+        let until = cx.now + self.link.config.purge.get();
         // A line that never falls silent is asked all the same, once in a while.
         let long = self.link.config.line.time(3 * 1029);
         let most = if long.is_zero() { Duration::from_secs(60) } else { long };
@@ -169,13 +169,13 @@ impl Core {
     /// How long to wait for something to begin.
     fn wait(&self) -> Duration {
         let config = &self.link.config;
-        let longest = config.timeout;
+        let longest = config.timeout.get();
         if self.streaming && self.state == Receiving::Data && !self.first {
             // Nothing is asked for in a stream, but a dead line must not hold us forever.
             return longest * 3;
         }
         if self.first || self.state == Receiving::Header {
-            let start = config.start_wait;
+            let start = config.start_wait.get();
             let patient = self.start == NAK || (self.eots > 0 && !self.streaming);
             let usual = start.max(self.gap * 2);
             return match (patient, self.streaming) {
@@ -199,7 +199,7 @@ impl Core {
             Hearing::Eot { until } => until,
             Hearing::Purge { until, latest, .. } => until.min(latest),
             Hearing::Blocks if self.reader.mid_block() => {
-                let quiet = self.link.config.char_timeout;
+                let quiet = self.link.config.char_timeout.get();
                 self.heard + quiet
             }
             // Our question has not left yet.
@@ -220,7 +220,7 @@ impl Core {
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
                 }
-                let patience = self.link.config.patience;
+                let patience = self.link.config.patience.get();
                 if until > cx.now && cx.now - self.good >= patience {
                     // Never silent, and never a block: whatever that is, it will not stop for us.
                     return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
@@ -261,7 +261,7 @@ impl Core {
         let number = u64::from(self.expected);
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "block", number });
         let config = &self.link.config;
-        let patience = config.patience;
+        let patience = config.patience.get();
         let waited = self.began.map_or(Duration::ZERO, |began| cx.now - began);
         let hopeless = if self.begun {
             let amid_stream = self.streaming && self.state == Receiving::Data && !self.first;
