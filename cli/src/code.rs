@@ -8,6 +8,7 @@ use wetstring_drive::datagram::Phrase;
 use wetstring_drive::datagram::host::Knocks;
 use wetstring_drive::datagram::secure::GUESSES;
 use wetstring_drive::{LineSpec, in_words};
+use wetstring_proto::Span;
 
 use crate::config::Everything;
 use crate::exit::Exit;

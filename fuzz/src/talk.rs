@@ -13,7 +13,7 @@ use wetstring_proto::netblt::packet::Packet;
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::{
-    BitRate, Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Status,
+    BitRate, Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Span, Status,
 };
 
 /// Datagrams under way in a direction; more are lost, as in any queue.

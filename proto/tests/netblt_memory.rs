@@ -7,7 +7,7 @@ use common::Dice;
 use std::time::Duration;
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::{
-    Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Status, StoreError,
+    Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Span, Status, StoreError,
 };
 
 /// Answers a store's request out of a file on the stack; `held` is a store that takes any order.

@@ -15,7 +15,7 @@ use wetstring_proto::xymodem::{BlockLength, Variant};
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::zmodem::escape::Escaping;
 use wetstring_proto::zmodem::info::Conversion;
-use wetstring_proto::{FileKind, Wish};
+use wetstring_proto::{FileKind, Span, Wish};
 
 use super::options::{Given, number, read};
 use super::{Personality, Stop, flags};

@@ -228,7 +228,7 @@ fn median(mut values: Vec<u64>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Messages, TABLE};
+    use super::Messages;
     use wetstring_proto::settings::Settings;
 
     #[test]
