@@ -6,7 +6,7 @@ use wetstring_proto::netblt::control::{Message, Offer, messages, put_go, put_ok,
 use wetstring_proto::netblt::packet::{Body, Data, HEADER, Packet, Ports, Terms, data_checksum};
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::stats::Stats;
-use wetstring_proto::{BitRate, Command, Cx, Duration, Engine, Instant, NoTrace, Status};
+use wetstring_proto::{BitRate, Command, Cx, Duration, Engine, Instant, NoTrace, Span, Status};
 
 /// A datagram.
 ///
@@ -122,11 +122,11 @@ pub fn engine(bytes: &[u8]) -> Stats {
 }
 
 fn config(script: &mut Script<'_>) -> Config {
-    let (mut burst, mut interval, mut max_rate) = (0, Duration::from_millis(30), BitRate::ZERO);
+    let (mut burst, mut interval, mut max_rate) = (0, Span::from_millis(30), BitRate::ZERO);
     match script.byte() % 3 {
         0 => {
             burst = (script.short() % 100).max(1);
-            interval = Duration::from_millis(u64::from(script.short() % 200));
+            interval = Span::from_millis(u64::from(script.short() % 200));
         }
         1 => max_rate = BitRate::from_bps(u64::from(script.word())),
         _ => {}
@@ -144,8 +144,8 @@ fn config(script: &mut Script<'_>) -> Config {
         burst,
         interval,
         max_rate,
-        death: Duration::from_secs(script.pick(&[0, 1, 60, 60, 60])),
-        open_timeout: Duration::from_millis(script.pick(&[0, 10, 2000])),
+        death: Span::from_secs(script.pick(&[0, 1, 60, 60, 60])),
+        open_timeout: Span::from_millis(script.pick(&[0, 10, 2000])),
         open_tries: script.byte() % 6,
         checksum: script.one_in(2),
         digest: script.one_in(2),

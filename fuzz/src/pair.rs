@@ -14,7 +14,7 @@ use wetstring_proto::kermit::packet::{LONG_HEADER, finish};
 use wetstring_proto::xymodem::BlockLength;
 use wetstring_proto::zmodem::escape::{Escaper, Escaping};
 use wetstring_proto::zmodem::packet::{Form, Header, MAX_HEADER, put_subpacket, subpacket_room};
-use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Status};
+use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Span, Status};
 use wetstring_proto::{kermit, uucp, xymodem, zmodem};
 use wetstring_protocols::{Config, Protocol};
 
@@ -95,7 +95,7 @@ pub fn xymodem(bytes: &[u8]) -> Came {
     let configs = [(), ()].map(|()| xymodem::Config {
         variant: script.pick(&all),
         block: script.pick(&[BlockLength::Auto, BlockLength::Short]),
-        patience: Duration::from_secs(20),
+        patience: Span::from_secs(20),
         buffer_len: 4096,
         ..xymodem::Config::default()
     });
@@ -116,7 +116,7 @@ pub fn zmodem(bytes: &[u8]) -> Came {
         window: script.pick(&[0, 500]),
         receive_buffer: script.pick(&[0, 600]),
         resume: script.one_in(2),
-        patience: Duration::from_secs(20),
+        patience: Span::from_secs(20),
         buffer_len: 4096,
         ..zmodem::Config::default()
     });
@@ -136,7 +136,7 @@ pub fn uucp(bytes: &[u8]) -> Came {
         role: if calls { uucp::Role::Call } else { uucp::Role::Answer },
         window: script.pick(&[1, 3, 7]),
         packet: script.pick(&[32, 64, 1024]),
-        patience: Duration::from_secs(20),
+        patience: Span::from_secs(20),
         buffer_len: 4096,
         ..uucp::Config::default()
     });

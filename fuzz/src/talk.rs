@@ -13,7 +13,7 @@ use wetstring_proto::netblt::packet::Packet;
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::stats::Stats;
 use wetstring_proto::{
-    BitRate, Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Status,
+    BitRate, Command, Cx, Duration, Engine, Event, Instant, NoTrace, Outcome, Span, Status,
 };
 
 /// Datagrams under way in a direction; more are lost, as in any queue.
@@ -67,7 +67,7 @@ pub fn session(bytes: &[u8]) -> Stats {
 
 fn configs(script: &mut Script<'_>) -> [Config; 2] {
     let write = script.one_in(2);
-    let (interval, max_rate) = (Duration::from_millis(10), BitRate::from_bps(1_000_000));
+    let (interval, max_rate) = (Span::from_millis(10), BitRate::from_bps(1_000_000));
     let [ours, theirs] = [(), ()].map(|()| {
         let sized = Config {
             max_datagram: script.pick(&[256, 600, 1432]),
@@ -81,7 +81,7 @@ fn configs(script: &mut Script<'_>) -> [Config; 2] {
             _ => sized,
         };
         Config {
-            death: Duration::from_secs(5),
+            death: Span::from_secs(5),
             digest: !script.one_in(6),
             files: !script.one_in(8),
             first_buffer: script.pick(&[1, u32::MAX, 0x7FFF_FFFF]),

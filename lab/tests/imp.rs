@@ -10,7 +10,7 @@ use wetstring_lab::{Element, End, Recorder};
 use wetstring_proto::arpanet::Config;
 use wetstring_proto::arpanet::leader::{Form, Kind, Leader};
 use wetstring_proto::arpanet::ncp::Buffers;
-use wetstring_proto::{Cx, Duration, Instant, NoTrace};
+use wetstring_proto::{Cx, Duration, Instant, NoTrace, Span};
 
 fn subnet(words: &str) -> Subnet {
     Subnet::new(&words.parse::<SubnetModel>().unwrap())
@@ -247,7 +247,7 @@ fn the_lockup_of_rfc_626() {
 fn a_line_that_is_slow_gives_nobody_up() {
     // As long as something moves, whatever it is, neither process loses its patience: here for half an hour.
     let mut slow = experiment(Buffers::Small, 1);
-    slow.hosts.iter_mut().for_each(|host| host.ftp.timeout = Duration::from_secs(10));
+    slow.hosts.iter_mut().for_each(|host| host.ftp.timeout = Span::from_secs(10));
     let report = run("imp:1,line=2400", "send=200ms", &slow);
     assert_eq!(report.stop, Stop::Over);
     assert!(report.right, "{:?}", report.outcomes);

@@ -6,11 +6,11 @@ use netblt_run::{Path, Plan, Report, Side, ends, receiver, run, sender};
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::packet::kind;
-use wetstring_proto::{BitRate, Blame, Duration, Outcome, Refusal};
+use wetstring_proto::{BitRate, Blame, Duration, Outcome, Refusal, Span};
 
 /// Fixed values: 5 packets every 10 ms.
 fn fixed() -> Config {
-    Config { burst: 5, interval: ms(10), outstanding: 8, ..Config::default() }
+    Config { burst: 5, interval: Span::from_millis(10), outstanding: 8, ..Config::default() }
 }
 
 fn files(sizes: &[usize]) -> Vec<MemoryFile> {
@@ -133,7 +133,7 @@ fn two_to_thirty_buffers_over_a_satellite() {
     // RFC 1030 section 7: 1.8 s, 5 packets every 55 ms, buffers of ten packets.
     let wideband = |outstanding| Config {
         burst: 5,
-        interval: ms(55),
+        interval: Span::from_millis(55),
         max_datagram: 1456,
         buffer_size: 14_320,
         outstanding,
@@ -151,7 +151,7 @@ fn two_to_thirty_buffers_over_a_satellite() {
 
 #[test]
 fn bursts_start_an_interval_apart() {
-    let config = Config { burst: 5, interval: ms(30), ..fixed() };
+    let config = Config { burst: 5, interval: Span::from_millis(30), ..fixed() };
     // 300 packets in 60 bursts take at least 59 intervals, however fast the path is.
     let report = must_move(&config, true, &Path::new(1_000_000_000, 2), &[300 * 1408 - 20]);
     let least = ms(59 * 30);
@@ -161,7 +161,7 @@ fn bursts_start_an_interval_apart() {
 #[test]
 fn the_more_restrictive_end_has_its_way() {
     let (mut ours, mut theirs) = ends(&fixed(), true);
-    (theirs.burst, theirs.interval) = (2, ms(40));
+    (theirs.burst, theirs.interval) = (2, Span::from_millis(40));
     (theirs.max_datagram, theirs.outstanding) = (700, 2);
     ours.checksum = false;
     for _ in 0..2 {
@@ -199,7 +199,7 @@ fn the_ceiling_holds() {
 
 #[test]
 fn silence_ends_at_both_ends() {
-    let config = Config { death: ms(5000), ..fixed() };
+    let config = Config { death: Span::from_millis(5000), ..fixed() };
     for write in [true, false] {
         let plan = Plan { cut: Some(ms(300)), ..Plan::default() };
         let report = transfer(&config, write, &Path::new(2_000_000, 20), &plan, &[1_000_000]);

@@ -12,13 +12,13 @@ use wetstring_lab::random::Random;
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
 use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::packet::{Body, Data, Packet, Ports, Terms, data_checksum};
-use wetstring_proto::{BitRate, Command, Duration, Failure, FailureKind, Outcome};
+use wetstring_proto::{BitRate, Command, Duration, Failure, FailureKind, Outcome, Span};
 
 fn any_config(random: &mut Random) -> Config {
     let paced = match random.below(3) {
         0 => Config {
             burst: random.between(1, 40) as u16,
-            interval: Duration::from_millis(random.between(1, 60)),
+            interval: Span::from_millis(random.between(1, 60)),
             ..Config::default()
         },
         1 => Config {
@@ -31,7 +31,7 @@ fn any_config(random: &mut Random) -> Config {
         max_datagram: random.pick(&[256, 600, 1432, 9000]),
         buffer_size: random.pick(&[0, 0, 700, 5000, 14_320, 100_000]),
         outstanding: random.pick(&[1, 2, 8, 300]),
-        death: Duration::from_secs(random.pick(&[5, 20])),
+        death: Span::from_secs(random.pick(&[5, 20])),
         checksum: true,
         buffer_len: random.pick(&[16_384, 262_144]),
         ..paced
@@ -117,7 +117,7 @@ fn was_right(ends: [(&Seen, &Config); 2]) -> bool {
             Some(Outcome::Failed(Failure { kind: FailureKind::Silence, .. }))
         );
         // The clocks of both ends tick once between a packet's coming and its being looked at.
-        silence && seen.deaf + Duration::from_secs(1) >= config.death.min(OPENS)
+        silence && seen.deaf + Duration::from_secs(1) >= config.death.get().min(OPENS)
     })
 }
 
@@ -126,7 +126,7 @@ fn was_right(ends: [(&Seen, &Config); 2]) -> bool {
 /// a burst, that happens: 3 of 20,000 seeds of impatient ends without rows.
 fn is_mild(path: &Path, ends: [&Config; 2]) -> bool {
     let longest = ends.iter().map(|end| u64::from(end.max_datagram)).min().unwrap_or(0);
-    let patient = ends.iter().all(|end| end.death > Duration::from_secs(5));
+    let patient = ends.iter().all(|end| end.death > Span::from_secs(5));
     path.queue >= 2 * longest && (path.loss <= 300 || (path.run == 1 && patient))
 }
 

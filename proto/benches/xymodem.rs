@@ -7,7 +7,7 @@ use wetstring_proto::settings::Settings;
 use wetstring_proto::xymodem::frame::{BlockReader, Check, HEADER, LONG, SHORT, finish};
 use wetstring_proto::xymodem::{Config, Receiver, Sender};
 use wetstring_proto::{
-    Cx, Duration, Engine, FileInfo, Instant, LineFacts, NoTrace, Outcome, Reply, Request,
+    Cx, Duration, Engine, FileInfo, Instant, LineFacts, NoTrace, Outcome, Reply, Request, Span,
 };
 
 const FILE: usize = 4 << 20;
@@ -65,7 +65,7 @@ fn answer(request: Request<'_>, file: &[u8], given: &mut bool) -> Reply<'static>
 
 fn transfer(variant: &str, file: &[u8], memory: &mut [Vec<u8>; 2]) {
     let line = LineFacts { reliable: Some(true), ..LineFacts::default() };
-    let mut config = Config { line, start_pause: Duration::ZERO, ..Config::default() };
+    let mut config = Config { line, start_pause: Span::ZERO, ..Config::default() };
     config.set("xymodem.variant", variant).unwrap();
     let [out, into] = memory;
     let mut sender = Sender::new(config.clone(), &mut out[..]).unwrap();

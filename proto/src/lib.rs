@@ -53,5 +53,5 @@ pub use line::LineFacts;
 pub use memory::{Memory, MemoryTooSmall};
 pub use session::states;
 pub use stats::Stats;
-pub use time::{BitRate, Duration, Instant};
+pub use time::{BitRate, Duration, Instant, Span};
 pub use trace::{Again, Load, NoTrace, Trace, TraceEvent, Wait};

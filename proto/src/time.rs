@@ -49,6 +49,31 @@ impl fmt::Display for Instant {
     }
 }
 
+/// A time that is set: whole milliseconds up to 49 days, in four bytes, since a configuration lives in an engine
+/// that may have two kilobytes in all. [`Span::get`] is what engines count with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Span(u32);
+
+impl Span {
+    /// No time.
+    pub const ZERO: Self = Self(0);
+
+    /// This many seconds; the longest there is if they are more.
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self::from_millis(seconds.saturating_mul(1000))
+    }
+
+    /// This many milliseconds; the longest there is if they are more.
+    pub const fn from_millis(milliseconds: u64) -> Self {
+        if milliseconds > u32::MAX as u64 { Self(u32::MAX) } else { Self(milliseconds as u32) }
+    }
+
+    /// As a duration.
+    pub const fn get(self) -> Duration {
+        Duration::from_millis(self.0 as u64)
+    }
+}
+
 /// Bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct BitRate(u64);

@@ -5,9 +5,9 @@ use crate::common;
 
 use arpanet_net::{Fate, Net, address};
 use common::random;
-use wetstring_proto::Duration;
 use wetstring_proto::arpanet::leader::{Dead, Form, Kind};
 use wetstring_proto::arpanet::ncp::{Buffers, Config, Echo, Id, State, Trouble, Wanted};
+use wetstring_proto::{Duration, Span};
 
 /// Opens a connection from host 0, socket 5, to host 1, socket 4.
 fn pair(net: &mut Net, wanted: Wanted) -> (Id, Id) {
@@ -337,7 +337,7 @@ fn a_reset_forgets_everything_of_that_host_only() {
 
 #[test]
 fn no_reply_to_a_reset() {
-    let config = Config { rfnm: Duration::from_secs(60), ..Config::default() };
+    let config = Config { rfnm: Span::from_secs(60), ..Config::default() };
     let mut net = Net::new(&[config]);
     net.judge = Box::new(|_, _, _| Fate::Lost);
     let id = net.call(0, |host, cx| host.open(cx, address(1), Wanted::new(6, 3)).unwrap());

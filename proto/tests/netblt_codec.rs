@@ -8,7 +8,7 @@ use wetstring_proto::netblt::control::{
 };
 use wetstring_proto::netblt::packet::{BadPacket, Body, Data, Packet, Ports, Terms, data_checksum};
 use wetstring_proto::settings::Settings;
-use wetstring_proto::{BitRate, Duration};
+use wetstring_proto::{BitRate, Span};
 
 const VECTORS: &str = include_str!("../../vectors/netblt/packets.txt");
 const ACTIVE: Ports = Ports { local: 4096, foreign: 7000 };
@@ -202,7 +202,7 @@ fn settings_are_read_as_they_are_shown() {
     config.set("netblt.interval", "55").unwrap();
     config.set("netblt.max-rate", "1000000").unwrap();
     config.set("netblt.burst", "5").unwrap();
-    let fixed = (5, Duration::from_millis(55), BitRate::from_bps(1_000_000));
+    let fixed = (5, Span::from_millis(55), BitRate::from_bps(1_000_000));
     assert_eq!((config.burst, config.interval, config.max_rate), fixed);
     assert!(config.set("netblt.datagram", "20").is_err());
     assert!(config.set("netblt.digest", "perhaps").is_err());

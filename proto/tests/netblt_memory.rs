@@ -7,7 +7,7 @@ use common::Dice;
 use std::time::Duration;
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
 use wetstring_proto::{
-    Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Status, StoreError,
+    Cx, Engine, FileInfo, Instant, NoTrace, Outcome, Reply, Request, Span, Status, StoreError,
 };
 
 /// Answers a store's request out of a file on the stack; `held` is a store that takes any order.
@@ -91,12 +91,7 @@ fn turn(engines: &mut [&mut dyn Engine; 2], file: &[u8], held: bool, lost: u64) 
 }
 
 fn fixed() -> Config {
-    Config {
-        burst: 20,
-        interval: Duration::from_millis(5),
-        buffer_len: 65_536,
-        ..Config::default()
-    }
+    Config { burst: 20, interval: Span::from_millis(5), buffer_len: 65_536, ..Config::default() }
 }
 
 #[test]

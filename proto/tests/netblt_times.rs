@@ -9,14 +9,14 @@ use std::time::Duration;
 use wetstring_proto::netblt::Config;
 use wetstring_proto::netblt::control::{Message, messages};
 use wetstring_proto::netblt::packet::{Body, Packet, Ports};
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Store};
+use wetstring_proto::{Cx, Engine, Instant, NoTrace, Span, Store};
 
 /// Ports of the peer, which opens.
 const OPENS: Ports = Ports { local: ACTIVE, foreign: PASSIVE };
 
 fn patient(automatic: bool) -> Config {
     let burst = if automatic { 0 } else { passive().burst };
-    Config { death: Duration::from_secs(60), burst, ..passive() }
+    Config { death: Span::from_secs(60), burst, ..passive() }
 }
 
 /// A peer that opens, sends one packet of the first buffer and no more; it acknowledges all that is said, or

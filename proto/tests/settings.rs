@@ -1,7 +1,7 @@
 //! A setting is one row: what follows from it, for rows of each kind; and what must hold for the tables there are.
 
 use wetstring_proto::settings::{AsText, BadSetting, Choice, Range, Setting, Settings};
-use wetstring_proto::{BitRate, Duration, choice, settings};
+use wetstring_proto::{BitRate, Span, choice, settings};
 
 choice! {
     /// Who begins.
@@ -57,9 +57,9 @@ settings! {
             "An even number", "RFC 3";
         "t.packet" packet: usize[32 | 64 | 1024 "bytes"] = 64,
             "Length of a packet", "RFC 4";
-        "t.timeout" timeout: Duration[1..=600 seconds] = 10,
+        "t.timeout" timeout: Span[1..=600 seconds] = 10,
             "Longest wait", "RFC 5";
-        "t.pause" pause: Duration[0..=60_000 milliseconds] = 1_500,
+        "t.pause" pause: Span[0..=60_000 milliseconds] = 1_500,
             "Pause", "RFC 6";
         "t.rate" rate: BitRate[0..=1_000_000_000_000 bits_per_second] = 9600,
             "Never faster", "RFC 7";
@@ -95,8 +95,8 @@ fn a_field_has_the_default_of_its_row() {
         window: 7,
         even: 1000,
         packet: 64,
-        timeout: Duration::from_secs(10),
-        pause: Duration::from_millis(1500),
+        timeout: Span::from_secs(10),
+        pause: Span::from_millis(1500),
         rate: BitRate::from_bps(9600),
         pairs: Pairs(2),
     };
@@ -153,8 +153,8 @@ fn what_is_set_is_shown() {
         window: 94,
         even: 0,
         packet: 1024,
-        timeout: Duration::from_secs(600),
-        pause: Duration::ZERO,
+        timeout: Span::from_secs(600),
+        pause: Span::ZERO,
         rate: BitRate::from_bps(1_000_000_000_000),
         pairs: Pairs(4),
     };

@@ -9,7 +9,7 @@ use std::fmt;
 use crate::ui::format::did_you_mean;
 use wetstring_drive::disk::StoreSettings;
 use wetstring_proto::settings::{BadSetting, Setting, Settings as _};
-use wetstring_proto::{Duration, arpanet, kermit, netblt, uucp, xymodem, zmodem};
+use wetstring_proto::{Span, arpanet, kermit, netblt, uucp, xymodem, zmodem};
 use wetstring_protocols::{Configs, FAMILIES, Family};
 
 /// Everything that can be set.
@@ -107,9 +107,9 @@ impl Settings {
 
     /// Sets the longest wait of X/Y/ZMODEM for an answer, in seconds, as far as each allows.
     pub(crate) fn set_timeouts(&mut self, seconds: u64) {
-        self.zmodem_mut().timeout = Duration::from_secs(seconds.clamp(1, 60));
+        self.zmodem_mut().timeout = Span::from_secs(seconds.clamp(1, 60));
         let xymodem = self.xymodem_mut();
-        xymodem.timeout = Duration::from_secs(seconds.clamp(1, 600));
+        xymodem.timeout = Span::from_secs(seconds.clamp(1, 600));
         xymodem.answer_timeout = xymodem.timeout;
     }
 

@@ -272,7 +272,7 @@ impl Job<'_> {
             Speaks::ZmodemThenYmodem => {
                 let choice =
                     Choice::new(zmodem.receiver(all), ymodem.receiver(all), zmodem_or_time);
-                Box::new(choice.or_after(all.zmodem().timeout * OFFERS))
+                Box::new(choice.or_after(all.zmodem().timeout.get() * OFFERS))
             }
         })
     }

@@ -15,7 +15,7 @@ use crate::store::{Content, MemoryFile, MemorySink, MemorySource};
 use crate::trace::Recorder;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
-use wetstring_proto::{BitRate, Duration, FileInfo, Reply, Request, Store};
+use wetstring_proto::{BitRate, Duration, FileInfo, Reply, Request, Span, Store};
 
 const REPLAY: &str = "wst lab swarm --protocol netblt --seed {seed} --trace FILE";
 /// The faults stop then, and the run must end.
@@ -41,7 +41,7 @@ fn config(random: &mut Random) -> Config {
     let paced = match random.below(4) {
         0 => Config {
             burst: random.between(1, 20) as u16,
-            interval: Duration::from_millis(random.between(5, 60)),
+            interval: Span::from_millis(random.between(5, 60)),
             ..Config::default()
         },
         1 => {
@@ -54,7 +54,7 @@ fn config(random: &mut Random) -> Config {
         max_datagram: random.pick(&[256, 600, 1432, 9000]),
         buffer_size: random.pick(&[0, 0, 700, 5000, 14_320, 100_000]),
         outstanding: random.pick(&[1, 2, 8, 300]),
-        death: Duration::from_secs(random.pick(&[10, 20, 60])),
+        death: Span::from_secs(random.pick(&[10, 20, 60])),
         checksum: true,
         buffer_len: random.pick(&[16_384, 262_144]),
         ..paced
@@ -112,7 +112,7 @@ fn plan(seed: u64) -> Plan {
     let path = path(&mut random, mild);
     let count = random.between(1, 3);
     let files = (0..count).map(|index| file(&mut random, index)).collect();
-    let patience = ours.death.min(theirs.death).as_millis() as u64;
+    let patience = ours.death.min(theirs.death).get().as_millis() as u64;
     let begin = Duration::from_millis(random.below(5000));
     let longest = if mild { patience / 3 } else { patience * 2 };
     let lasts = Duration::from_millis(random.below(longest));

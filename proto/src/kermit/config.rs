@@ -12,7 +12,7 @@ use super::zone::Zone;
 use crate::file::FileKind;
 pub use crate::line::LineFacts;
 use crate::settings::{AsText, Range};
-use crate::time::Duration;
+use crate::time::Span;
 use core::fmt;
 
 crate::choice! {
@@ -225,7 +225,7 @@ crate::settings! {
             "Compare a digest of each whole file when the partner is a Wetstring too",
             "docs/decisions/002", no_flag;
         /// What the partner is told as TIME.
-        "kermit.timeout" timeout: Duration[1..=94 seconds] = 15,
+        "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
             "Longest wait for a packet before it is asked for, or sent, again",
             "[KPM] TIME";
         "kermit.retries" retries: u8[1..=94] = 10,
@@ -268,7 +268,7 @@ crate::settings! {
         "kermit.interrupts" interrupts: u8[0..=9] = 3,
             "Raw Ctrl-C in a row, between packets, that end the transfer; 0 is never",
             "C-Kermit SET TRANSFER CANCELLATION";
-        "kermit.linger" linger: Duration[0..=60000 milliseconds] = 1500,
+        "kermit.linger" linger: Span[0..=60000 milliseconds] = 1500,
             "How long a receiver stays to repeat its last acknowledgement",
             "docs/decisions/001";
         "kermit.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 262_144,
@@ -417,7 +417,7 @@ impl Config {
         }
         Params {
             max_short: length.min(94) as u8,
-            time_s: Some(self.timeout.as_secs().min(94) as u8),
+            time_s: Some(self.timeout.get().as_secs().min(94) as u8),
             pad_count: self.pad_count.min(94),
             pad: 0,
             eol: self.eol,

@@ -200,7 +200,7 @@ impl Link {
 
     /// The longest wait for a packet.
     pub(crate) fn longest_wait(&self) -> Duration {
-        self.config.timeout
+        self.config.timeout.get()
     }
 
     /// Silence that nothing explains ends the transfer after so long.

@@ -105,7 +105,7 @@ fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -
 
 impl Core {
     pub(super) fn new(config: Config) -> Self {
-        let ceiling = config.timeout;
+        let ceiling = config.timeout.get();
         // Partners throw away input when they start (C-Kermit 10 does), so the first S is often lost.
         // A parameter packet and its answer are about 40 bytes each; a second S does no harm.
         let initial = Duration::from_secs(1) + line_time(config.line.rate_bps, 80);

@@ -30,7 +30,7 @@ use crate::file::{FileInfo, FileKind, Reply, Request};
 use crate::machine::Machine;
 use crate::session::{Ask, Ending, Text};
 use crate::settings::Choice;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, Span};
 use crate::trace::TraceEvent;
 
 mod server;
@@ -432,7 +432,7 @@ impl Core {
             }
             code::TIMEOUT => {
                 let seconds = number().filter(|n| *n <= 94)?.max(1);
-                config.timeout = Duration::from_secs(u64::from(seconds));
+                config.timeout = Span::from_secs(u64::from(seconds));
             }
             code::RETRIES => config.retries = number().filter(|n| *n <= 94)?.max(1) as u8,
             code::SERVER_TIMEOUT => {

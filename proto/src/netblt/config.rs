@@ -2,7 +2,7 @@
 
 use super::packet::{DATA_HEADER, OPEN_HEADER};
 use super::window::Shape;
-use crate::time::{BitRate, Duration};
+use crate::time::{BitRate, Span};
 
 /// Which end opens the connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,17 +31,17 @@ crate::settings! {
         "netblt.burst" burst: u16[0..=65_535 "packets"] = 0,
             "Packets of a burst; 0 finds the rate by itself",
             "RFC 998 burst size";
-        "netblt.interval" interval: Duration[1..=65_535 milliseconds] = 30,
+        "netblt.interval" interval: Span[1..=65_535 milliseconds] = 30,
             "From the start of one burst to that of the next, where the burst is given",
             "RFC 998 burst rate; RFC 1030 burst interval";
         /// Bits of NETBLT packets, where the burst is 0: then the receiver measures and offers, the sender follows.
         "netblt.max-rate" max_rate: BitRate[0..=1_000_000_000_000 bits_per_second] = 0,
             "Never faster than this; 0 is no bound",
             "docs/decisions/053";
-        "netblt.death" death: Duration[1..=65_535 seconds] = 60,
+        "netblt.death" death: Span[1..=65_535 seconds] = 60,
             "Silence after which the other end is taken for dead",
             "RFC 998 death timer";
-        "netblt.open-timeout" open_timeout: Duration[10..=65_535 milliseconds] = 2000,
+        "netblt.open-timeout" open_timeout: Span[10..=65_535 milliseconds] = 2000,
             "Wait for the answer to an OPEN",
             "RFC 998 open timer; docs/decisions/050";
         "netblt.open-tries" open_tries: u8[1..=255] = 5,
@@ -127,12 +127,12 @@ impl Config {
 
     /// The interval of bursts as it goes on the wire.
     fn interval_ms(&self) -> u16 {
-        u16::try_from(self.interval.as_millis()).unwrap_or(u16::MAX).max(1)
+        u16::try_from(self.interval.get().as_millis()).unwrap_or(u16::MAX).max(1)
     }
 
     /// The death timer as it goes on the wire.
     pub(crate) fn death_s(&self) -> u16 {
-        u16::try_from(self.death.as_secs()).unwrap_or(u16::MAX).max(1)
+        u16::try_from(self.death.get().as_secs()).unwrap_or(u16::MAX).max(1)
     }
 
     /// The first burst values: (packets, milliseconds).

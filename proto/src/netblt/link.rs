@@ -277,11 +277,11 @@ impl Link {
     // ---- timers ----
 
     pub(crate) fn open_timeout(&self) -> Duration {
-        self.config.open_timeout.max(Duration::from_millis(10))
+        self.config.open_timeout.get().max(Duration::from_millis(10))
     }
 
     fn death(&self) -> Duration {
-        self.config.death.max(Duration::from_secs(1))
+        self.config.death.get().max(Duration::from_secs(1))
     }
 
     /// When the silence has been long enough, or nothing has gone on for much longer.

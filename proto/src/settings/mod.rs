@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use wetstring_proto::settings::Settings;
-//! use wetstring_proto::{Duration, choice, settings};
+//! use wetstring_proto::{Span, choice, settings};
 //!
 //! choice! {
 //!     /// Who begins.
@@ -28,13 +28,13 @@
 //!             "Who begins", "[TUUCP] 6.5.1";
 //!         "uucp.window" window: u8[1..=7 "packets"] = 7,
 //!             "Packets under way", "[TUUCP] 6.6";
-//!         "uucp.timeout" timeout: Duration[1..=600 seconds] = 10,
+//!         "uucp.timeout" timeout: Span[1..=600 seconds] = 10,
 //!             "Longest wait for an answer", "Taylor UUCP 1.07";
 //!     }
 //! }
 //!
 //! let mut config = Config::default();
-//! assert_eq!(config.timeout, Duration::from_secs(10));
+//! assert_eq!(config.timeout, Span::from_secs(10));
 //! config.set("uucp.role", "answer").unwrap();
 //! assert_eq!(config.role, Role::Answer);
 //! assert_eq!(config.set("uucp.window", "8").unwrap_err().to_string(), "uucp.window takes 1..7");

@@ -14,7 +14,7 @@
 /// | `[1..=94]`, `[1..=94 "packets"]` | a number | the number |
 /// | `[0..=8192 "bytes" if is_good]` | a number for which `is_good(u64)` holds | the number |
 /// | `[32 \| 64 \| 128 "bytes"]` | one of these numbers | the number |
-/// | `[1..=600 seconds]`, `[.. milliseconds]` | `Duration` | the number |
+/// | `[1..=600 seconds]`, `[.. milliseconds]` | [`Span`](crate::time::Span) | the number |
 /// | `[0..=1_000_000 bits_per_second]` | [`BitRate`](crate::time::BitRate) | the number |
 /// | `[text Range::Text, VALUE]`, `[.., if is_good]` | an [`AsText`](crate::settings::AsText), and `Copy` for a check | `VALUE`, as text |
 ///
@@ -155,10 +155,10 @@ macro_rules! setting {
     };
     (@default $ty:ty, $default:expr, text $range:expr, $value:expr $(, if $check:path)?) => { $value };
     (@default $ty:ty, $default:expr, $low:tt ..= $high:tt seconds) => {
-        $crate::time::Duration::from_secs($default)
+        $crate::time::Span::from_secs($default)
     };
     (@default $ty:ty, $default:expr, $low:tt ..= $high:tt milliseconds) => {
-        $crate::time::Duration::from_millis($default)
+        $crate::time::Span::from_millis($default)
     };
     (@default $ty:ty, $default:expr, $low:tt ..= $high:tt bits_per_second) => {
         $crate::time::BitRate::from_bps($default)
@@ -172,10 +172,10 @@ macro_rules! setting {
         <$ty as $crate::settings::AsText>::parse($text)$(.filter(|value| $check(*value)))?
     };
     (@parse $ty:ty, $row:expr, $text:expr, $low:tt ..= $high:tt seconds) => {
-        $crate::settings::number($row, $text).map($crate::time::Duration::from_secs)
+        $crate::settings::number($row, $text).map($crate::time::Span::from_secs)
     };
     (@parse $ty:ty, $row:expr, $text:expr, $low:tt ..= $high:tt milliseconds) => {
-        $crate::settings::number($row, $text).map($crate::time::Duration::from_millis)
+        $crate::settings::number($row, $text).map($crate::time::Span::from_millis)
     };
     (@parse $ty:ty, $row:expr, $text:expr, $low:tt ..= $high:tt bits_per_second) => {
         $crate::settings::number($row, $text).map($crate::time::BitRate::from_bps)
@@ -195,10 +195,10 @@ macro_rules! setting {
         $crate::settings::AsText::show(&$field, $out)
     };
     (@show $field:expr, $out:expr, $low:tt ..= $high:tt seconds) => {
-        write!($out, "{}", $field.as_secs())
+        write!($out, "{}", $field.get().as_secs())
     };
     (@show $field:expr, $out:expr, $low:tt ..= $high:tt milliseconds) => {
-        write!($out, "{}", $field.as_millis())
+        write!($out, "{}", $field.get().as_millis())
     };
     (@show $field:expr, $out:expr, $low:tt ..= $high:tt bits_per_second) => {
         write!($out, "{}", $field.bps())

@@ -3,7 +3,7 @@
 use super::frame::HEADER;
 use crate::line::LineFacts;
 use crate::settings::{AsText, Range};
-use crate::time::Duration;
+use crate::time::Span;
 use core::fmt;
 
 /// Bytes of a command or of a message, its zero included: longer ones are an error.
@@ -92,16 +92,16 @@ crate::settings! {
         "uucp.packet" packet: usize[32 | 64 | 128 | 256 | 512 | 1024 | 2048 | 4096 "bytes"] = 1024,
             "Length of a packet's data: what the other end is told, and the most that is sent; old systems know only 64, and the check of short packets is weak",
             "[TUUCP] 6.6; docs/decisions/061";
-        "uucp.timeout" timeout: Duration[1..=600 seconds] = 10,
+        "uucp.timeout" timeout: Span[1..=600 seconds] = 10,
             "Longest wait for a packet or an acknowledgement before it is asked for, or sent, again",
             "Taylor UUCP 1.07";
         "uucp.retries" retries: u8[1..=94] = 10,
             "How often one packet may fail before the transfer does",
             "Taylor UUCP 1.07, where it is 6";
-        "uucp.patience" patience: Duration[1..=3600 seconds] = 120,
+        "uucp.patience" patience: Span[1..=3600 seconds] = 120,
             "How long to wait for the partner to begin",
             "Taylor UUCP 1.07";
-        "uucp.linger" linger: Duration[0..=60_000 milliseconds] = 4000,
+        "uucp.linger" linger: Span[0..=60_000 milliseconds] = 4000,
             "How long to stay for the partner's last words",
             "docs/decisions/061";
         "uucp.buffer" buffer_len: usize[4096..=1_048_576 "bytes"] = 65_536,

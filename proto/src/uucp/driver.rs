@@ -135,7 +135,7 @@ impl Driver {
             longest,
             window: 1,
             size: longest.min(64),
-            timeout: config.timeout,
+            timeout: config.timeout.get(),
             retries: config.retries,
             init_due: 0,
             init_at: Instant::ZERO,

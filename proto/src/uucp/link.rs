@@ -482,7 +482,7 @@ impl Link {
                 }
             }
             if idle && (stuck || (self.goodbye && out)) {
-                let stay = self.config.linger;
+                let stay = self.config.linger.get();
                 self.ending.linger(&mut self.timers, cx.now, outcome, stay);
             }
         }
@@ -517,7 +517,7 @@ impl Link {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match (self.ending, self.begun) {
             (Ending::No, Some(begun)) if self.hello != Hello::Done => {
-                Some(self.say_again_at().min(begun + self.config.patience))
+                Some(self.say_again_at().min(begun + self.config.patience.get()))
             }
             (Ending::No, _) => self.driver.deadline(self.reader.mid_packet()),
             (ending, _) => ending.deadline(&self.timers, self.port.moved + STUCK),
@@ -529,9 +529,9 @@ impl Link {
         self.said
             + match self.hello {
                 Hello::Name => {
-                    SHERE_AGAIN.max(self.config.timeout) * (1 << self.sheres.min(4) >> 1)
+                    SHERE_AGAIN.max(self.config.timeout.get()) * (1 << self.sheres.min(4) >> 1)
                 }
-                _ => self.config.timeout,
+                _ => self.config.timeout.get(),
             }
     }
 
@@ -548,7 +548,7 @@ impl Link {
             }
             return self.driver.timed_out(cx, &mut self.stats);
         }
-        if self.begun.is_some_and(|begun| cx.now >= begun + self.config.patience) {
+        if self.begun.is_some_and(|begun| cx.now >= begun + self.config.patience.get()) {
             return Err(Failure { blame: Blame::Peer, kind: FailureKind::Silence });
         }
         self.stats.timeouts += 1;

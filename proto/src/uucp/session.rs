@@ -279,7 +279,7 @@ impl Core {
 
     /// For so long the last words are waited for.
     fn begin_farewell(&mut self, cx: &Cx<'_>) {
-        let most = self.link.config.linger.max(self.link.config.timeout);
+        let most = self.link.config.linger.get().max(self.link.config.timeout.get());
         self.link.timers.set(Timer::Farewell, cx.now + most);
     }
 

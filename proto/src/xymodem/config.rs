@@ -2,7 +2,7 @@
 
 use super::frame::{Check, LONG, SHORT, WANT_CRC, WANT_STREAM};
 use crate::line::LineFacts;
-use crate::time::Duration;
+use crate::time::Span;
 
 crate::choice! {
     /// Which of the family. A sender obeys the receiver's wish for checksum, CRC or stream whatever
@@ -77,32 +77,32 @@ crate::settings! {
         "xymodem.starts" starts: u8[0..=94] = 4,
             "How often an XMODEM receiver sends C before it falls back to NAK and checksums; 0 is never",
             "[XY88] figure 13";
-        "xymodem.start-wait" start_wait: Duration[100..=60_000 milliseconds] = 3000,
+        "xymodem.start-wait" start_wait: Span[100..=60_000 milliseconds] = 3000,
             "Time between start characters",
             "[XY88] chapter 8";
-        "xymodem.timeout" timeout: Duration[1..=600 seconds] = 10,
+        "xymodem.timeout" timeout: Span[1..=600 seconds] = 10,
             "A receiver's longest wait for a block before it asks for it again",
             "[XY88] chapter 7";
-        "xymodem.answer-timeout" answer_timeout: Duration[1..=600 seconds] = 60,
+        "xymodem.answer-timeout" answer_timeout: Span[1..=600 seconds] = 60,
             "A sender's wait for an answer before it sends the block again",
             "[XY88] chapter 7";
-        "xymodem.patience" patience: Duration[1..=3600 seconds] = 120,
+        "xymodem.patience" patience: Span[1..=3600 seconds] = 120,
             "How long to wait for the partner to begin",
             "lrzsz rx, 140 s";
-        "xymodem.char-timeout" char_timeout: Duration[10..=60_000 milliseconds] = 1000,
+        "xymodem.char-timeout" char_timeout: Span[10..=60_000 milliseconds] = 1000,
             "Silence inside a block that ends it",
             "[XY88] chapter 7";
-        "xymodem.purge" purge: Duration[10..=60_000 milliseconds] = 1000,
+        "xymodem.purge" purge: Span[10..=60_000 milliseconds] = 1000,
             "Silence that must follow a damaged block before it is asked for again",
             "[XY88] chapter 7";
         "xymodem.first-eot" first_eot: FirstEot[word] = "auto",
             "What a receiver does with the first EOT: take it if the announced length agrees, else NAK; NAK always; take it if a second of silence follows",
             "[XY88] figures 3 to 5; lrzsz";
         /// Right as it is unless the partner is known to need one.
-        "xymodem.pause" pause: Duration[0..=1000 milliseconds] = 0,
+        "xymodem.pause" pause: Span[0..=1000 milliseconds] = 0,
             "Pause before each block or answer; a need for one is learnt from losses",
             "docs/decisions/020";
-        "xymodem.start-pause" start_pause: Duration[0..=1000 milliseconds] = 20,
+        "xymodem.start-pause" start_pause: Span[0..=1000 milliseconds] = 20,
             "Pause before the first answer to a start character",
             "docs/decisions/020";
         "xymodem.pad" pad: u8[0..=255] = 26,
@@ -114,7 +114,7 @@ crate::settings! {
         "xymodem.records" records: bool[word] = "off",
             "Put the count of 128-byte records into block 0, for KMD and IMP",
             "lrzsz sb";
-        "xymodem.linger" linger: Duration[0..=60_000 milliseconds] = 4000,
+        "xymodem.linger" linger: Span[0..=60_000 milliseconds] = 4000,
             "How long a receiver stays to repeat its last acknowledgement",
             "docs/decisions/001";
         "xymodem.buffer" buffer_len: usize[128..=1_048_576 "bytes"] = 131_072,

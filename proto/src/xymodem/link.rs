@@ -51,7 +51,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(config: Config) -> Self {
-        let pace = Pace::new(config.pause, config.start_pause, config.line.time(132));
+        let pace = Pace::new(config.pause.get(), config.start_pause.get(), config.line.time(132));
         Self {
             answers: Outbox::default(),
             characters: [0; 40],

@@ -600,7 +600,7 @@ impl Core {
                 self.slowest = self.slowest.max(age);
             }
             if self.is_start() && flight.copies == 1 {
-                let first = self.link.config.start_pause;
+                let first = self.link.config.start_pause.get();
                 self.link.pace.start_heard(first);
             }
             if flight.answers < flight.copies
@@ -642,7 +642,7 @@ impl Core {
     }
 
     fn answer_timeout(&self) -> Duration {
-        let long = self.link.config.answer_timeout;
+        let long = self.link.config.answer_timeout.get();
         match self.state {
             Sending::Goodbye if self.streaming => {
                 let (least, most) = BEHIND_STREAM;
@@ -659,7 +659,7 @@ impl Core {
     }
 
     fn patience(&self) -> Duration {
-        self.link.config.patience
+        self.link.config.patience.get()
     }
 
     fn due(&self) -> Option<Instant> {

@@ -6,7 +6,7 @@ use super::link::MAX_NAME;
 use super::packet::{capability, subpacket_room};
 use crate::file::Wish;
 use crate::line::LineFacts;
-use crate::time::Duration;
+use crate::time::Span;
 
 crate::choice! {
     /// What a receiver does with a command for its operating system.
@@ -153,16 +153,16 @@ crate::settings! {
         "zmodem.max-files" max_files: u32[1..=0xFFFF_FFFF "files"] = 100_000,
             "Most files a receiver takes in one batch",
             "docs/decisions/030";
-        "zmodem.timeout" timeout: Duration[1..=60 seconds] = 10,
+        "zmodem.timeout" timeout: Span[1..=60 seconds] = 10,
             "Longest wait for an answer before it is asked for again",
             "[Z88]";
-        "zmodem.patience" patience: Duration[1..=3600 seconds] = 60,
+        "zmodem.patience" patience: Span[1..=3600 seconds] = 60,
             "Silence after which the transfer fails",
             "sz";
         "zmodem.retries" retries: u8[1..=255] = 20,
             "Faults in a row, without any progress, after which the transfer fails",
             "rz";
-        "zmodem.linger" linger: Duration[0..=60000 milliseconds] = 1000,
+        "zmodem.linger" linger: Span[0..=60000 milliseconds] = 1000,
             "How long a receiver waits for the sender's last word",
             "docs/decisions/030";
         "zmodem.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 131_072,

@@ -148,7 +148,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(config: Config, first_wait: Duration) -> Self {
-        let ceiling = config.timeout;
+        let ceiling = config.timeout.get();
         Self {
             question: None,
             timing: RoundTrip::new(first_wait, ceiling),
@@ -172,7 +172,7 @@ impl Link {
 
     /// Silence that nothing explains ends the transfer after so long.
     pub(crate) fn patience(&self) -> Duration {
-        self.config.patience
+        self.config.patience.get()
     }
 
     /// Queues a header. False if there is no room: the port takes nothing.

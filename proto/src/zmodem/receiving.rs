@@ -653,7 +653,7 @@ impl Core {
     fn skip_again_at(&self) -> Option<Instant> {
         let question = self.link.question?;
         let often = question.copies.saturating_sub(1).min(5);
-        let wait = self.link.config.timeout * 2u32.pow(often);
+        let wait = self.link.config.timeout.get() * 2u32.pow(often);
         let line = line_time(self.link.config.line.rate_bps, OFFER);
         Some(question.left?.max(question.through) + line + wait)
     }

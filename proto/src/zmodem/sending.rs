@@ -459,7 +459,7 @@ impl Core {
 
     /// When the answer is overdue. Commands take their time.
     fn overdue(&self) -> Option<Instant> {
-        let timeout = self.link.config.timeout;
+        let timeout = self.link.config.timeout.get();
         match self.state {
             Sending::Command => Some(self.link.question?.left? + timeout),
             Sending::Data | Sending::Eof if self.link.config.line.rate_bps == 0 => {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use wetstring_proto::netblt::packet::{Body, Data, Packet, Ports, Terms, data_checksum};
 use wetstring_proto::netblt::{Config, Receiver, Role, Sender};
-use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Status, Store};
+use wetstring_proto::{Cx, Engine, Instant, NoTrace, Outcome, Span, Status, Store};
 
 /// Ports of the end that opens, and of the one that waits.
 pub const ACTIVE: u16 = 4096;
@@ -18,11 +18,11 @@ pub const DEATH_S: u16 = 5;
 pub fn config() -> Config {
     Config {
         burst: 5,
-        interval: Duration::from_millis(10),
+        interval: Span::from_millis(10),
         max_datagram: 1024,
         buffer_size: 10_000,
         outstanding: 4,
-        death: Duration::from_secs(DEATH_S.into()),
+        death: Span::from_secs(DEATH_S.into()),
         buffer_len: 65_536,
         local_port: ACTIVE,
         foreign_port: PASSIVE,

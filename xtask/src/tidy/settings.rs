@@ -6,7 +6,7 @@ pub(super) const PAGE: &str = "docs/settings.md";
 
 /// The settings that a file describes: lines `"name" field: Type[...] = ...`, with their numbers.
 pub(super) fn described<'a>(path: &str, text: &'a str) -> Vec<(usize, &'a str)> {
-    if !path.ends_with(".rs") || !path.contains("/src/") {
+    if !super::SOURCE.iter().any(|end| path.ends_with(end)) || !path.contains("/src/") {
         return Vec::new();
     }
     let lines = text.lines().enumerate();

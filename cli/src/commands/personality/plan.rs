@@ -16,7 +16,7 @@ use wetstring_proto::xymodem::{BlockLength, Variant};
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::zmodem::escape::Escaping;
 use wetstring_proto::zmodem::info::Conversion;
-use wetstring_proto::{FileKind, Wish};
+use wetstring_proto::{FileKind, Span, Wish};
 
 use super::options::{Given, number, read};
 use super::{Personality, Stop, flags};
@@ -73,7 +73,7 @@ pub(super) struct Plan {
 const CANCEL: &[u8] =
     b"\x18\x18\x18\x18\x18\x18\x18\x18\x18\x18\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08";
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Span = Span::from_secs(3600);
 
 impl Plan {
     /// Reads a command line.
@@ -190,7 +190,7 @@ impl Plan {
         zmodem.retries = u8::MAX;
         let xymodem = self.all.xymodem_mut();
         xymodem.patience = HOUR;
-        xymodem.answer_timeout = Duration::from_secs(600);
+        xymodem.answer_timeout = Span::from_secs(600);
         xymodem.retries = 94;
     }
 

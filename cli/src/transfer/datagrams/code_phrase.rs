@@ -7,6 +7,7 @@ use wetstring_drive::datagram::Phrase;
 use wetstring_drive::datagram::host::Knocks;
 use wetstring_drive::datagram::secure::GUESSES;
 use wetstring_drive::{LineSpec, in_words};
+use wetstring_proto::Span;
 
 use crate::config::Settings;
 use crate::transfer::direction::Direction;
@@ -75,10 +76,10 @@ pub(crate) fn is_patient(all: &mut Settings) {
         all.netblt_mut().open_tries = u8::MAX;
     }
     if !timeout {
-        all.netblt_mut().open_timeout = Duration::from_secs(4);
+        all.netblt_mut().open_timeout = Span::from_secs(4);
     }
     if !death {
-        all.netblt_mut().death = Duration::from_secs(240);
+        all.netblt_mut().death = Span::from_secs(240);
     }
 }
 

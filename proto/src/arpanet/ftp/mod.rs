@@ -31,7 +31,7 @@ pub use session::{Asked, Denial, Granted};
 pub(crate) use user::User;
 
 use crate::settings::{AsText, Range};
-use crate::time::Duration;
+use crate::time::Span;
 use core::fmt;
 
 /// Which of the two RFCs a server follows where they differ.
@@ -150,7 +150,7 @@ crate::settings! {
         "ncp.structure" structure: Structure[word] = "file",
             "STRU for file transfer: records are lines",
             "RFC 542";
-        "ncp.timeout" timeout: Duration[1..=3600 seconds] = 120,
+        "ncp.timeout" timeout: Span[1..=3600 seconds] = 120,
             "How long the other end's process may be silent",
             "docs/decisions/071";
     }

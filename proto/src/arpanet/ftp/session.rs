@@ -167,7 +167,7 @@ impl Session {
     ) -> Option<Self> {
         let icp = Icp::answer(host, cx, options.server, socket)?.ok()?;
         let form = Form::default();
-        let until = Some(cx.now + options.timeout);
+        let until = Some(cx.now + options.timeout.get());
         Some(Self {
             options,
             stage: Stage::Call,
@@ -277,7 +277,7 @@ impl Session {
 
     /// Something has happened.
     fn stir(&mut self, cx: &Cx<'_>) {
-        self.until = Some(cx.now + self.options.timeout);
+        self.until = Some(cx.now + self.options.timeout.get());
     }
 
     fn hang_up(&mut self, host: &mut Host<'_>) {

@@ -134,7 +134,7 @@ impl User {
 
     fn enter(&mut self, cx: &mut Cx<'_>, input: Input) {
         self.fault |= !session::enter(cx, &mut self.stage, input);
-        self.until = Some(cx.now + self.options.timeout);
+        self.until = Some(cx.now + self.options.timeout.get());
     }
 
     fn form(&self) -> Form {
@@ -303,7 +303,7 @@ impl User {
         }
         self.progress = (self.stats.file_bytes, host.queued(id));
         if moved {
-            self.until = Some(cx.now + self.options.timeout);
+            self.until = Some(cx.now + self.options.timeout.get());
         }
         let over = if self.puts {
             self.outgoing.done && host.state(id) == State::Ended

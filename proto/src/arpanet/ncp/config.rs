@@ -2,7 +2,7 @@
 
 use crate::arpanet::control::LONGEST_BITS;
 use crate::arpanet::leader::Form;
-use crate::time::Duration;
+use crate::time::Span;
 
 /// Hosts that are remembered at a time.
 pub const HOSTS: usize = 16;
@@ -49,7 +49,7 @@ crate::settings! {
         "ncp.buffer" buffer_len: usize[1024..=1_048_576 "octets"] = 8192,
             "Kept for each connection; the other end is allowed as much",
             "docs/decisions/071";
-        "ncp.rfnm" rfnm: Duration[1..=600 seconds] = 30,
+        "ncp.rfnm" rfnm: Span[1..=600 seconds] = 30,
             "How long a RFNM may take",
             "docs/decisions/071";
         "ncp.retries" retries: u8[0..=100] = 5,
@@ -73,15 +73,15 @@ crate::settings! {
         /// Messages that a sender is allowed ahead.
         messages: u16 = 64,
         /// How long a reset reply may take.
-        rrp: Duration = Duration::from_secs(20),
+        rrp: Span = Span::from_secs(20),
         /// How long an echo reply may take.
-        erp: Duration = Duration::from_secs(20),
+        erp: Span = Span::from_secs(20),
         /// How long a request for connection may wait for its match.
-        rfc: Duration = Duration::from_secs(30),
+        rfc: Span = Span::from_secs(30),
         /// How long a CLS may take to be answered.
-        cls: Duration = Duration::from_secs(10),
+        cls: Span = Span::from_secs(10),
         /// How long data may wait to be allowed.
-        all: Duration = Duration::from_secs(300),
+        all: Span = Span::from_secs(300),
         /// Whether a host that nothing is known of is sent a RST before the first request for connection.
         reset: bool = true,
     }

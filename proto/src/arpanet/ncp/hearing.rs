@@ -230,7 +230,7 @@ impl Core {
         }
         let is =
             |p: &Pending| usize::from(p.peer) == peer && (p.local, p.foreign) == (local, foreign);
-        let until = cx.now + self.config.rfc;
+        let until = cx.now + self.config.rfc.get();
         let listens = self.listening.iter().flatten().any(|(a, b)| (*a..=*b).contains(&local));
         let same = self.pending.iter().position(|p| p.as_ref().is_some_and(is));
         let others = self.pending.iter().flatten().filter(|p| usize::from(p.peer) == peer);

@@ -107,7 +107,7 @@ impl<'a> Host<'a> {
             Connection { used: true, turn, peer: peer as u8, local, foreign, ..Connection::NONE };
         (c.link, c.size, c.passive, c.class, c.allowance) = (link, size, passive, class, allowance);
         c.owes_rfc = !passive;
-        c.rfc_until = Some(cx.now + core.config.rfc);
+        c.rfc_until = Some(cx.now + core.config.rfc.get());
         core.connections[slot] = c;
         let is = |p: &super::Pending| {
             usize::from(p.peer) == peer
@@ -297,7 +297,7 @@ impl<'a> Host<'a> {
     /// Sends an echo. One at a time to a host.
     pub fn echo(&mut self, cx: &mut Cx<'_>, to: Address, data: u8) -> Result<(), Full> {
         let peer = self.core.peer(cx.now, to).ok_or(Full)?;
-        let until = cx.now + self.core.config.erp;
+        let until = cx.now + self.core.config.erp.get();
         let peer = &mut self.core.peers[peer];
         if peer.echo == Some(Echo::Waiting) {
             return Err(Full);

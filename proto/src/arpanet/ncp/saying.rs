@@ -116,7 +116,7 @@ impl Core {
         }
         if core::mem::take(&mut peer.owes_rst) {
             text.say(&Control::Rst);
-            peer.reset_until = Some(cx.now + self.config.rrp);
+            peer.reset_until = Some(cx.now + self.config.rrp.get());
             return;
         }
         if let Some(data) = peer.owes_erp.take() {
@@ -213,7 +213,7 @@ impl Core {
         }
         let bits = waiting.min(limit).min(c.bits as usize) / size * size;
         if c.messages == 0 || bits == 0 {
-            let until = cx.now + self.config.all;
+            let until = cx.now + self.config.all.get();
             if c.all_until.is_none() && cx.trace.enabled() {
                 let value = u64::from(c.link);
                 cx.trace.record(cx.now, &TraceEvent::Value { name: "unallocated", value });
@@ -250,7 +250,7 @@ impl Core {
         self.counts.messages_out += 1;
         self.counts.octets_out += len as u64;
         self.counts.longest = self.counts.longest.max(len as u64);
-        let until = cx.now + self.config.rfnm;
+        let until = cx.now + self.config.rfnm.get();
         let mut again = 0;
         let mut data = 0;
         match self.out {
@@ -258,7 +258,7 @@ impl Core {
             Out::Nop => self.nops = self.nops.saturating_sub(1),
             Out::Error => self.leader_error = None,
             Out::Control(index) => {
-                let erp = self.config.erp;
+                let erp = self.config.erp.get();
                 let peer = &mut self.peers[index];
                 (peer.talk, peer.last) = (Talk::Flying(until), cx.now);
                 peer.flying += 1;
@@ -311,7 +311,7 @@ impl Connection {
             };
             if text.say(&request) {
                 (self.owes_rfc, self.said_rfc) = (false, true);
-                self.rfc_until = (!self.got_rfc).then(|| cx.now + config.rfc);
+                self.rfc_until = (!self.got_rfc).then(|| cx.now + config.rfc.get());
             }
         }
         if self.is_open() && !self.said_cls && !self.got_cls {
@@ -328,7 +328,7 @@ impl Connection {
             && text.say(&Control::Cls { mine: self.local, yours })
         {
             self.said_cls = true;
-            self.cls_until = (!self.got_cls).then(|| cx.now + config.cls);
+            self.cls_until = (!self.got_cls).then(|| cx.now + config.cls.get());
         }
     }
 

@@ -71,7 +71,7 @@ impl Machine for Core {
         }
         match outcome {
             Outcome::Done => {
-                let linger = self.link.config.linger;
+                let linger = self.link.config.linger.get();
                 if self.link.config.is_reliable() || linger.is_zero() {
                     self.link.ending = Ending::Over(outcome);
                 } else {

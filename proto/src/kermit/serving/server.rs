@@ -81,7 +81,7 @@ impl Core {
         if !self.link.words_are_out(cx.now) {
             return;
         }
-        let linger = self.link.config.linger;
+        let linger = self.link.config.linger.get();
         if self.link.config.is_reliable() || linger.is_zero() {
             self.link.ending = Ending::Over(outcome);
         } else {

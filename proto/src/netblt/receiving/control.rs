@@ -54,7 +54,7 @@ impl Core {
         let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
         let timer = timer * (1 << self.strain);
         // Several fit into the other end's patience.
-        let patience = Duration::from_millis(self.link.config.death.as_millis() as u64 / 6);
+        let patience = Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 6);
         timer.min(patience.max(PATIENCE))
     }
 
@@ -123,7 +123,7 @@ impl Core {
     /// However long nothing comes back, so many copies fit into the other end's patience: losses in a row are of
     /// packets, not of time.
     fn patience(&self) -> Duration {
-        Duration::from_millis(self.link.config.death.as_millis() as u64 / 16)
+        Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 16)
     }
 
     /// How long at least an answer to a RESEND may take: longer the longer nothing new has come (RFC 998, 5.2.2).

@@ -99,7 +99,7 @@ impl Core {
             dally
         } else {
             // Nobody has asked yet for what is not there.
-            self.link.config.death
+            self.link.config.death.get()
         };
         self.link.linger(cx.now, Outcome::Done, wait);
         self.done();

@@ -134,7 +134,7 @@ impl Core {
 
     /// From now on the line has to be quiet for as long as a purge takes.
     fn await_quiet(&mut self, cx: &Cx<'_>) {
-        let quiet = self.link.config.purge;
+        let quiet = self.link.config.purge.get();
         self.link.timers.set(Timer::Settle, cx.now + quiet);
     }
 
@@ -176,13 +176,13 @@ impl Core {
     /// How long to wait for something to begin.
     fn wait(&self) -> Duration {
         let config = &self.link.config;
-        let longest = config.timeout;
+        let longest = config.timeout.get();
         if self.streaming && self.state == Receiving::Data && !self.first {
             // Nothing is asked for in a stream, but a dead line must not hold us forever.
             return longest * 3;
         }
         if self.first || self.state == Receiving::Header {
-            let start = config.start_wait;
+            let start = config.start_wait.get();
             let patient = self.start == NAK || (self.eots > 0 && !self.streaming);
             let usual = start.max(self.gap * 2);
             return match (patient, self.streaming) {
@@ -207,7 +207,7 @@ impl Core {
             Hearing::Eot => timers.get(Timer::Settle)?,
             Hearing::Purge { .. } => timers.get(Timer::Settle)?.min(timers.get(Timer::Noise)?),
             Hearing::Blocks if self.reader.mid_block() => {
-                let quiet = self.link.config.char_timeout;
+                let quiet = self.link.config.char_timeout.get();
                 self.heard + quiet
             }
             // Our question has not left yet.
@@ -229,7 +229,7 @@ impl Core {
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
                 }
-                let patience = self.link.config.patience;
+                let patience = self.link.config.patience.get();
                 if !is_quiet && cx.now - self.good >= patience {
                     // Never silent, and never a block: whatever that is, it will not stop for us.
                     return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
@@ -270,7 +270,7 @@ impl Core {
         let number = u64::from(self.expected);
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for: "block", number });
         let config = &self.link.config;
-        let patience = config.patience;
+        let patience = config.patience.get();
         let waited = self.began.map_or(Duration::ZERO, |began| cx.now - began);
         let hopeless = if self.begun {
             let amid_stream = self.streaming && self.state == Receiving::Data && !self.first;

@@ -69,7 +69,7 @@ impl Machine for Core {
             let stay = if self.link.config.line.reliable == Some(true) {
                 Duration::ZERO
             } else {
-                self.link.config.linger.max(self.gap * 3)
+                self.link.config.linger.get().max(self.gap * 3)
             };
             return self.link.pump_ending(cx, self.ask.is_idle(), stay);
         }

@@ -70,7 +70,7 @@ impl Machine for Core {
             return;
         }
         let stay = match outcome {
-            Outcome::Done => self.link.config.linger,
+            Outcome::Done => self.link.config.linger.get(),
             Outcome::Failed(_) => DRAIN,
         };
         self.link.linger(cx, outcome, stay);
