@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
-use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
+use wetstring_events::Event;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
@@ -67,7 +67,7 @@ impl<'a> Conversation<'a> {
         let signals = signals()?;
         let mut notes = |text: &str| {
             voice.say(Level::Note, text);
-            voice.event("line", json!({"text": text}));
+            voice.event(Event::Line { text: text.to_owned(), end: None });
         };
         let opened = open_attended(spec, Purpose::Client, Some(&signals), &mut notes);
         let port = opened.map_err(|bad| not_opened(spec, &bad))?;

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use serde_json::json;
 use wetstring_drive::datagram::Phrase;
 use wetstring_drive::datagram::host::Knocks;
 use wetstring_drive::datagram::secure::GUESSES;
 use wetstring_drive::{LineSpec, in_words};
+use wetstring_events::Event;
 
 use crate::config::Everything;
 use crate::exit::Exit;
@@ -63,7 +63,7 @@ fn show(voice: &Voice, phrase: &Phrase, spec: &LineSpec) {
     };
     voice.say(Level::Error, &format!("code phrase: {phrase}"));
     voice.say(Level::Note, &format!("at the other end: wst receive {there} --code {phrase}"));
-    voice.event("code", json!({"phrase": phrase.to_string()}));
+    voice.event(Event::Code { phrase: phrase.to_string() });
 }
 
 /// A sender waits while a person reads what it offers.

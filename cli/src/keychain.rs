@@ -1,8 +1,8 @@
 //! `wst key`: the keys by which hosts know each other.
 
-use serde_json::json;
 use wetstring_drive::datagram::PublicKey;
 use wetstring_drive::datagram::keys::{KeyFolder, Secret};
+use wetstring_events::Event;
 
 use crate::args::{Key, KeyVerb};
 use crate::config;
@@ -32,7 +32,8 @@ pub(crate) fn run(voice: &Voice, verb: &Key) -> Result<Ending, Ending> {
         KeyVerb::Show => {
             let public = keys.identity().map_err(store)?.public;
             let fingerprint = public.fingerprint();
-            voice.event("key", json!({"key": public.to_string(), "fingerprint": fingerprint}));
+            let key = public.to_string();
+            voice.event(Event::Key { key, fingerprint: fingerprint.clone() });
             print(&format!("{public}\n"));
             voice.say(Level::Note, &format!("fingerprint {fingerprint}"));
             done(String::new())
@@ -62,7 +63,7 @@ pub(crate) fn run(voice: &Voice, verb: &Key) -> Result<Ending, Ending> {
         }
         KeyVerb::Secret => {
             let secret = Secret::make().map_err(store)?;
-            voice.event("secret", json!({"secret": secret}));
+            voice.event(Event::Secret { secret: secret.clone() });
             print(&format!("{secret}\n"));
             done(String::new())
         }
@@ -79,12 +80,11 @@ fn list(voice: &Voice, keys: &KeyFolder) -> Result<String, String> {
     };
     for (host, key) in keys.known()? {
         let (fingerprint, key) = line(["known host  ", &host], &key);
-        voice.event("known-host", json!({"host": host, "key": key, "fingerprint": fingerprint}));
+        voice.event(Event::KnownHost { host, key, fingerprint });
     }
     for (key, name) in keys.authorized()? {
         let (fingerprint, key) = line(["may send    ", &name], &key);
-        voice
-            .event("authorized-key", json!({"name": name, "key": key, "fingerprint": fingerprint}));
+        voice.event(Event::AuthorizedKey { name, key, fingerprint });
     }
     Ok(page)
 }

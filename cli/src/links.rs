@@ -5,8 +5,6 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use serde_json::json;
-
 use crate::args::InstallLinks;
 use crate::exit::Exit;
 use crate::kermit;
@@ -14,6 +12,7 @@ use crate::personality::NAMES;
 use crate::transfer::Ending;
 use crate::voice::{Level, Voice};
 use wetstring_drive::in_words;
+use wetstring_events::Event;
 
 /// Makes the links. What is there and does not lead to this program stays, unless forced.
 pub(crate) fn install(voice: &Voice, verb: &InstallLinks) -> Ending {
@@ -51,7 +50,8 @@ pub(crate) fn install(voice: &Voice, verb: &InstallLinks) -> Ending {
                 continue;
             }
         }
-        voice.event("link", json!({"name": name, "path": path.display().to_string()}));
+        let (name, path) = ((*name).to_owned(), path.display().to_string());
+        voice.event(Event::Installed { name, path });
     }
     let all = names.len();
     if let Some(first) = failed.first() {

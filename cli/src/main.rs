@@ -58,8 +58,6 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use serde_json::Value;
-
 use args::{Parsed, Verb};
 use exit::Exit;
 use personality::Personality;
@@ -83,7 +81,7 @@ fn main() -> ExitCode {
                 // In colours, where stderr shows them.
                 None => drop(error.print()),
             }
-            Voice::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, Value::Null);
+            Voice::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, None);
             Exit::Usage.into()
         }
         Err(help) => {
@@ -101,7 +99,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         Ok(voice) => voice,
         Err(message) => {
             eprintln!("wst: {message}");
-            Voice::bare(common.json).end(Exit::Store, &message, Value::Null);
+            Voice::bare(common.json).end(Exit::Store, &message, None);
             return Exit::Store.into();
         }
     };
@@ -146,7 +144,7 @@ fn go(parsed: &Parsed) -> ExitCode {
             _ => voice.say(Level::Error, &format!("wst: {}", ending.message)),
         }
     }
-    voice.end(ending.exit, &ending.message, ending.fields);
+    voice.end(ending.exit, &ending.message, ending.summary);
     ending.exit.into()
 }
 

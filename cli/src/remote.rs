@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use serde_json::{Value, json};
+use wetstring_events::{Event, ListedFile};
 use wetstring_proto::kermit::command::{ServerCommand as C, code};
 
 use crate::screen::quoted;
@@ -217,11 +217,13 @@ pub(crate) fn show(voice: &Voice, text: &[u8], table: bool, as_event: bool) {
     let safe = safe(text);
     let rows: Vec<Row<'_>> =
         if table { safe.lines().filter_map(listed).collect() } else { Vec::new() };
-    let files: Vec<Value> = rows
-        .iter()
-        .map(|row| json!({"name": row.name, "size": row.size, "date": row.date, "rights": row.rights}))
-        .collect();
-    voice.event("reply", json!({"text": safe, "files": files}));
+    let file = |row: &Row<'_>| ListedFile {
+        name: row.name.to_owned(),
+        size: row.size,
+        date: row.date.clone(),
+        rights: row.rights.to_owned(),
+    };
+    voice.event(Event::Reply { text: safe.clone(), files: rows.iter().map(file).collect() });
     if as_event || safe.is_empty() {
         return;
     }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
-use serde_json::{Value, json};
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{
     DiskStore, FileRecord, Origin, PathRule, ReceiveOptions, Reserve, SendOptions, Source,
@@ -17,6 +16,7 @@ use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
     Ended, LineSpec, Lookout, Port, PortFacts, RunOptions, Signals, SinkStore, in_words, run,
 };
+use wetstring_events::{Event, Opened, Summary};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::zmodem::Commands;
 use wetstring_proto::{
@@ -45,14 +45,14 @@ use crate::waiting::{self, Waiting};
 use crate::watch::{Observer, Way};
 use crate::words::{count, escaped};
 
-/// How the program ends, with its last words and the fields of the last event.
+/// How the program ends, with its last words and what the last event says besides.
 pub(crate) struct Ending {
     /// The code.
     pub(crate) exit: Exit,
     /// A sentence; empty if everything is said.
     pub(crate) message: String,
     /// For the last event.
-    pub(crate) fields: Value,
+    pub(crate) summary: Option<Summary>,
     /// What became of the files.
     pub(crate) tally: Box<Tally>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Tally {
 impl Ending {
     /// An end before anything has moved.
     pub(crate) fn early(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), fields: Value::Null, tally: Box::default() }
+        Self { exit, message: message.into(), summary: None, tally: Box::default() }
     }
 
     /// Files were to be deleted and are still there.
@@ -298,7 +298,7 @@ pub(crate) fn outbox(voice: &Voice, sources: Vec<Source>, options: SendOptions) 
             Level::Note,
             &format!("{path} is sent as {wire}: another file of this batch is called {own}"),
         );
-        voice.event("renamed", json!({"path": path, "own": own, "name": wire}));
+        voice.event(Event::Renamed { path, own, name: wire });
     }
     store
 }
@@ -664,18 +664,18 @@ impl Job<'_> {
         let voice = self.voice;
         let mut notes = |text: &str| {
             voice.say(Level::Note, text);
-            voice.event("line", json!({"text": text}));
+            voice.event(Event::Line { text: text.to_owned(), end: None });
         };
         let opened = open_attended(&self.spec, Purpose::Transfer, Some(signals), &mut notes);
         let port = opened.map_err(|bad| not_opened(&self.spec, &bad))?;
         let facts = port.facts();
-        voice.event(
-            "opened",
-            json!({
-                "line": facts.name, "reliable": facts.reliable, "clear": facts.clear,
-                "rate_bps": facts.rate_bps,
-            }),
-        );
+        voice.event(Event::Opened(Opened {
+            line: facts.name.clone(),
+            reliable: Some(facts.reliable),
+            clear: Some(facts.clear),
+            rate_bps: Some(facts.rate_bps),
+            ..Opened::default()
+        }));
         voice.say(Level::Detail, &format!("line: {}", facts.name));
         Ok(port)
     }

@@ -10,11 +10,11 @@ use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
-use serde_json::json;
 use wetstring_drive::serve::Users as File;
 use wetstring_drive::serve::users::hash;
 use wetstring_drive::terminal::Restore;
 use wetstring_drive::{Signals, in_words};
+use wetstring_events::Event;
 
 use crate::exit::Exit;
 use crate::transfer::{Ending, usage};
@@ -103,7 +103,7 @@ pub(crate) fn run(voice: &Voice, verb: &Users) -> Result<Ending, Ending> {
         UsersVerb::List { file } => {
             let text = read(file, false)?;
             let names: Vec<&str> = text.lines().filter_map(name_of).collect();
-            voice.event("users", json!({"names": names}));
+            voice.event(Event::Users { names: names.iter().map(ToString::to_string).collect() });
             if !voice.has_json() {
                 let lines = if names.is_empty() { "" } else { "\n" };
                 let shown: Vec<_> = names.iter().map(|name| escaped(name.as_bytes())).collect();

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use serde_json::json;
 use wetstring_drive::{Expected, Finding, LineSpec, PortFacts, Probes};
+use wetstring_events::Event;
 use wetstring_proto::peer::{Part, Tongue};
 use wetstring_proto::xymodem::Variant;
 use wetstring_proto::{Blame, Failure, FailureKind, Stats};
@@ -141,7 +141,7 @@ impl Waiting {
     pub(crate) fn begin(&self, voice: &Voice) {
         let awaited = self.awaited();
         voice.say(Level::Note, &format!("opened {}; waiting for {awaited}", self.name));
-        voice.event("waiting", json!({"for": awaited, "line": self.name, "elapsed_s": 0.0}));
+        voice.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s: 0.0 });
     }
 
     /// The peer that answers although it cannot be the one that is awaited.
@@ -202,7 +202,7 @@ impl Waiting {
         }
         if let Some(say) = self.wrong_peer().filter(|_| !self.told) {
             self.told = true;
-            voice.event("wrong-peer", json!({"text": say}));
+            voice.event(Event::WrongPeer { text: say.clone() });
             voice.say(Level::Note, &format!("it seems that {say}"));
         }
         if self.finding.is_settled() || (heard && !self.looked_out) {
@@ -242,10 +242,7 @@ impl Waiting {
                 voice.say(Level::Note, &say);
             }
             let elapsed_s = elapsed.as_secs_f64();
-            voice.event(
-                "waiting",
-                json!({"for": awaited, "line": self.name, "elapsed_s": elapsed_s}),
-            );
+            voice.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s });
         }
     }
 

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use wetstring_drive::Watch;
+use wetstring_events::{self as events, Counters, Event as Happened};
 use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
 
 use crate::keys::{self, Keys};
@@ -174,7 +174,7 @@ impl<'a> Observer<'a> {
 
     fn started(&mut self, info: &FileInfo<'_>, offset: u64, stats: &Stats) {
         let name = self.title(info.name);
-        self.voice.event("file-started", started_json(info, offset));
+        self.voice.event(file_started(info, offset));
         if std::mem::take(&mut self.listens) {
             self.keys = Keys::take();
             if self.keys.is_some() {
@@ -212,9 +212,8 @@ impl<'a> Observer<'a> {
             words::rate(reading.bytes_per_s),
         );
         self.voice.say(Level::Note, &say);
-        let mut fields = reading_json(&meter, &reading);
-        fields["verified"] = json!(verified);
-        self.voice.event("file-done", fields);
+        let reading = read(&meter, &reading);
+        self.voice.event(Happened::FileDone { reading, verified });
     }
 
     fn refused(&mut self, name: &[u8], why: Option<Refusal>, by_peer: bool) {
@@ -225,8 +224,8 @@ impl<'a> Observer<'a> {
         let reason = why.map_or("no reason given", Refusal::as_str);
         let who = if by_peer { "refused by the peer" } else { "refused here" };
         self.voice.say(Level::Error, &format!("{name}: {who}: {reason}"));
-        let fields = json!({"name": name, "why": why.map(Refusal::as_str), "by_peer": by_peer});
-        self.voice.event("file-refused", fields);
+        let why = why.map(|why| why.as_str().to_owned());
+        self.voice.event(Happened::FileRefused { name, why, by_peer });
     }
 
     /// The peer has work for us that is not done. Each kind is told once.
@@ -253,8 +252,8 @@ impl<'a> Observer<'a> {
             _ => "; that stays in its queue",
         };
         self.voice.say(Level::Note, &format!("the peer {has}{rest}"));
-        let what = char::from(what).to_string();
-        self.voice.event("peer-has-work", json!({"command": what, "kept": kept}));
+        let command = char::from(what).to_string();
+        self.voice.event(Happened::PeerHasWork { command, kept });
     }
 
     fn cancelled(&mut self, by_peer: bool) {
@@ -271,7 +270,7 @@ impl<'a> Observer<'a> {
             false => format!("{name}: cancelled {who}"),
         };
         self.voice.say(Level::Error, &say);
-        self.voice.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
+        self.voice.event(Happened::FileCancelled { name, by_peer });
     }
 }
 
@@ -282,7 +281,7 @@ impl Watch for Observer<'_> {
         match event {
             Event::Negotiated(text) => {
                 self.voice.say(Level::Detail, &format!("agreed: {text}"));
-                self.voice.event("negotiated", json!({"text": text}));
+                self.voice.event(Happened::Negotiated { text: text.to_string() });
             }
             Event::FileStarted { info, offset } => {
                 self.screen = info.screen;
@@ -296,7 +295,7 @@ impl Watch for Observer<'_> {
             Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
             Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
             Event::Completed { status } => {
-                self.voice.event("completed", json!({"status": status}));
+                self.voice.event(Happened::Completed { status: *status });
                 self.completed = Some(crate::commands::exit_code(*status));
             }
             Event::Turned { receives } => {
@@ -305,7 +304,7 @@ impl Watch for Observer<'_> {
             Event::Declined { what, kept } => self.declined(*what, *kept),
             Event::Message(text) => {
                 let text = escaped(text);
-                self.voice.event("message", json!({"text": text}));
+                self.voice.event(Happened::Message { text: text.clone() });
                 self.partner_said = Some(text);
                 self.untold.set(Some(Instant::now()));
             }
@@ -344,56 +343,59 @@ impl Watch for Observer<'_> {
         let reading = meter.read(stats, unsent);
         self.progress.show(meter, &reading);
         if self.voice.has_json() {
-            self.voice.event("progress", reading_json(meter, &reading));
+            self.voice.event(Happened::Progress(read(meter, &reading)));
         }
     }
 }
 
-fn started_json(info: &FileInfo<'_>, offset: u64) -> Value {
-    json!({
-        "name": escaped(info.name),
-        "size": info.size,
-        "modified": info.modified,
-        "mode": info.mode,
-        "kind": if info.kind == FileKind::Text { "text" } else { "binary" },
-        "offset": offset,
-    })
+fn file_started(info: &FileInfo<'_>, offset: u64) -> Happened {
+    Happened::FileStarted {
+        name: escaped(info.name),
+        size: info.size,
+        modified: info.modified,
+        mode: info.mode,
+        kind: match info.kind {
+            FileKind::Text => events::FileKind::Text,
+            FileKind::Binary => events::FileKind::Binary,
+        },
+        offset,
+    }
 }
 
-fn reading_json(meter: &Meter, reading: &Reading) -> Value {
-    json!({
-        "name": meter.name,
-        "bytes": reading.bytes,
-        "size": meter.size,
-        "elapsed_s": reading.elapsed.as_secs_f64(),
-        "bytes_per_s": reading.bytes_per_s,
-        "efficiency": reading.efficiency,
-        "left_s": reading.left.map(|left| left.as_secs_f64()),
-        "retransmissions": reading.again,
-    })
+fn read(meter: &Meter, reading: &Reading) -> events::Reading {
+    events::Reading {
+        name: meter.name.clone(),
+        bytes: reading.bytes,
+        size: meter.size,
+        elapsed_s: reading.elapsed.as_secs_f64(),
+        bytes_per_s: reading.bytes_per_s,
+        efficiency: reading.efficiency,
+        left_s: reading.left.map(|left| left.as_secs_f64()),
+        retransmissions: reading.again,
+    }
 }
 
 /// The counters of a transfer.
-pub(crate) fn stats_json(stats: &Stats) -> Value {
-    json!({
-        "files_done": stats.files_done,
-        "files_skipped": stats.files_skipped,
-        "file_bytes": stats.file_bytes,
-        "wire_out_bytes": stats.wire_out_bytes,
-        "wire_in_bytes": stats.wire_in_bytes,
-        "encoded_bytes": stats.encoded_bytes,
-        "repeated_bytes": stats.repeated_bytes,
-        "packets_out": stats.packets_out,
-        "packets_in": stats.packets_in,
-        "retransmissions": stats.retransmissions,
-        "naks_out": stats.naks_out,
-        "naks_in": stats.naks_in,
-        "timeouts": stats.timeouts,
-        "damaged": stats.damaged,
-        "duplicates": stats.duplicates,
-        "noise_bytes": stats.noise_bytes,
-        "longest_packet_bytes": stats.longest_packet_bytes,
-    })
+pub(crate) fn counters(stats: &Stats) -> Counters {
+    Counters {
+        files_done: stats.files_done,
+        files_skipped: stats.files_skipped,
+        file_bytes: stats.file_bytes,
+        wire_out_bytes: stats.wire_out_bytes,
+        wire_in_bytes: stats.wire_in_bytes,
+        encoded_bytes: stats.encoded_bytes,
+        repeated_bytes: stats.repeated_bytes,
+        packets_out: stats.packets_out,
+        packets_in: stats.packets_in,
+        retransmissions: stats.retransmissions,
+        naks_out: stats.naks_out,
+        naks_in: stats.naks_in,
+        timeouts: stats.timeouts,
+        damaged: stats.damaged,
+        duplicates: stats.duplicates,
+        noise_bytes: stats.noise_bytes,
+        longest_packet_bytes: stats.longest_packet_bytes,
+    }
 }
 
 impl Drop for Observer<'_> {

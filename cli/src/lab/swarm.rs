@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde_json::{Value, json};
+use wetstring_events::{Event, FailedSeed, SwarmSum};
 use wetstring_lab::Recorder;
 use wetstring_lab::swarm::{self, Failed, Fault, Kind, Tally};
 
@@ -176,20 +176,20 @@ impl Sum {
         )
     }
 
-    fn fields(&self) -> Value {
-        json!({
-            "protocol": self.protocol.name(),
-            "runs": self.runs(),
-            "done": self.tally.done,
-            "failed": self.tally.failed,
-            "fooled": self.fooled.iter().map(|failed| failed.seed).collect::<Vec<u64>>(),
-            "check_alone": self.alone,
-            "fooled_at_most": self.most_fooled(),
-            "broken": self.failures.len(),
-            "hits": self.tally.hits,
-            "retransmissions": self.tally.retransmissions,
-            "events": self.tally.events,
-        })
+    fn event(&self) -> Event {
+        Event::Protocol(Box::new(SwarmSum {
+            protocol: self.protocol.name(),
+            runs: self.runs(),
+            done: self.tally.done,
+            failed: self.tally.failed,
+            fooled: self.fooled.iter().map(|failed| failed.seed).collect(),
+            check_alone: self.alone,
+            fooled_at_most: self.most_fooled(),
+            broken: self.failures.len() as u64,
+            hits: self.tally.hits,
+            retransmissions: self.tally.retransmissions,
+            events: self.tally.events,
+        }))
     }
 }
 
@@ -200,7 +200,7 @@ fn end(voice: &Voice, sums: &mut [Sum]) -> Ending {
     for sum in sums.iter_mut() {
         sum.failures.sort_by_key(|failed| failed.seed);
         sum.fooled.sort_by_key(|failed| failed.seed);
-        voice.event("protocol", sum.fields());
+        voice.event(sum.event());
         if !voice.has_json() {
             crate::paper::print(&sum.words());
         }
@@ -218,7 +218,7 @@ fn end(voice: &Voice, sums: &mut [Sum]) -> Ending {
             voice.say(Level::Error, &format!("{}: fooled too often", sum.protocol.name()));
         }
         for (index, failed) in sum.failures.iter().enumerate() {
-            voice.event("failure", failure(sum.protocol, failed));
+            voice.event(failure(sum.protocol, failed));
             if index < SHOWN {
                 voice.say(Level::Error, &format!("{}: {failed}", sum.protocol.name()));
             }
@@ -231,14 +231,14 @@ fn end(voice: &Voice, sums: &mut [Sum]) -> Ending {
     Ending::early(worst, message)
 }
 
-fn failure(protocol: Kind, failed: &Failed) -> Value {
-    json!({
-        "protocol": protocol.name(),
-        "seed": failed.seed,
-        "fault": failed.fault.to_string(),
-        "picked": failed.description,
-        "replay": failed.replay,
-    })
+fn failure(protocol: Kind, failed: &Failed) -> Event {
+    Event::Failure(Box::new(FailedSeed {
+        protocol: protocol.name(),
+        seed: failed.seed,
+        fault: failed.fault.to_string(),
+        picked: failed.description.clone(),
+        replay: failed.replay.clone(),
+    }))
 }
 
 /// The code that says most about a fault.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use wetstring_events::{Event, Summary, SweepSummary};
 use wetstring_lab::Recorder;
 use wetstring_lab::scenario::BadScenario;
 use wetstring_lab::sweep::{Column, Format, Row, Sweep, merge};
@@ -104,8 +105,11 @@ pub(super) fn open(
 fn list(voice: &Voice) -> Result<Ending, Ending> {
     for name in Sweep::names() {
         let sweep = open(Path::new(name), &wetstring_lab::scenario::no_files)?;
-        let fields = json!({ "sweep": name, "title": sweep.title(), "points": sweep.count() });
-        voice.event("sweep", fields);
+        voice.event(Event::Sweep {
+            sweep: name.to_owned(),
+            title: sweep.title().to_owned(),
+            points: sweep.count() as u64,
+        });
         if !voice.has_json() {
             let (title, count) = (sweep.title(), sweep.count());
             crate::paper::print(&format!("{name:<18}  {title}: {count} points\n"));
@@ -285,7 +289,7 @@ impl<'a> Outputs<'a> {
             if self.voice.has_json() {
                 let line = Format::Ndjson.line(&self.columns, row);
                 let fields: Map<String, Value> = serde_json::from_str(&line).unwrap_or_default();
-                self.voice.event("row", Value::Object(fields));
+                self.voice.event(Event::Row(fields));
             } else if self.stdout {
                 crate::paper::print(&Format::Csv.line(&self.columns, row));
             }
@@ -326,9 +330,11 @@ impl<'a> Outputs<'a> {
         } else {
             String::new()
         };
-        let fields = json!({ "points": points.len(), "failed": bad, "files": paths });
+        let summary =
+            SweepSummary { points: points.len() as u64, failed: bad as u64, files: paths };
+        let summary = Some(Summary::Sweep(summary));
         let say = format!("{} points{into}{failed}", points.len());
-        Ending { fields, ..Ending::early(Exit::Done, say) }
+        Ending { summary, ..Ending::early(Exit::Done, say) }
     }
 }
 

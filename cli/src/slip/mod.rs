@@ -7,13 +7,13 @@ use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use serde_json::json;
 use wetstring_drive::port::{OpenError, open};
 use wetstring_drive::slip::{
     self, Failure, Inside, News, Outcome, Ping, Plan, Stop, Tun, TunConfig,
 };
 use wetstring_drive::stack::{Stack, StackConfig, StackCounts};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_events::{Event, Pings, SlipSummary, Summary};
 use wetstring_proto::slip::{Compression, Config, Rate, mtu};
 
 use crate::args::Common;
@@ -103,7 +103,7 @@ fn open_line(
 ) -> Result<Box<dyn Port>, OpenError> {
     let mut notes = |text: &str| {
         voice.say(Level::Note, text);
-        voice.event("line", json!({"text": text}));
+        voice.event(Event::Line { text: text.to_owned(), end: None });
     };
     open(spec, Some(signals), &mut notes)
 }
@@ -136,7 +136,8 @@ fn config(voice: &Voice, verb: &Slip, rate: Option<u64>, reliable: bool) -> Conf
         _ => Compression::Auto,
     };
     let held = chosen.map(|choice| choice.packet_time.as_secs_f64());
-    voice.event("link", json!({ "mtu": mtu, "packet_s": held, "compress": verb.compress }));
+    let compress = verb.compress.clone();
+    voice.event(Event::Link { mtu: mtu as u32, packet_s: held, compress });
     let mut link = Config::new(mtu);
     link.compression = compression;
     link.slots = verb.slots;
@@ -170,7 +171,8 @@ fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Resul
             Ending::early(Exit::Line, format!("{}{hint}", in_words(&error)))
         })?;
         voice.say(Level::Note, &format!("{}: {local} to {remote}", tun.name()));
-        voice.event("tun", json!({ "name": tun.name(), "local": local, "remote": remote }));
+        let (name, local, remote) = (tun.name().to_owned(), local.to_string(), remote.to_string());
+        voice.event(Event::Tun { name, local, remote });
         return Ok(Inside::Tun(tun));
     }
     let window = rate.map_or(WINDOW_BYTES, |bps| {
@@ -190,7 +192,7 @@ fn inside(voice: &Voice, verb: &Slip, rate: Option<u64>, link: &Config) -> Resul
     };
     let mut notes = |text: &str| {
         voice.say(Level::Note, text);
-        voice.event("stack", json!({"text": text}));
+        voice.event(Event::Stack { text: text.to_owned() });
     };
     let mut stack = Stack::open(&config, &mut notes).map_err(|bad| line(&bad))?;
     if let Some(to) = verb.ping {
@@ -205,49 +207,53 @@ fn tell(voice: &Voice, news: &News<'_>) {
         News::Up { again } => {
             let say = if again { "the line is back" } else { "up; Ctrl-C takes it down" };
             voice.say(Level::Note, say);
-            voice.event("up", json!({ "again": again }));
+            voice.event(Event::Up { again });
         }
         News::Lost(why) => {
             voice.say(
                 Level::Error,
                 &format!("wst: the line is lost: {why}; it will be opened again"),
             );
-            voice.event("lost", json!({ "message": why }));
+            voice.event(Event::Lost { message: why.to_string() });
         }
         News::NotYet(error) => voice.say(Level::Detail, &format!("not yet: {}", in_words(&error))),
         News::Compressing => {
             voice.say(Level::Note, "the other end compresses headers, and so do we");
-            voice.event("compressing", json!({}));
+            voice.event(Event::Compressing {});
         }
         News::Pong(answer) => {
             let ms = answer.took.as_secs_f64() * 1e3;
             let text =
                 format!("{}: ping {} answered after {ms:.1} ms\n", answer.from, answer.number);
             if voice.has_json() {
-                voice.event("pong", json!({
-                    "from": answer.from, "number": answer.number, "s": answer.took.as_secs_f64(),
-                }));
+                voice.event(Event::Pong {
+                    from: answer.from.to_string(),
+                    number: answer.number.into(),
+                    s: answer.took.as_secs_f64(),
+                });
             } else {
                 voice.print(&text);
             }
         }
-        News::Statistics(link) => count::say(voice, "statistics", link),
+        News::Statistics(link) => count::say(voice, Event::Statistics, link),
     }
 }
 
 fn ending(voice: &Voice, outcome: &Outcome, stack: Option<StackCounts>, pinged: bool) -> Ending {
-    count::say(voice, "carried", &outcome.link);
+    count::say(voice, Event::Carried, &outcome.link);
     let [sent, answered] = outcome.pings;
-    let mut fields = count::json(&outcome.link);
     if let Some(counts) = stack {
-        fields["stack"] = count::stack_json(&counts);
         for line in count::stack_lines(&counts) {
             voice.say(Level::Note, &line);
         }
     }
-    fields["elapsed_s"] = json!(outcome.elapsed.as_secs_f64());
+    let summary = SlipSummary {
+        link: count::counts(&outcome.link),
+        stack: stack.as_ref().map(count::of_stack),
+        elapsed_s: outcome.elapsed.as_secs_f64(),
+        pings: pinged.then_some(Pings { sent, answered }),
+    };
     if pinged {
-        fields["pings"] = json!({ "sent": sent, "answered": answered });
         voice.say(Level::Note, &format!("{sent} pings, {answered} answered"));
     }
     let (exit, message) = match outcome.stop {
@@ -258,5 +264,6 @@ fn ending(voice: &Voice, outcome: &Outcome, stack: Option<StackCounts>, pinged: 
         // To be interrupted is how this verb ends.
         Stop::Signal(_) | Stop::Done => (Exit::Done, String::new()),
     };
-    Ending { fields, ..Ending::early(exit, message) }
+    let summary = Some(Summary::Slip(Box::new(summary)));
+    Ending { summary, ..Ending::early(exit, message) }
 }
