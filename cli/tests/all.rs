@@ -10,6 +10,7 @@ mod asked;
 mod batch_names;
 mod code_phrase;
 mod delete;
+mod events;
 mod face;
 mod first_minutes;
 mod first_use;

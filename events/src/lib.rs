@@ -452,11 +452,24 @@ impl Event {
     }
 }
 
-/// The JSON Schema of a line.
+/// The JSON Schema of a line. Of an event nothing else may stand in a line than the schema names.
 #[cfg(feature = "schema")]
 pub fn schema() -> Value {
-    let schema = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    schema.into_generator().into_root_schema_for::<Event>().into()
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let mut schema: Value = settings.into_generator().into_root_schema_for::<Event>().into();
+    schema["title"] = "An event of wst --json".into();
+    schema["description"] = "One line of the output.".into();
+    let all = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for event in all.into_iter().flatten() {
+        event["properties"]["v"] = serde_json::json!({ "const": VERSION });
+        if let Some(required) = event["required"].as_array_mut() {
+            required.push("v".into());
+        }
+        if event.get("additionalProperties").is_none() {
+            event["unevaluatedProperties"] = false.into();
+        }
+    }
+    schema
 }
 
 #[cfg(test)]

@@ -359,7 +359,7 @@ proptest! {
     }
 }
 
-/// `docs/kermit-states.md` is drawn from the tables that the engines use. After a change of the
+/// `docs/reference/kermit-states.md` is drawn from the tables that the engines use. After a change of the
 /// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto kermit_packet::` draws it anew.
 #[test]
 fn the_state_tables_are_drawn_in_the_docs() {
@@ -380,10 +380,10 @@ fn the_state_tables_are_drawn_in_the_docs() {
         "\nAny other packet in a state of the receiver is answered with an error packet. E ends \
          either end in any state. A sender takes everything but Y, N and E for an echo.\n",
     );
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/kermit-states.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/kermit-states.md");
     if std::env::var_os("WETSTRING_BLESS").is_some() {
         std::fs::write(path, &text).unwrap();
     }
     let drawn = std::fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(drawn, text, "docs/kermit-states.md is not what the tables say");
+    assert_eq!(drawn, text, "docs/reference/kermit-states.md is not what the tables say");
 }

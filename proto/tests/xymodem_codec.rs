@@ -231,7 +231,7 @@ fn no_state_has_two_steps_for_one_thing() {
     }
 }
 
-/// `docs/xymodem-states.md` is drawn from the tables that the engines use. After a change of the
+/// `docs/reference/xymodem-states.md` is drawn from the tables that the engines use. After a change of the
 /// tables, `WETSTRING_BLESS=1 cargo test -p wetstring-proto xymodem_codec::` draws it anew.
 #[test]
 fn the_state_tables_are_drawn_in_the_docs() {
@@ -258,12 +258,12 @@ fn the_state_tables_are_drawn_in_the_docs() {
         "\nCAN CAN between blocks ends either end in any state. Any other character is noise to a \
          sender. A receiver answers EOT as docs/decisions/020 says.\n",
     );
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/xymodem-states.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/xymodem-states.md");
     if std::env::var_os("WETSTRING_BLESS").is_some() {
         fs::write(path, &text).unwrap();
     }
     let drawn = fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(drawn, text, "docs/xymodem-states.md is not what the tables say");
+    assert_eq!(drawn, text, "docs/reference/xymodem-states.md is not what the tables say");
 }
 
 proptest! {

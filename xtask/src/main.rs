@@ -6,7 +6,7 @@
 //! | `fuzz [BODY...] [--seconds N]` | runs the fuzz bodies under libFuzzer ([`fuzz`]) |
 //! | `kill [--kills N] [--seed S] [--only PROTOCOL]` | kills transfers and starts them again: nothing may be lost ([`mod@kill`]) |
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
-//! | `table [--write]` | checks, or writes, `docs/settings.md` from the table of settings ([`table`]) |
+//! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 

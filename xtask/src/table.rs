@@ -1,4 +1,6 @@
-//! `docs/settings.md`, written from the one table of settings.
+//! The pages that are written from the code: the settings, the events, and their schemas.
+
+mod events;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -44,18 +46,25 @@ fn tables() -> Vec<&'static [Setting]> {
     ]
 }
 
-/// Checks the page, or writes it.
+/// Checks the pages, or writes them.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
-    let path = root.join("docs/settings.md");
-    let wanted = page(&tables());
-    if write {
-        return std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()));
+    let pages = [
+        ("settings.md", page(&tables())),
+        ("events.md", events::page()),
+        ("events.schema.json", events::schema()),
+        ("trace.schema.json", events::trace_schema()),
+    ];
+    for (name, wanted) in pages {
+        let path = root.join("docs/reference").join(name);
+        if write {
+            std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()))?;
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != wanted {
+            return Err(format!(
+                "docs/reference/{name} differs from what the code says; run cargo xtask table --write"
+            ));
+        }
     }
-    let present = std::fs::read_to_string(&path).unwrap_or_default();
-    if present == wanted {
-        return Ok(());
-    }
-    Err("docs/settings.md differs from the table of settings; run cargo xtask table --write".into())
+    Ok(())
 }
 
 #[cfg(test)]
@@ -78,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_up_to_date() {
+    fn the_pages_are_up_to_date() {
         assert_eq!(run(&crate::root(), false), Ok(()));
     }
 }

@@ -169,7 +169,7 @@ const BANS: &[Ban] = &[
             concat!("seed ", "001"),
             concat!("seed ", "003"),
         ],
-        why: "cite a document of docs/sources.md by its name, or a page of docs/protocols",
+        why: "cite a document of docs/reference/sources.md by its name, or a page of docs/protocols",
     },
     Ban {
         rule: "no-tabs",

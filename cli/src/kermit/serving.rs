@@ -18,7 +18,7 @@ use super::world::Live;
 use crate::watch::Way;
 
 /// Who may do what until ENABLE says otherwise, in this version of C-Kermit. Deleting, EXIT and commands of the host
-/// are for nobody: that is stricter than any C-Kermit is with those who have called us (docs/kermit.md).
+/// are for nobody: that is stricter than any C-Kermit is with those who have called us (docs/howto/kermit.md).
 pub(super) fn allowed_at_first(version: u8) -> BTreeMap<Action, Scope> {
     use Action as A;
     let scope = |action| match action {
