@@ -9,6 +9,7 @@ mod peers;
 mod asked;
 mod batch_names;
 mod code_phrase;
+mod console;
 mod delete;
 mod events;
 mod face;

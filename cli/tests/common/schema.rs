@@ -76,11 +76,11 @@ fn check(schema: &Value, value: &Value) -> Result<BTreeSet<String>, String> {
                     check(of, item)?;
                 }
             }
-            "anyOf" => {
+            "anyOf" | "oneOf" => {
                 let tried: Vec<_> =
                     of.as_array().expect("a choice").iter().map(|one| check(one, value)).collect();
                 let good: Vec<_> = tried.iter().filter_map(|one| one.as_ref().ok()).collect();
-                if good.is_empty() {
+                if good.is_empty() || word == "oneOf" && good.len() > 1 {
                     return Err(format!("expected one of {of}, got {value}"));
                 }
                 seen.extend(good.into_iter().flatten().cloned());
