@@ -29,11 +29,12 @@ fn commands_tell_events_of_the_schema() {
     std::fs::write(desk.path("sweep.toml"), SWEEP).expect("the sweep");
     std::fs::write(desk.path("users.txt"), "").expect("the users");
     let receive = format!("exec:{} receive - -o in", crate::common::WST);
+    let keep = format!("{receive} --collision reject");
     let names = told(
         &desk,
         &[
             &["send", "data.bin", &receive],
-            &["send", "data.bin", &receive, "--collision", "discard"],
+            &["send", "data.bin", &keep],
             &["send", "absent.bin", &receive],
             &["send", "data.bin", "tcp://127.0.0.1:1"],
             &["send", "data.bin", &receive, "--trace", "t", "--explain"],
