@@ -81,11 +81,11 @@ pub(crate) fn run(voice: &Voice, common: &Common, verb: &Line) -> Result<Ending,
         Stop::Closed(end) => format!("the program at end {end:?} has gone"),
         _ => String::new(),
     };
-    let summary = Some(Summary::Line(LineUsage {
+    let summary = Some(Summary::Line(Box::new(LineUsage {
         elapsed_s: report.elapsed.as_secs_f64(),
         a_to_b: used(&report.usage[0]),
         b_to_a: used(&report.usage[1]),
-    }));
+    })));
     // To be interrupted is how this verb ends.
     Ok(Ending { summary, ..Ending::early(Exit::Done, message) })
 }

@@ -441,7 +441,7 @@ pub enum Event {
 
 impl Event {
     /// The line that is written, without the end of the line.
-    pub fn line(&self) -> String {
+    pub fn line(self) -> String {
         let mut object = Map::new();
         object.insert("v".to_owned(), VERSION.into());
         // Maps have strings as keys, and numbers that are not finite become null: nothing here fails.

@@ -31,7 +31,7 @@ pub enum Summary {
     /// Of `wst demo`.
     Demo(Box<Demo>),
     /// Of `wst line`.
-    Line(LineUsage),
+    Line(Box<LineUsage>),
     /// Of `wst slip`.
     Slip(Box<SlipSummary>),
     /// Of `wst lab sweep`.

@@ -256,7 +256,8 @@ fn the_state_tables_are_drawn_in_the_docs() {
     }
     text.push_str(
         "\nCAN CAN between blocks ends either end in any state. Any other character is noise to a \
-         sender. A receiver answers EOT as docs/decisions/020 says.\n",
+         sender. A receiver answers EOT as [The X/YMODEM \
+         engines](../decisions/020-xymodem-engine.md) says.\n",
     );
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/xymodem-states.md");
     if std::env::var_os("WETSTRING_BLESS").is_some() {

@@ -16,21 +16,50 @@ Set one with `--set NAME=VALUE`, its own flag, or a line in the configuration fi
 ";
 
 /// The page as it should be.
-fn page(tables: &[&[Setting]]) -> String {
+fn page(tables: &[&[Setting]], titles: &Titles) -> String {
     let mut page = HEAD.to_owned();
     for row in tables.iter().copied().flatten() {
         let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
         let range = row.range.to_string().replace('|', " ");
         let doc = row.doc.replace('|', "\\|");
         let default = if row.default.is_empty() { "(empty)" } else { row.default };
+        let source = titles.of(row.source);
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            page,
-            "| `{}` | {range}{unit} | `{default}` | {doc} | {} |",
-            row.name, row.source
-        );
+        let _ =
+            writeln!(page, "| `{}` | {range}{unit} | `{default}` | {doc} | {source} |", row.name);
     }
     page
+}
+
+/// The decisions: files and titles.
+struct Titles(Vec<(String, String)>);
+
+impl Titles {
+    fn read(root: &Path) -> Result<Self, String> {
+        let folder = root.join("docs/decisions");
+        let say = |e: std::io::Error| format!("{}: {e}", folder.display());
+        let files = std::fs::read_dir(&folder).map_err(say)?.filter_map(Result::ok);
+        let title = |file: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(file.path()).ok()?;
+            let title = text.lines().next()?.strip_prefix("# ")?.to_owned();
+            Some((file.file_name().into_string().ok()?, title))
+        };
+        Ok(Self(files.filter_map(title).collect()))
+    }
+
+    /// A source as users read it: decisions have titles, not numbers.
+    fn of(&self, source: &str) -> String {
+        let Some((before, rest)) = source.split_once("docs/decisions/") else {
+            return source.to_owned();
+        };
+        let (number, after) = rest.split_at(rest.len().min(3));
+        match self.0.iter().find(|(file, _)| file.starts_with(number)) {
+            Some((file, title)) => {
+                format!("{before}[{title}](../decisions/{file}){}", self.of(after))
+            }
+            None => source.to_owned(),
+        }
+    }
 }
 
 /// Every table of the house.
@@ -49,7 +78,7 @@ fn tables() -> Vec<&'static [Setting]> {
 /// Checks the pages, or writes them.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     let pages = [
-        ("settings.md", page(&tables())),
+        ("settings.md", page(&tables(), &Titles::read(root)?)),
         ("events.md", events::page()),
         ("events.schema.json", events::schema()),
         ("trace.schema.json", events::trace_schema()),
@@ -74,16 +103,19 @@ mod tests {
 
     #[test]
     fn a_row_shows_everything() {
-        let row = Setting {
+        let row = |source| Setting {
             name: "kermit.window",
             range: Range::Number(1, 31),
             default: "31",
             unit: "packets",
             doc: "How many.",
-            source: "[KPM]",
+            source,
         };
-        let page = page(&[&[row]]);
-        assert!(page.ends_with("| `kermit.window` | 1..31 packets | `31` | How many. | [KPM] |\n"));
+        let titles = Titles(vec![("001-engine.md".into(), "The engine".into())]);
+        let page = page(&[&[row("[KPM]"), row("A; docs/decisions/001")]], &titles);
+        assert!(page.ends_with("| A; [The engine](../decisions/001-engine.md) |\n"), "{page}");
+        let wanted = "| `kermit.window` | 1..31 packets | `31` | How many. | [KPM] |\n";
+        assert!(page.contains(wanted), "{page}");
     }
 
     #[test]

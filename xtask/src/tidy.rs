@@ -3,6 +3,7 @@
 //! A rule that is not checked rots. Each one here says why it stands, and has a test below which
 //! shows that it can fail.
 
+mod book;
 mod citations;
 mod programs;
 
@@ -224,7 +225,23 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             line,
             say,
         }));
+        let mut complain = |rule, found: Vec<(usize, String)>| {
+            complaints.extend(found.into_iter().map(|(line, say)| Complaint {
+                rule,
+                path: path.to_owned(),
+                line,
+                say,
+            }));
+        };
+        complain("links-lead-somewhere", book::broken_links(root, path, text));
+        complain("pages", book::wrong(path, text));
     })?;
+    complaints.extend(book::unreached(root)?.into_iter().map(|(path, say)| Complaint {
+        rule: "pages-are-reached",
+        path,
+        line: 1,
+        say,
+    }));
     complaints.extend(programs::forgotten(root)?.into_iter().map(|path| Complaint {
         rule: "tests-run",
         path,
