@@ -189,6 +189,7 @@ const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "misc", "ma
 /// Which crates of the house each crate may name in its manifest.
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("proto", &[]),
+    ("events", &[]),
     ("lab", &["wetstring-proto"]),
     ("drive", &["wetstring-proto", "wetstring-lab"]),
     ("script", &["wetstring-proto"]),

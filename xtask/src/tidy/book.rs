@@ -23,6 +23,10 @@ pub(super) fn unreached(root: &Path) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
+fn is_page(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|end| end == "md")
+}
+
 /// The pages in a folder, by their paths from the root of the book.
 fn pages(book: &Path, folder: &Path) -> Result<Vec<String>, String> {
     let say = |e: std::io::Error| format!("{}: {e}", folder.display());
@@ -31,7 +35,7 @@ fn pages(book: &Path, folder: &Path) -> Result<Vec<String>, String> {
         let path = entry.path();
         if path.is_dir() {
             found.extend(pages(book, &path)?);
-        } else if path.extension().is_some_and(|end| end == "md")
+        } else if is_page(&path.to_string_lossy())
             && let Ok(relative) = path.strip_prefix(book)
         {
             found.push(relative.to_string_lossy().replace('\\', "/"));
@@ -77,7 +81,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 /// The links of the page at `path` that lead nowhere, as (line, sentence).
 pub(super) fn broken_links(root: &Path, path: &str, text: &str) -> Vec<(usize, String)> {
-    if !path.ends_with(".md") {
+    if !is_page(path) {
         return Vec::new();
     }
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
@@ -128,7 +132,7 @@ pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
         ));
     }
     let of_users = ["docs/lessons/", "docs/howto/", "docs/reference/", "docs/explanation/"];
-    if of_users.iter().any(|folder| path.starts_with(folder)) && path.ends_with(".md") {
+    if of_users.iter().any(|folder| path.starts_with(folder)) && is_page(path) {
         for (index, line) in text.lines().enumerate() {
             let mut after = line.split("docs/decisions/").skip(1);
             if after.any(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
