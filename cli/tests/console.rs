@@ -315,14 +315,11 @@ fn every_console_block_runs() {
             scope.spawn(|| {
                 while let Some(block) = left.lock().ok().and_then(|mut left| left.next()) {
                     let outcome = std::panic::catch_unwind(|| Stage::new().perform(block));
-                    match outcome {
-                        Ok(()) => {
-                            ran.fetch_add(1, Relaxed);
-                        }
-                        Err(_) => {
-                            let place = format!("{}:{}", block.page, block.line);
-                            failed.lock().expect("no poison").push(place);
-                        }
+                    if outcome.is_ok() {
+                        ran.fetch_add(1, Relaxed);
+                    } else {
+                        let place = format!("{}:{}", block.page, block.line);
+                        failed.lock().expect("no poison").push(place);
                     }
                 }
             });
