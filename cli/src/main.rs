@@ -17,8 +17,6 @@ mod ui;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use serde_json::Value;
-
 use args::{Parsed, Verb};
 use commands::kermit::ckermit;
 use commands::personality::Personality;
@@ -47,7 +45,7 @@ fn main() -> ExitCode {
                 // In colours, where stderr shows them.
                 None => drop(error.print()),
             }
-            Output::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, Value::Null);
+            Output::bare(args::wants_json(&args)).end(Exit::Usage, &sentence, None);
             Exit::Usage.into()
         }
         Err(help) => {
@@ -65,7 +63,7 @@ fn go(parsed: &Parsed) -> ExitCode {
         Ok(ui) => ui,
         Err(message) => {
             eprintln!("wst: {message}");
-            Output::bare(common.json).end(Exit::Store, &message, Value::Null);
+            Output::bare(common.json).end(Exit::Store, &message, None);
             return Exit::Store.into();
         }
     };
@@ -110,7 +108,7 @@ fn go(parsed: &Parsed) -> ExitCode {
             _ => ui.say(Level::Error, &format!("wst: {}", ending.message)),
         }
     }
-    ui.end(ending.exit, &ending.message, ending.fields);
+    ui.end(ending.exit, &ending.message, ending.summary);
     ending.exit.into()
 }
 

@@ -193,35 +193,3 @@ fn the_readmes_line_carries_a_file_between_two_links() {
     line.signal(rustix::process::Signal::INT);
     line.end().expect(0);
 }
-
-/// Every command that the README shows has a verb and flags that there are.
-#[test]
-fn what_the_readme_shows_is_there() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    let readme = std::fs::read_to_string(readme).expect("the README");
-    let mut shown = 0;
-    for line in readme.lines().filter(|line| line.starts_with("    ")) {
-        let Some((_, words)) = line
-            .split_once("wst ")
-            .filter(|(head, _)| head.split_whitespace().all(|word| word.starts_with("WETSTRING_")))
-        else {
-            continue;
-        };
-        shown += 1;
-        let words: Vec<&str> = words.split("   ").next().unwrap_or_default().split(' ').collect();
-        let verb: Vec<&str> = match words[..] {
-            ["lab", inner, ..] => vec!["lab", inner],
-            ["users", inner, ..] => vec!["users", inner],
-            [verb, ..] => vec![verb],
-            [] => panic!("{line}"),
-        };
-        let help = run(wst(verb.iter().copied().chain(["--help"])));
-        assert_eq!(help.code(), 0, "{line}: {}", help.stderr);
-        // Of a command in quotes the flags are another program's.
-        for flag in words.iter().take_while(|word| !word.starts_with("'exec")) {
-            let Some(flag) = flag.strip_prefix("--") else { continue };
-            assert!(help.stdout.contains(&format!("--{flag}")), "{line}: --{flag}");
-        }
-    }
-    assert!(shown > 25, "only {shown} commands were found");
-}

@@ -151,7 +151,7 @@ type Job = (&'static [&'static str], &'static str);
 const JOBS: &[Job] = &[
     (&[], ""),
     (&["--packet=64", "--window=3"], ""),
-    // uucico keeps 16 KiB of what comes; see docs/interop.md.
+    // uucico keeps 16 KiB of what comes; see docs/reference/interop.md.
     (&["--packet=4096", "--window=3"], "protocol-parameter g packet-size 4096\n"),
     (&["--packet=2048", "--window=7"], "protocol-parameter g packet-size 4096\n"),
     (&["--packet=32", "--window=1"], "protocol-parameter g packet-size 32\n"),

@@ -24,6 +24,7 @@ use crate::window::{Meter, Window};
 use wetstring_proto::engine::{Command, Cx, Engine, Event, Outcome, Status};
 use wetstring_proto::file::{Request, Store};
 use wetstring_proto::stats::Stats;
+use wetstring_proto::trace::{Act as Traced, TraceEvent};
 use wetstring_proto::{Duration, Instant};
 
 /// Bytes that a port takes from an engine, or gives to it, at a time.
@@ -50,6 +51,20 @@ pub enum Stop {
     Storm,
     /// What was to be measured is.
     Measured,
+}
+
+impl Stop {
+    /// The word in a trace.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Over => "over",
+            Self::Stalled => "stalled",
+            Self::TimeLimit => "time-limit",
+            Self::EventLimit => "event-limit",
+            Self::Storm => "storm",
+            Self::Measured => "measured",
+        }
+    }
 }
 
 impl std::fmt::Display for Stop {
@@ -283,12 +298,12 @@ impl<'a> Pair<'a> {
             side.report.stats = *side.engine.stats();
             side.report.usage = self.element.usage(side.end);
             let outcome = side.report.outcome;
-            recorder.note(now, side.who, format_args!("end outcome={outcome:?}"));
+            recorder.note(now, side.who, &TraceEvent::Ended(outcome));
             let Stats { file_bytes, encoded_bytes, .. } = side.report.stats;
-            let counts = format_args!("stats file={file_bytes} encoded={encoded_bytes}");
-            recorder.note(now, side.who, counts);
+            let stats = TraceEvent::Stats { file: file_bytes, encoded: encoded_bytes };
+            recorder.note(now, side.who, &stats);
         }
-        recorder.note(now, "pair", format_args!("stop {stop:?}"));
+        recorder.note(now, "pair", &TraceEvent::Stopped(stop.word()));
         let sides = sides.map(|side| side.report);
         let settled = sides.iter().map(|side| side.settled_at).reduce(|a, b| Some(a?.max(b?)));
         let elapsed = settled.flatten().unwrap_or(now).since(Instant::ZERO);
@@ -298,7 +313,12 @@ impl<'a> Pair<'a> {
     }
 
     fn act(&mut self, sides: &mut [Side<'_>; 2], now: Instant, act: Act, recorder: &mut Recorder) {
-        recorder.note(now, "pair", format_args!("act {act:?}"));
+        let traced = match act {
+            Act::Command(End::A, command) => Traced::Command('A', command),
+            Act::Command(End::B, command) => Traced::Command('B', command),
+            Act::Calm => Traced::Calm,
+        };
+        recorder.note(now, "pair", &TraceEvent::Act(traced));
         match act {
             Act::Command(end, command) => {
                 let side = &mut sides[end.index()];
@@ -487,14 +507,14 @@ impl<'a> Side<'a> {
             if let Some(tell) = &mut self.tell {
                 tell(now, &event);
             }
-            recorder.note(now, self.who, format_args!("event {event:?}"));
+            recorder.note(now, self.who, &TraceEvent::Told(&event));
         }
         if self.report.outcome.is_none() {
             self.report.outcome = self.engine.status().outcome();
             self.report.settled_at = self.report.outcome.map(|_| now);
             if let Some(outcome) = self.report.outcome {
                 recorder.wire().settled(now, self.end.index(), outcome);
-                recorder.note(now, self.who, format_args!("settled outcome={outcome:?}"));
+                recorder.note(now, self.who, &TraceEvent::Settled(outcome));
             }
         }
     }

@@ -81,7 +81,7 @@ impl Recorder {
     }
 
     /// Writes one line of `who`.
-    pub fn note(&mut self, at: Instant, who: &str, what: std::fmt::Arguments<'_>) {
+    pub fn note(&mut self, at: Instant, who: &str, what: &TraceEvent<'_>) {
         if !self.listening {
             return;
         }
@@ -106,7 +106,7 @@ pub struct Voice<'a> {
 
 impl Trace for Voice<'_> {
     fn record(&mut self, at: Instant, event: &TraceEvent<'_>) {
-        self.recorder.note(at, self.who, format_args!("{event}"));
+        self.recorder.note(at, self.who, event);
     }
 
     fn enabled(&self) -> bool {

@@ -454,7 +454,7 @@ fn a_run_is_the_same_twice_and_its_trace_names_what_went_wrong() {
     };
     let trace = play();
     assert_eq!(trace, play());
-    assert!(trace.contains("damaged why=frame check"), "{trace}");
+    assert!(trace.contains("damaged len=1 why=frame check"), "{trace}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::net_run;
 use net_run::{Came, Offer, carry, network, row};
 use wetstring_lab::trace::twice;
 use wetstring_lab::{End, Random, Recorder};
-use wetstring_proto::NoTrace;
+use wetstring_proto::{NoTrace, TraceEvent};
 
 fn run(text: &str, offers: &[Offer]) -> Vec<Came> {
     carry(&mut *network(text), offers, None, &mut NoTrace)
@@ -370,7 +370,9 @@ fn results_do_not_depend_on_who_looks_when() {
         let run = |recorder: &mut Recorder, peek| {
             let came = carry(&mut *network(text), &offers, peek, &mut recorder.of("net"));
             for one in &came {
-                recorder.note(wetstring_proto::Instant(one.0), "came", format_args!("{one:?}"));
+                let text = format!("{one:?}");
+                let event = TraceEvent::Text { name: "came", text: text.as_bytes() };
+                recorder.note(wetstring_proto::Instant(one.0), "came", &event);
             }
             came
         };

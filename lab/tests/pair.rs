@@ -13,7 +13,7 @@ use wetstring_lab::{
 };
 use wetstring_proto::engine::{Blame, Command, Failure, FailureKind, Outcome};
 use wetstring_proto::file::{DigestKind, Refusal, Reply, Request, Store, StoreError};
-use wetstring_proto::{Duration, Instant};
+use wetstring_proto::{Duration, Instant, TraceEvent};
 
 fn files() -> Vec<MemoryFile> {
     vec![
@@ -103,9 +103,9 @@ fn a_noisy_transfer_is_whole_and_the_same_twice() {
 fn twice_finds_a_difference() {
     let mut count = 0;
     let difference = twice(|recorder| {
-        recorder.note(Instant(1), "A", format_args!("same"));
+        recorder.note(Instant(1), "A", &TraceEvent::Stopped("same"));
         count += 1;
-        recorder.note(Instant(2), "A", format_args!("run={count}"));
+        recorder.note(Instant(2), "A", &TraceEvent::Value { name: "run", value: count });
     });
     let difference = difference.expect_err("the second line differs");
     assert_eq!(difference.line, 1);

@@ -233,12 +233,16 @@ fn a_wrong_place_is_named_by_file_line_and_key() {
 fn the_comparison_in_the_documentation_is_true() {
     let report = judged(&named("compare"));
     let page = report.markdown();
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/protocols-compared.md");
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/protocols-compared.md");
     if std::env::var_os("WETSTRING_UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, &page).expect("the page can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "docs/protocols-compared.md is no longer true; it would be:\n{page}");
+    assert!(
+        written == page,
+        "docs/reference/protocols-compared.md is no longer true; it would be:\n{page}"
+    );
 }
 
 /// A row alone has the same values as in the whole table, and only its own transfers are made.

@@ -1,12 +1,18 @@
 //! What an engine did, as text lines in a stable order.
 //!
 //! A trace is log, golden file and determinism oracle at once: one line per event, the time
-//! first, then a word, then `key=value` pairs. Recording costs nothing when nobody listens.
+//! first, then a word, then `key=value` pairs. Every event is a [`TraceEvent`], and [`RECORDS`] says what its
+//! line has; nothing depends on what `Debug` prints. Recording costs nothing when nobody listens.
 
-use crate::engine::Cx;
+use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome};
+use crate::file::StoreError;
 use crate::stats::Stats;
 use crate::time::Instant;
 use core::fmt;
+
+mod records;
+
+pub use records::{Key, Kind, RECORDS, Record, check};
 
 /// Why something that had been sent is sent again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,6 +196,110 @@ pub enum TraceEvent<'a> {
         /// Raw bytes; shown escaped.
         text: &'a [u8],
     },
+    /// The engine told the person something.
+    Told(&'a Event<'a>),
+    /// The outcome is fixed at this end.
+    Settled(Outcome),
+    /// The run is over.
+    Ended(Option<Outcome>),
+    /// The counters at the end.
+    Stats {
+        /// Bytes of files, each counted once.
+        file: u64,
+        /// Bytes of data fields, each packet counted once.
+        encoded: u64,
+    },
+    /// Something was done to the run from outside.
+    Act(Act),
+    /// Why a run ended: a word of the laboratory.
+    Stopped(&'static str),
+}
+
+/// What is done to a run from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// The person at this end, `A` or `B`, gave a command.
+    Command(char, Command),
+    /// The faults of the line stop.
+    Calm,
+}
+
+/// The word of a failure in a trace.
+const fn word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Silence => "silence",
+        FailureKind::TooManyRetries => "too-many-retries",
+        FailureKind::NotReliable => "not-reliable",
+        FailureKind::PeerError => "peer-error",
+        FailureKind::Violation => "violation",
+        FailureKind::Unsupported => "unsupported",
+        FailureKind::CannotResume => "cannot-resume",
+        FailureKind::NoProtocol => "no-protocol",
+        FailureKind::NotAServer => "not-a-server",
+        FailureKind::WrongPeer => "wrong-peer",
+        FailureKind::DigestDiffers => "digest-differs",
+        FailureKind::LengthDiffers => "length-differs",
+        FailureKind::Store(StoreError::NoSpace) => "no-space",
+        FailureKind::Store(StoreError::Permission) => "permission",
+        FailureKind::Store(StoreError::NotFound) => "not-found",
+        FailureKind::Store(StoreError::Io) => "io",
+        FailureKind::Store(StoreError::Changed) => "changed",
+        FailureKind::Store(StoreError::Missing) => "missing",
+        FailureKind::Store(StoreError::Kept) => "kept",
+        FailureKind::Store(StoreError::Quota { .. }) => "quota",
+        FailureKind::Store(StoreError::Unsupported) => "store-unsupported",
+        FailureKind::Refused => "refused",
+        FailureKind::Aborted => "aborted",
+        FailureKind::Internal => "internal",
+        FailureKind::Closed => "closed",
+    }
+}
+
+fn outcome(f: &mut fmt::Formatter<'_>, word_of_line: &str, of: Option<Outcome>) -> fmt::Result {
+    let failure = match of {
+        None => return write!(f, "{word_of_line} outcome=open"),
+        Some(Outcome::Done) => return write!(f, "{word_of_line} outcome=done"),
+        Some(Outcome::Failed(failure)) => failure,
+    };
+    let blame = match failure.blame {
+        Blame::Peer => "peer",
+        Blame::Line => "line",
+        Blame::Store => "store",
+        Blame::Local => "local",
+    };
+    write!(f, "{word_of_line} outcome=failed blame={blame} kind={}", word(failure.kind))
+}
+
+/// What an engine told the person.
+fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
+    let (kind, text): (_, &[u8]) = match event {
+        Event::Negotiated(text) => ("negotiated", text.as_bytes()),
+        Event::FileStarted { info, .. } => ("file-started", info.name),
+        Event::FileDone { .. } => ("file-done", b""),
+        Event::FileRefused { name, .. } => ("file-refused", name),
+        Event::FileCancelled { .. } => ("file-cancelled", b""),
+        Event::Completed { .. } => ("completed", b""),
+        Event::Turned { .. } => ("turned", b""),
+        Event::Declined { .. } => ("declined", b""),
+        Event::Message(text) => ("message", text),
+        Event::Replied(text) => ("replied", text),
+    };
+    write!(f, "event kind={kind}")?;
+    match event {
+        Event::FileStarted { info, offset } => {
+            write!(f, " offset={offset}")?;
+            info.size.map_or(Ok(()), |size| write!(f, " size={size}"))?;
+        }
+        Event::FileDone { size, verified } => write!(f, " size={size} verified={verified}")?,
+        Event::FileRefused { by_peer, .. } | Event::FileCancelled { by_peer } => {
+            write!(f, " by_peer={by_peer}")?;
+        }
+        Event::Completed { status } => write!(f, " status={status}")?,
+        Event::Turned { receives } => write!(f, " receives={receives}")?,
+        Event::Declined { kept, .. } => write!(f, " kept={kept}")?,
+        Event::Negotiated(_) | Event::Message(_) | Event::Replied(_) => {}
+    }
+    if text.is_empty() { Ok(()) } else { write!(f, " text={}", text.escape_ascii()) }
 }
 
 impl fmt::Display for TraceEvent<'_> {
@@ -219,15 +329,29 @@ impl fmt::Display for TraceEvent<'_> {
             Self::Came { total } => write!(f, "came total={total}"),
             Self::Waiting(wait) => write!(f, "waiting for={}", wait.as_str()),
             Self::Duplicate { number } => write!(f, "duplicate n={number}"),
-            Self::Damaged { why, len } => write!(f, "damaged why={why} len={len}"),
+            Self::Damaged { why, len } => write!(f, "damaged len={len} why={why}"),
             Self::Timeout { waiting_for, number } => {
-                write!(f, "timeout waiting_for={waiting_for} n={number}")
+                write!(f, "timeout n={number} waiting_for={waiting_for}")
             }
             Self::State { from, to, input } => {
                 write!(f, "state from={from} to={to} input={input}")
             }
             Self::Value { name, value } => write!(f, "value {name}={value}"),
             Self::Text { name, text } => write!(f, "text {name}={}", text.escape_ascii()),
+            Self::Told(event) => told(f, event),
+            Self::Settled(of) => outcome(f, "settled", Some(of)),
+            Self::Ended(of) => outcome(f, "end", of),
+            Self::Stats { file, encoded } => write!(f, "stats file={file} encoded={encoded}"),
+            Self::Act(Act::Calm) => f.write_str("act what=calm"),
+            Self::Act(Act::Command(end, command)) => {
+                let what = match command {
+                    Command::CancelFile => "cancel-file",
+                    Command::CancelBatch => "cancel-batch",
+                    Command::Abort => "abort",
+                };
+                write!(f, "act what={what} end={end}")
+            }
+            Self::Stopped(why) => write!(f, "stop why={why}"),
         }
     }
 }

@@ -45,6 +45,7 @@ const STEPS: &[Step] = &[
         env: &[("RUSTDOCFLAGS", "-D warnings")],
         commands: &["doc --workspace --no-deps --locked --features wetstring/objects"],
     },
+    Step { name: "book", env: &[], commands: &["xtask book"] },
     Step { name: "test", env: &[PEERS], commands: &["test --workspace --locked --no-fail-fast"] },
     Step {
         name: "objects",

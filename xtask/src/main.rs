@@ -6,7 +6,8 @@
 //! | `fuzz [BODY...] [--seconds N]` | runs the fuzz bodies under libFuzzer ([`fuzz`]) |
 //! | `kill [--kills N] [--seed S] [--only PROTOCOL]` | kills transfers and starts them again: nothing may be lost ([`mod@kill`]) |
 //! | `deny` | checks licences, bans and sources against `deny.toml` ([`deny`]) |
-//! | `table [--write]` | checks, or writes, `docs/settings.md`, the list of all settings, and `docs/states.md`, the state tables ([`table`]) |
+//! | `table [--write]` | checks, or writes, the pages of `docs/reference` that come from the code ([`table`]) |
+//! | `book` | makes the book of `docs/` in `target/book`, by mdBook |
 //! | `ci [STEP...]` | runs what CI runs, or these steps of it ([`ci`]) |
 //! | `peers` | measures `wst` beside the programs people have ([`peers`]) |
 
@@ -43,6 +44,27 @@ fn kill(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// The version that `.ci/run` installs.
+const MDBOOK: &str = "0.4.52";
+
+/// Makes the book, by mdBook of the version that is pinned.
+fn book(root: &Path) -> Result<(), String> {
+    let wanted = format!("mdbook v{MDBOOK}");
+    let install = format!("cargo install mdbook --locked --no-default-features --version {MDBOOK}");
+    let mdbook = || std::process::Command::new("mdbook");
+    let said = mdbook().arg("--version").output();
+    let said = said.map_err(|e| format!("mdbook: {e}; {install}"))?;
+    let version = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+    if version != wanted {
+        return Err(format!("expected {wanted}, got {version}; {install}"));
+    }
+    let status = mdbook().arg("build").arg(root.join("docs")).status();
+    if status.map_err(|e| format!("mdbook: {e}"))?.success() {
+        return Ok(());
+    }
+    Err("mdbook did not make the book".into())
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
@@ -50,12 +72,13 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(&root()),
         Some("deny") => deny::run(&root()),
         Some("table") => table::run(&root(), rest.iter().any(|arg| arg == "--write")),
+        Some("book") => book(&root()),
         Some("ci") => ci::run(&root(), rest),
         Some("fuzz") => fuzz::run(&root(), rest),
         Some("kill") => kill(rest),
         Some("peers") => peers::run(rest),
         other => Err(format!(
-            "expected a chore (tidy, deny, fuzz, kill, table [--write], ci [STEP...], peers), got {}",
+            "expected a chore (tidy, deny, fuzz, kill, table [--write], book, ci [STEP...], peers), got {}",
             other.unwrap_or("nothing")
         )),
     };

@@ -1,4 +1,4 @@
-//! `docs/states.md`, drawn from the state tables of the engines.
+//! `docs/reference/states.md`, drawn from the state tables of the engines.
 
 use std::fmt::Write as _;
 use wetstring_proto::states::{ALL, Diagram, Edge};

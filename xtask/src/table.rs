@@ -1,18 +1,20 @@
-//! The pages of `docs/` that are written from tables in the code: `settings.md`, which a test of the program
-//! compares with what `wst show` lists, and `states.md` by [`states`].
+//! The pages that are written from the code: the settings, which a test of the program compares with what `wst show`
+//! lists; the state tables ([`states`]); the events, and their schemas.
+
+mod events;
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::states;
 
-const TEST: &[&str] = &["test", "-p", "wetstring", "--test", "all", "settings_page::"];
+const SETTINGS: &[&str] = &["test", "-p", "wetstring", "--test", "all", "settings_page::"];
 
 /// Checks the pages, or writes them.
 pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
-    states(root, write)?;
+    pages(root, write)?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(TEST).current_dir(root);
+    cargo.args(SETTINGS).current_dir(root);
     if write {
         cargo.env("WETSTRING_UPDATE_SNAPSHOTS", "1");
     }
@@ -20,20 +22,30 @@ pub(crate) fn run(root: &Path, write: bool) -> Result<(), String> {
     if status.success() {
         return Ok(());
     }
-    Err("docs/settings.md differs from the settings in the code; run cargo xtask table --write"
-        .into())
+    Err(differs("settings.md"))
 }
 
-/// Checks the page of the state tables, or writes it.
-fn states(root: &Path, write: bool) -> Result<(), String> {
-    let (path, wanted) = (root.join("docs/states.md"), states::page());
-    if write {
-        return std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()));
+fn differs(name: &str) -> String {
+    format!("docs/reference/{name} differs from what the code says; run cargo xtask table --write")
+}
+
+/// Those for which nothing has to be run.
+fn pages(root: &Path, write: bool) -> Result<(), String> {
+    let pages = [
+        ("states.md", states::page()),
+        ("events.md", events::page()),
+        ("events.schema.json", events::schema()),
+        ("trace.schema.json", events::trace_schema()),
+    ];
+    for (name, wanted) in pages {
+        let path = root.join("docs/reference").join(name);
+        if write {
+            std::fs::write(&path, wanted).map_err(|e| format!("{}: {e}", path.display()))?;
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != wanted {
+            return Err(differs(name));
+        }
     }
-    if std::fs::read_to_string(&path).unwrap_or_default() == wanted {
-        return Ok(());
-    }
-    Err("docs/states.md differs from the state tables; run cargo xtask table --write".into())
+    Ok(())
 }
 
 #[cfg(test)]
@@ -41,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_of_the_states_is_up_to_date() {
-        assert_eq!(states(&crate::root(), false), Ok(()));
+    fn the_pages_are_up_to_date() {
+        assert_eq!(pages(&crate::root(), false), Ok(()));
     }
 }

@@ -3,6 +3,7 @@
 //! A rule that is not checked rots. Each one here says why it stands, and has a test below which
 //! shows that it can fail.
 
+mod book;
 mod citations;
 mod imports;
 mod paths;
@@ -172,7 +173,7 @@ const BANS: &[Ban] = &[
             concat!("seed ", "001"),
             concat!("seed ", "003"),
         ],
-        why: "cite a document of docs/sources.md by its name, or a page of docs/protocols",
+        why: "cite a document of docs/reference/sources.md by its name, or a page of docs/protocols",
     },
     Ban {
         rule: "no-tabs",
@@ -192,6 +193,7 @@ const EMPTY_NAMES: &[&str] = &["utils", "util", "helpers", "helper", "misc", "ma
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("protocols", &["wetstring-proto"]),
+    ("events", &[]),
     ("lab", &["wetstring-proto", "wetstring-protocols"]),
     ("drive", &["wetstring-proto", "wetstring-lab"]),
     ("script", &["wetstring-proto"]),
@@ -250,7 +252,23 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
             line,
             say,
         }));
+        let mut complain = |rule, found: Vec<(usize, String)>| {
+            complaints.extend(found.into_iter().map(|(line, say)| Complaint {
+                rule,
+                path: path.to_owned(),
+                line,
+                say,
+            }));
+        };
+        complain("links-lead-somewhere", book::broken_links(root, path, text));
+        complain("pages", book::wrong(path, text));
     })?;
+    complaints.extend(book::unreached(root)?.into_iter().map(|(path, say)| Complaint {
+        rule: "pages-are-reached",
+        path,
+        line: 1,
+        say,
+    }));
     complaints.extend(programs::forgotten(root)?.into_iter().map(|path| Complaint {
         rule: "tests-run",
         path,

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use rustix::stdio::{stderr, stdin};
 use rustix::termios::isatty;
-use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::disk::{PathRule, ReceiveOptions, Resume, SendOptions};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{Ended, LineSpec, Port, RunOptions, Signals, in_words, run};
+use wetstring_events::Event;
 use wetstring_proto::kermit::command::{Get as GetFiles, ServerCommand};
 use wetstring_proto::kermit::{Client, FILE_CHANGED, FILE_KEPT, FILE_MISSING, Names, Sender};
 use wetstring_proto::{Engine, FileKind, Outcome, Store};
@@ -72,7 +72,7 @@ impl<'a> Conversation<'a> {
         let signals = signals()?;
         let mut notes = |text: &str| {
             ui.say(Level::Note, text);
-            ui.event("line", json!({"text": text}));
+            ui.event(Event::Line { text: text.to_owned(), end: None });
         };
         let opened = open_attended(spec, Purpose::Client, Some(&signals), &mut notes);
         let port = opened.map_err(|bad| not_opened(spec, &bad))?;

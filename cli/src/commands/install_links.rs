@@ -5,8 +5,6 @@ use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use serde_json::json;
-
 use crate::args::install_links::InstallLinks;
 use crate::commands::kermit::ckermit;
 use crate::commands::personality::NAMES;
@@ -14,6 +12,7 @@ use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
 use crate::ui::output::{Level, Output};
 use wetstring_drive::in_words;
+use wetstring_events::Event;
 
 /// Makes the links. What is there and does not lead to this program stays, unless forced.
 pub(crate) fn run(ui: &Output, verb: &InstallLinks) -> Ending {
@@ -51,7 +50,8 @@ pub(crate) fn run(ui: &Output, verb: &InstallLinks) -> Ending {
                 continue;
             }
         }
-        ui.event("link", json!({"name": name, "path": path.display().to_string()}));
+        let (name, path) = ((*name).to_owned(), path.display().to_string());
+        ui.event(Event::Installed { name, path });
     }
     let all = names.len();
     if let Some(first) = failed.first() {

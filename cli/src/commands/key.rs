@@ -1,8 +1,8 @@
 //! `wst key`: the keys by which hosts know each other.
 
-use serde_json::json;
 use wetstring_drive::datagram::PublicKey;
 use wetstring_drive::datagram::keys::{KeyFolder, Secret};
+use wetstring_events::Event;
 
 use crate::args::key::{Key, KeyVerb};
 use crate::config::keys::folder;
@@ -25,7 +25,8 @@ pub(crate) fn run(ui: &Output, verb: &Key) -> Result<Ending, Ending> {
         KeyVerb::Show => {
             let public = keys.identity().map_err(store)?.public;
             let fingerprint = public.fingerprint();
-            ui.event("key", json!({"key": public.to_string(), "fingerprint": fingerprint}));
+            let key = public.to_string();
+            ui.event(Event::Key { key, fingerprint: fingerprint.clone() });
             print(&format!("{public}\n"));
             ui.say(Level::Note, &format!("fingerprint {fingerprint}"));
             done(String::new())
@@ -55,7 +56,7 @@ pub(crate) fn run(ui: &Output, verb: &Key) -> Result<Ending, Ending> {
         }
         KeyVerb::Secret => {
             let secret = Secret::make().map_err(store)?;
-            ui.event("secret", json!({"secret": secret}));
+            ui.event(Event::Secret { secret: secret.clone() });
             print(&format!("{secret}\n"));
             done(String::new())
         }
@@ -72,11 +73,11 @@ fn list(ui: &Output, keys: &KeyFolder) -> Result<String, String> {
     };
     for (host, key) in keys.known()? {
         let (fingerprint, key) = line(["known host  ", &host], &key);
-        ui.event("known-host", json!({"host": host, "key": key, "fingerprint": fingerprint}));
+        ui.event(Event::KnownHost { host, key, fingerprint });
     }
     for (key, name) in keys.authorized()? {
         let (fingerprint, key) = line(["may send    ", &name], &key);
-        ui.event("authorized-key", json!({"name": name, "key": key, "fingerprint": fingerprint}));
+        ui.event(Event::AuthorizedKey { name, key, fingerprint });
     }
     Ok(page)
 }

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
-use serde_json::json;
 use wetstring_drive::imp::subnet::{self, SubnetEnds};
 use wetstring_drive::line::NcpSpec;
 use wetstring_drive::live::datagrams::{self, DatagramEnd};
 use wetstring_drive::live::{self, Stop, Until};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_events::{Event, LineUsage, Summary};
 use wetstring_lab::element::Unit;
 use wetstring_lab::imp::SubnetModel;
 use wetstring_lab::net::Network;
@@ -81,13 +81,13 @@ pub(crate) fn run(ui: &Output, common: &Common, verb: &Line) -> Result<Ending, E
         Stop::Closed(end) => format!("the program at end {end:?} has gone"),
         _ => String::new(),
     };
-    let fields = json!({
-        "elapsed_s": report.elapsed.as_secs_f64(),
-        "a_to_b": usage_json(&report.usage[0]),
-        "b_to_a": usage_json(&report.usage[1]),
-    });
+    let summary = Some(Summary::Line(Box::new(LineUsage {
+        elapsed_s: report.elapsed.as_secs_f64(),
+        a_to_b: used(&report.usage[0]),
+        b_to_a: used(&report.usage[1]),
+    })));
     // To be interrupted is how this verb ends.
-    Ok(Ending { fields, ..Ending::early(Exit::Done, message) })
+    Ok(Ending { summary, ..Ending::early(Exit::Done, message) })
 }
 
 /// What is emulated.
@@ -102,7 +102,7 @@ enum Model {
 
 fn up(ui: &Output, model: &dyn std::fmt::Display) {
     ui.say(Level::Note, &format!("line {model} is up; Ctrl-C takes it down"));
-    ui.event("up", json!({"line": model.to_string()}));
+    ui.event(Event::LineUp { line: model.to_string() });
 }
 
 /// The hosts at both ends of a subnet.
@@ -119,14 +119,14 @@ fn open_subnet<'s>(
     let [at_a, at_b] = ends.local_ports();
     let say = format!("IMPs: of host {} at UDP port {at_a}, of {} at UDP port {at_b}", a.to, b.to);
     ui.say(Level::Note, &say);
-    ui.event("imps", json!({"ports": [at_a, at_b]}));
+    ui.event(Event::Imps { ports: [at_a, at_b] });
     Ok(([a, b], ends))
 }
 
 fn open_datagrams(ui: &Output, end: End, spec: &LineSpec) -> Result<DatagramEnd, Ending> {
     let mut notes = |text: &str| {
         ui.say(Level::Note, &format!("end {end:?}: {text}"));
-        ui.event("line", json!({"end": format!("{end:?}"), "text": text}));
+        ui.event(Event::Line { text: text.to_owned(), end: Some(format!("{end:?}")) });
     };
     datagrams::open(spec, &mut notes)
         .map_err(|error| Ending::early(Exit::Line, format!("end {end:?}: {}", in_words(&error))))
@@ -140,7 +140,7 @@ fn open(
 ) -> Result<Box<dyn Port>, Ending> {
     let mut notes = |text: &str| {
         ui.say(Level::Note, &format!("end {end:?}: {text}"));
-        ui.event("line", json!({"end": format!("{end:?}"), "text": text}));
+        ui.event(Event::Line { text: text.to_owned(), end: Some(format!("{end:?}")) });
     };
     live::open(spec, Some(signals), &mut notes).map_err(|bad| {
         let ending = not_opened(spec, &bad);
@@ -160,13 +160,13 @@ fn carried(end: End, usage: &Usage) -> String {
     )
 }
 
-fn usage_json(usage: &Usage) -> serde_json::Value {
-    json!({
-        "bytes_in": usage.bytes_in,
-        "bytes_out": usage.bytes_out,
-        "damaged_bytes": usage.damaged_bytes,
-        "dropped_bytes": usage.dropped_bytes,
-        "duplicated_bytes": usage.duplicated_bytes,
-        "busy_s": usage.busy_ns as f64 / 1e9,
-    })
+fn used(usage: &Usage) -> wetstring_events::Usage {
+    wetstring_events::Usage {
+        bytes_in: usage.bytes_in,
+        bytes_out: usage.bytes_out,
+        damaged_bytes: usage.damaged_bytes,
+        dropped_bytes: usage.dropped_bytes,
+        duplicated_bytes: usage.duplicated_bytes,
+        busy_s: usage.busy_ns as f64 / 1e9,
+    }
 }

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use serde_json::json;
 use wetstring_drive::imp::{Guard, ImpPort, Live, News, Plan, Stop, serve};
 use wetstring_drive::line::NcpSpec;
 use wetstring_drive::serve::Pace;
 use wetstring_drive::{LineSpec, in_words};
+use wetstring_events::{Event, Opened};
 use wetstring_proto::NoTrace;
 use wetstring_proto::arpanet::ftp::Options;
 use wetstring_proto::arpanet::leader::{Dead, Form};
@@ -46,7 +46,9 @@ pub(crate) fn run(ui: &Output, verb: &Ncp) -> Result<Ending, Ending> {
     let port = ImpPort::open(&spec).map_err(|e| Ending::early(Exit::Line, in_words(&e)))?;
     let at = format!("host up at UDP port {}, {spec}", port.local_port());
     ui.say(Level::Note, &at);
-    ui.event("opened", json!({"line": spec.to_string(), "port": port.local_port()}));
+    let opened =
+        Opened { line: spec.to_string(), port: Some(port.local_port()), ..Opened::default() };
+    ui.event(Event::Opened(opened));
     let config = Config { form: spec.form, connections: 32, ..Config::default() };
     let mut trace = NoTrace;
     let mut live = Live::new(port, config, &mut trace, Some(&signals));
@@ -153,7 +155,7 @@ fn echo(ui: &Output, live: &mut Live<'_>, spec: &NcpSpec, count: u32) -> Result<
             }
         };
         ui.say(Level::Note, &say);
-        ui.event("echo", json!({"turn": turn, "ns": times.last(), "lost": lost, "text": say}));
+        ui.event(Event::Echo { turn, ns: times.last().copied(), lost, text: say });
         if interrupted {
             break;
         }
@@ -192,16 +194,22 @@ fn summary(times: &[u64], lost: u32, why: Option<Dead>) -> String {
 
 fn serving(ui: &Output, live: &mut Live<'_>, plan: &Plan<'_>) -> Result<Ending, Ending> {
     let stop = serve(live, plan, &mut |news| {
-        let (say, event) = match &news {
-            News::Came(with) => (format!("a user from {with}"), "user"),
-            News::Gone(with) => (format!("the user from {with} has gone"), "gone"),
-            News::File(name, true) => (format!("{} is stored", name.escape_debug()), "file"),
-            News::File(name, false) => (format!("{} is retrieved", name.escape_debug()), "file"),
-            News::Done(size) => (format!("done, {size} octets"), "done"),
-            News::Not => ("not done".to_owned(), "not"),
+        let text = match &news {
+            News::Came(with) => format!("a user from {with}"),
+            News::Gone(with) => format!("the user from {with} has gone"),
+            News::File(name, true) => format!("{} is stored", name.escape_debug()),
+            News::File(name, false) => format!("{} is retrieved", name.escape_debug()),
+            News::Done(size) => format!("done, {size} octets"),
+            News::Not => "not done".to_owned(),
         };
-        ui.say(Level::Note, &say);
-        ui.event(event, json!({"text": say}));
+        ui.say(Level::Note, &text);
+        ui.event(match news {
+            News::Came(_) => Event::User { text },
+            News::Gone(_) => Event::Gone { text },
+            News::File(..) => Event::File { text },
+            News::Done(_) => Event::Done { text },
+            News::Not => Event::NotDone { text },
+        });
     });
     let root = escaped(plan.root.as_os_str().as_bytes());
     stop.map(stopped).map_err(|e| {

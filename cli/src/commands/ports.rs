@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
 use wetstring_drive::in_words;
 use wetstring_drive::port::{PortInfo, ports};
+use wetstring_events::{Event, Usb};
 
 use crate::ui::exit::Exit;
 use crate::ui::format::escaped;
@@ -16,15 +16,15 @@ pub(crate) fn run(ui: &Output) -> Result<Exit, (Exit, String)> {
         ports().map_err(|e| (Exit::Line, format!("could not list the ports: {}", in_words(&e))))?;
     for port in &found {
         if ui.has_json() {
-            let usb = port.usb.as_ref().map(|usb| {
-                json!({
-                    "vendor_id": usb.vendor_id, "product_id": usb.product_id,
-                    "manufacturer": usb.manufacturer, "product": usb.product,
-                    "serial_number": usb.serial_number,
-                })
+            let usb = port.usb.as_ref().map(|usb| Usb {
+                vendor_id: usb.vendor_id,
+                product_id: usb.product_id,
+                manufacturer: usb.manufacturer.clone(),
+                product: usb.product.clone(),
+                serial_number: usb.serial_number.clone(),
             });
-            let path = port.path.to_string_lossy();
-            ui.event("port", json!({"path": path, "driver": port.driver, "usb": usb}));
+            let (path, driver) = (port.path.to_string_lossy().into_owned(), port.driver.clone());
+            ui.event(Event::Port { path, driver, usb });
         } else {
             crate::ui::output::print(&describe(port));
         }

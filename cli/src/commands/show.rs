@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
+use wetstring_events::Event;
 
 use crate::config::{File, Settings, no_setting};
 use crate::ui::exit::Exit;
@@ -25,11 +25,15 @@ pub(crate) fn run(ui: &Output, names: &[String], profile: Option<&str>) -> Resul
         // Writing to a string cannot fail.
         let _ = all.show(row.name, &mut value);
         if ui.has_json() {
-            let fields = json!({
-                "name": row.name, "value": value, "default": row.default, "unit": row.unit,
-                "range": row.range.to_string(), "doc": row.doc, "source": row.source,
+            ui.event(Event::Setting {
+                name: row.name,
+                value,
+                default: row.default,
+                unit: row.unit,
+                range: row.range.to_string(),
+                doc: row.doc,
+                source: row.source,
             });
-            ui.event("setting", fields);
             continue;
         }
         let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };

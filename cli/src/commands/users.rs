@@ -8,10 +8,10 @@ use std::path::Path;
 
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
-use serde_json::json;
 use wetstring_drive::in_words;
 use wetstring_drive::serve::Users as File;
 use wetstring_drive::serve::users::hash;
+use wetstring_events::Event;
 
 use crate::args::users::{Users, UsersVerb};
 use crate::ui::ending::{Ending, usage};
@@ -61,7 +61,7 @@ pub(crate) fn run(ui: &Output, verb: &Users) -> Result<Ending, Ending> {
         UsersVerb::List { file } => {
             let text = read(file, false)?;
             let names: Vec<&str> = text.lines().filter_map(name_of).collect();
-            ui.event("users", json!({"names": names}));
+            ui.event(Event::Users { names: names.iter().map(ToString::to_string).collect() });
             if !ui.has_json() {
                 let lines = if names.is_empty() { "" } else { "\n" };
                 let shown: Vec<_> = names.iter().map(|name| escaped(name.as_bytes())).collect();

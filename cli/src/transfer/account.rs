@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
 use wetstring_drive::in_words;
+use wetstring_events::{self as events, Event, Explained};
 use wetstring_lab::explain::{
     Account, Advice, BadTrace, Change, Ends, NoAdvice, Part, RateSource, Trial,
 };
@@ -15,7 +15,7 @@ use crate::ui::output::{Level, Output};
 pub(crate) fn present(ui: &Output, account: &Account, replay: bool) {
     let advice = replay.then(|| advise(account));
     if ui.has_json() {
-        ui.event("explained", fields(account, advice.as_ref()));
+        ui.event(explained(account, advice.as_ref()));
     } else {
         crate::ui::output::print(&page(account, advice.as_ref()));
     }
@@ -24,7 +24,8 @@ pub(crate) fn present(ui: &Output, account: &Account, replay: bool) {
 /// Says why there is no account of a transfer that has just ended.
 pub(crate) fn without_account(ui: &Output, bad: &BadTrace) {
     if ui.has_json() {
-        ui.event("explained", json!({"no_account": bad.to_string()}));
+        let no_account = Some(bad.to_string());
+        ui.event(Event::Explained(Box::new(Explained { no_account, account: None })));
     }
     let bad = safe(bad.to_string().as_bytes());
     ui.say(Level::Error, &format!("wst: nothing to explain: {bad}"));
@@ -37,7 +38,7 @@ pub(crate) fn tell<'a>(ui: &Output, lines: impl Iterator<Item = &'a str>) {
         Ok(account) => {
             let advice = advise(&account);
             if ui.has_json() {
-                ui.event("explained", fields(&account, Some(&advice)));
+                ui.event(explained(&account, Some(&advice)));
             }
             for line in page(&account, Some(&advice)).lines() {
                 ui.say(Level::Note, line);
@@ -71,10 +72,10 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn fields(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Value {
+fn explained(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Event {
     let part = |part: Part| {
         let ns = account.budget.of(part);
-        json!({"part": part.key(), "title": part.title(), "ns": ns, "seconds": seconds(ns)})
+        events::Part { part: part.key(), title: part.title(), ns, seconds: seconds(ns) }
     };
     let ends = match account.ends {
         Ends::Both => "both",
@@ -90,48 +91,41 @@ fn fields(account: &Account, advice: Option<&Result<Advice, NoAdvice>>) -> Value
         RateSource::Unknown => "unknown",
     };
     let (advice, none) = match advice {
-        None => (Value::Null, None),
-        Some(Ok(advice)) => (advice_json(advice), None),
-        Some(Err(none)) => (Value::Null, Some(none.to_string())),
+        None => (None, None),
+        Some(Ok(advice)) => (Some(advised(advice)), None),
+        Some(Err(none)) => (None, Some(none.to_string())),
     };
-    json!({
-        "protocol": account.protocol,
-        "ends": ends,
-        "file_bytes": account.file_bytes,
-        "elapsed_ns": account.elapsed_ns,
-        "elapsed_s": seconds(account.elapsed_ns),
-        "line_bytes_per_s": account.millicps.map(|rate| rate as f64 / 1000.0),
-        "line_rate": source,
-        "round_trip_s": account.round_trip_ns().map(seconds),
-        "errors": account.errors(),
-        "parts": Part::ALL.map(part),
-        "bottleneck": account.bottleneck(),
-        "advice": advice,
-        "no_advice": none,
-    })
+    let account = events::Account {
+        protocol: account.protocol.clone(),
+        ends,
+        file_bytes: account.file_bytes,
+        elapsed_ns: account.elapsed_ns,
+        elapsed_s: seconds(account.elapsed_ns),
+        line_bytes_per_s: account.millicps.map(|rate| rate as f64 / 1000.0),
+        line_rate: source,
+        round_trip_s: account.round_trip_ns().map(seconds),
+        errors: account.errors(),
+        parts: Part::ALL.map(part).into(),
+        bottleneck: account.bottleneck(),
+        advice,
+        no_advice: none,
+    };
+    Event::Explained(Box::new(Explained { no_account: None, account: Some(account) }))
 }
 
-fn advice_json(advice: &Advice) -> Value {
-    let change = |change: &Change| {
-        let Change { setting, also, from, to } = change;
-        json!({"setting": setting, "also": also, "from": from, "to": to})
+fn advised(advice: &Advice) -> events::Advice {
+    let trial = |change: &Change, elapsed_ns: Option<u64>| {
+        let Change { setting, also, from, to } = change.clone();
+        events::Trial { setting, also, from, to, predicted_s: elapsed_ns.map(seconds) }
     };
-    let trial = |trial: &Trial| {
-        let mut object = change(&trial.change);
-        object["predicted_s"] = json!(trial.elapsed_ns.map(seconds));
-        object
-    };
-    json!({
-        "sentence": advice.sentence(),
-        "before_s": seconds(advice.before_ns),
-        "replayed_s": seconds(advice.replayed_ns),
-        "best": advice.best.as_ref().map(|(best, ns)| {
-            let mut object = change(best);
-            object["predicted_s"] = json!(seconds(*ns));
-            object
-        }),
-        "inferred": advice.inferred,
-        "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
-        "scenario": advice.scenario,
-    })
+    let tried = |of: &Trial| trial(&of.change, of.elapsed_ns);
+    events::Advice {
+        sentence: advice.sentence(),
+        before_s: seconds(advice.before_ns),
+        replayed_s: seconds(advice.replayed_ns),
+        best: advice.best.as_ref().map(|(best, ns)| trial(best, Some(*ns))),
+        inferred: advice.inferred,
+        trials: advice.trials.iter().map(tried).collect(),
+        scenario: advice.scenario.clone(),
+    }
 }

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 
-use serde_json::json;
 use wetstring_drive::LineSpec;
 use wetstring_drive::line::HostPort;
+use wetstring_events::Event;
 
 use crate::ui::output::{Level, Output};
 
@@ -60,7 +60,7 @@ pub(crate) fn warn(ui: &Output, spec: &LineSpec, what: What) {
     let instead = if listens { "tls-listen://" } else { "tls:// or ssh://" };
     let say = format!("{means} in clear on {spec}, for all on the way to read; {instead} encrypts");
     ui.say(Level::Note, &say);
-    ui.event("in-clear", json!({"what": word, "line": spec.to_string()}));
+    ui.event(Event::InClear { what: word.to_owned(), line: spec.to_string() });
 }
 
 #[cfg(test)]

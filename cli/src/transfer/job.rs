@@ -1,11 +1,11 @@
 //! One transfer: an engine on a line, with a store, watched, traced, and judged at its end.
 
 use std::os::unix::ffi::OsStrExt;
+use wetstring_events::{Event, Opened};
 use wetstring_proto::kermit;
 
 use rustix::stdio::stdin;
 use rustix::termios::isatty;
-use serde_json::json;
 use wetstring_drive::charset::{Sets, Translated};
 use wetstring_drive::port::{PATIENCE, Purpose, open_attended};
 use wetstring_drive::{
@@ -207,18 +207,18 @@ impl Job<'_> {
         let ui = self.ui;
         let mut notes = |text: &str| {
             ui.say(Level::Note, text);
-            ui.event("line", json!({"text": text}));
+            ui.event(Event::Line { text: text.to_owned(), end: None });
         };
         let opened = open_attended(&self.spec, Purpose::Transfer, Some(signals), &mut notes);
         let port = opened.map_err(|bad| not_opened(&self.spec, &bad))?;
         let facts = port.facts();
-        ui.event(
-            "opened",
-            json!({
-                "line": facts.name, "reliable": facts.reliable, "clear": facts.clear,
-                "rate_bps": facts.rate_bps,
-            }),
-        );
+        ui.event(Event::Opened(Opened {
+            line: facts.name.clone(),
+            reliable: Some(facts.reliable),
+            clear: Some(facts.clear),
+            rate_bps: Some(facts.rate_bps),
+            ..Opened::default()
+        }));
         ui.say(Level::Detail, &format!("line: {}", facts.name));
         Ok(port)
     }

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use wetstring_drive::Watch;
+use wetstring_events::{self as events, Counters, Event as Happened};
 use wetstring_proto::{Command, Event, FileInfo, FileKind, Refusal, Stats};
 
 use super::direction::Direction;
@@ -157,7 +157,7 @@ impl<'a> Observer<'a> {
 
     fn started(&mut self, info: &FileInfo<'_>, offset: u64, stats: &Stats) {
         let name = self.title(info.name);
-        self.ui.event("file-started", started_json(info, offset));
+        self.ui.event(file_started(info, offset));
         if std::mem::take(&mut self.listens) {
             self.keys = Keys::take();
             if self.keys.is_some() {
@@ -195,9 +195,8 @@ impl<'a> Observer<'a> {
             format::rate(reading.bytes_per_s),
         );
         self.ui.say(Level::Note, &say);
-        let mut fields = reading_json(&meter, &reading);
-        fields["verified"] = json!(verified);
-        self.ui.event("file-done", fields);
+        let reading = read(&meter, &reading);
+        self.ui.event(Happened::FileDone { reading, verified });
     }
 
     fn refused(&mut self, name: &[u8], why: Option<Refusal>, by_peer: bool) {
@@ -208,8 +207,8 @@ impl<'a> Observer<'a> {
         let reason = why.map_or("no reason given", Refusal::as_str);
         let who = if by_peer { "refused by the peer" } else { "refused here" };
         self.ui.say(Level::Error, &format!("{name}: {who}: {reason}"));
-        let fields = json!({"name": name, "why": why.map(Refusal::as_str), "by_peer": by_peer});
-        self.ui.event("file-refused", fields);
+        let why = why.map(|why| why.as_str().to_owned());
+        self.ui.event(Happened::FileRefused { name, why, by_peer });
     }
 
     /// The peer has work for us that is not done. Each kind is told once.
@@ -236,8 +235,8 @@ impl<'a> Observer<'a> {
             _ => "; that stays in its queue",
         };
         self.ui.say(Level::Note, &format!("the peer {has}{rest}"));
-        let what = char::from(what).to_string();
-        self.ui.event("peer-has-work", json!({"command": what, "kept": kept}));
+        let command = char::from(what).to_string();
+        self.ui.event(Happened::PeerHasWork { command, kept });
     }
 
     fn cancelled(&mut self, by_peer: bool) {
@@ -254,7 +253,7 @@ impl<'a> Observer<'a> {
             false => format!("{name}: cancelled {who}"),
         };
         self.ui.say(Level::Error, &say);
-        self.ui.event("file-cancelled", json!({"name": name, "by_peer": by_peer}));
+        self.ui.event(Happened::FileCancelled { name, by_peer });
     }
 }
 
@@ -265,7 +264,7 @@ impl Watch for Observer<'_> {
         match event {
             Event::Negotiated(text) => {
                 self.ui.say(Level::Detail, &format!("agreed: {text}"));
-                self.ui.event("negotiated", json!({"text": text}));
+                self.ui.event(Happened::Negotiated { text: text.to_string() });
             }
             Event::FileStarted { info, offset } => {
                 self.screen = info.screen;
@@ -279,7 +278,7 @@ impl Watch for Observer<'_> {
             Event::FileRefused { name, why, by_peer } => self.refused(name, *why, *by_peer),
             Event::FileCancelled { by_peer } => self.cancelled(*by_peer),
             Event::Completed { status } => {
-                self.ui.event("completed", json!({"status": status}));
+                self.ui.event(Happened::Completed { status: *status });
                 self.completed = Some(crate::transfer::host_commands::exit_code(*status));
             }
             Event::Turned { receives } => {
@@ -288,7 +287,7 @@ impl Watch for Observer<'_> {
             Event::Declined { what, kept } => self.declined(*what, *kept),
             Event::Message(text) => {
                 let text = escaped(text);
-                self.ui.event("message", json!({"text": text}));
+                self.ui.event(Happened::Message { text: text.clone() });
                 self.partner_said = Some(text);
                 self.untold.set(Some(Instant::now()));
             }
@@ -327,56 +326,59 @@ impl Watch for Observer<'_> {
         let reading = meter.read(stats, unsent);
         self.progress.show(meter, &reading);
         if self.ui.has_json() {
-            self.ui.event("progress", reading_json(meter, &reading));
+            self.ui.event(Happened::Progress(read(meter, &reading)));
         }
     }
 }
 
-fn started_json(info: &FileInfo<'_>, offset: u64) -> Value {
-    json!({
-        "name": escaped(info.name),
-        "size": info.size,
-        "modified": info.modified,
-        "mode": info.mode,
-        "kind": if info.kind == FileKind::Text { "text" } else { "binary" },
-        "offset": offset,
-    })
+fn file_started(info: &FileInfo<'_>, offset: u64) -> Happened {
+    Happened::FileStarted {
+        name: escaped(info.name),
+        size: info.size,
+        modified: info.modified,
+        mode: info.mode,
+        kind: match info.kind {
+            FileKind::Text => events::FileKind::Text,
+            FileKind::Binary => events::FileKind::Binary,
+        },
+        offset,
+    }
 }
 
-fn reading_json(meter: &Meter, reading: &Reading) -> Value {
-    json!({
-        "name": meter.name,
-        "bytes": reading.bytes,
-        "size": meter.size,
-        "elapsed_s": reading.elapsed.as_secs_f64(),
-        "bytes_per_s": reading.bytes_per_s,
-        "efficiency": reading.efficiency,
-        "left_s": reading.left.map(|left| left.as_secs_f64()),
-        "retransmissions": reading.again,
-    })
+fn read(meter: &Meter, reading: &Reading) -> events::Reading {
+    events::Reading {
+        name: meter.name.clone(),
+        bytes: reading.bytes,
+        size: meter.size,
+        elapsed_s: reading.elapsed.as_secs_f64(),
+        bytes_per_s: reading.bytes_per_s,
+        efficiency: reading.efficiency,
+        left_s: reading.left.map(|left| left.as_secs_f64()),
+        retransmissions: reading.again,
+    }
 }
 
 /// The counters of a transfer.
-pub(crate) fn stats_json(stats: &Stats) -> Value {
-    json!({
-        "files_done": stats.files_done,
-        "files_skipped": stats.files_skipped,
-        "file_bytes": stats.file_bytes,
-        "wire_out_bytes": stats.wire_out_bytes,
-        "wire_in_bytes": stats.wire_in_bytes,
-        "encoded_bytes": stats.encoded_bytes,
-        "repeated_bytes": stats.repeated_bytes,
-        "packets_out": stats.packets_out,
-        "packets_in": stats.packets_in,
-        "retransmissions": stats.retransmissions,
-        "naks_out": stats.naks_out,
-        "naks_in": stats.naks_in,
-        "timeouts": stats.timeouts,
-        "damaged": stats.damaged,
-        "duplicates": stats.duplicates,
-        "noise_bytes": stats.noise_bytes,
-        "longest_packet_bytes": stats.longest_packet_bytes,
-    })
+pub(crate) fn counters(stats: &Stats) -> Counters {
+    Counters {
+        files_done: stats.files_done,
+        files_skipped: stats.files_skipped,
+        file_bytes: stats.file_bytes,
+        wire_out_bytes: stats.wire_out_bytes,
+        wire_in_bytes: stats.wire_in_bytes,
+        encoded_bytes: stats.encoded_bytes,
+        repeated_bytes: stats.repeated_bytes,
+        packets_out: stats.packets_out,
+        packets_in: stats.packets_in,
+        retransmissions: stats.retransmissions,
+        naks_out: stats.naks_out,
+        naks_in: stats.naks_in,
+        timeouts: stats.timeouts,
+        damaged: stats.damaged,
+        duplicates: stats.duplicates,
+        noise_bytes: stats.noise_bytes,
+        longest_packet_bytes: stats.longest_packet_bytes,
+    }
 }
 
 impl Drop for Observer<'_> {

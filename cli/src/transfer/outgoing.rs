@@ -4,9 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use wetstring_drive::disk::{DiskStore, FileOutcome, FileRecord, Origin, SendOptions, Source};
 use wetstring_drive::in_words;
+use wetstring_events::Event;
 
 use crate::ui::ending::Ending;
 use crate::ui::exit::Exit;
@@ -71,7 +71,7 @@ pub(crate) fn outbox(ui: &Output, sources: Vec<Source>, options: SendOptions) ->
             Level::Note,
             &format!("{path} is sent as {wire}: another file of this batch is called {own}"),
         );
-        ui.event("renamed", json!({"path": path, "own": own, "name": wire}));
+        ui.event(Event::Renamed { path, own, name: wire });
     }
     store
 }

@@ -60,10 +60,9 @@ impl<'a> Recorder<'a> {
             return;
         }
         let settled = self.ended.unwrap_or(self.last);
-        self.write(format!("{settled} {} settled outcome={outcome:?}", self.who));
-        let Stats { file_bytes, encoded_bytes, .. } = stats;
-        let counts = format!("stats file={file_bytes} encoded={encoded_bytes}");
-        self.write(format!("{} {} {counts}", self.last, self.who));
+        self.write(format!("{settled} {} {}", self.who, TraceEvent::Settled(outcome)));
+        let stats = TraceEvent::Stats { file: stats.file_bytes, encoded: stats.encoded_bytes };
+        self.write(format!("{} {} {stats}", self.last, self.who));
     }
 
     fn is_written(&self) -> bool {

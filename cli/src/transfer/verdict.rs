@@ -2,13 +2,13 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use serde_json::{Value, json};
 use wetstring_drive::disk::{FileOutcome, FileRecord};
 use wetstring_drive::{Ended, in_words};
+use wetstring_events::{FileResult, Summary, Transfer};
 use wetstring_proto::{Failure, FailureKind, Outcome, Refusal};
 
 use crate::transfer::direction::Direction;
-use crate::transfer::observer::{Observer, stats_json};
+use crate::transfer::observer::{Observer, counters};
 use crate::transfer::store::FileStore;
 use crate::transfer::waiting::Waiting;
 use crate::ui::ending::{Ending, Tally};
@@ -70,22 +70,21 @@ impl Verdict<'_> {
     pub(crate) fn conclude(&self, ended: &Ended, observer: &Observer<'_>) -> Ending {
         let (exit, message) = self.verdict(ended, observer);
         observer.told_by(&message);
-        let files: Vec<Value> = self.file_store.files().iter().map(record_json).collect();
-        let fields = json!({
-            "files": files,
-            "unlisted": self.file_store.unlisted(),
-            "verified": observer.verified,
-            "unverified": observer.unverified,
-            "elapsed_s": ended.elapsed.as_secs_f64(),
-            "stats": stats_json(&ended.stats),
-        });
+        let transfer = Transfer {
+            files: self.file_store.files().iter().map(file_result).collect(),
+            unlisted: self.file_store.unlisted(),
+            verified: observer.verified,
+            unverified: observer.unverified,
+            elapsed_s: ended.elapsed.as_secs_f64(),
+            stats: counters(&ended.stats),
+        };
         let records = self.file_store.files();
         let unread = |record: &&FileRecord| matches!(record.outcome, FileOutcome::Skipped(_));
         let sent = records.iter().filter(|record| record.outcome == FileOutcome::Sent);
         Ending {
             exit,
             message,
-            fields,
+            summary: Some(Summary::Transfer(Box::new(transfer))),
             tally: Box::new(Tally {
                 unread: records.iter().filter(|record| unread(record) || record.changed).count(),
                 sent: sent.cloned().collect(),
@@ -200,7 +199,7 @@ impl Verdict<'_> {
     }
 }
 
-fn record_json(record: &FileRecord) -> Value {
+fn file_result(record: &FileRecord) -> FileResult {
     let (outcome, why) = match &record.outcome {
         FileOutcome::Stored => ("stored", None),
         FileOutcome::Sent => ("sent", None),
@@ -208,18 +207,18 @@ fn record_json(record: &FileRecord) -> Value {
         FileOutcome::Skipped(why) => ("skipped", Some(why.clone())),
         _ => ("partial", None),
     };
-    json!({
-        "name": escaped(&record.wire_name),
-        "path": record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
-        "put_aside": record.put_aside.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
-        "size": record.size,
-        "resumed_from": record.resumed_from,
-        "outcome": outcome,
-        "why": why,
-        "name_rule": record.name_rule.map(|rule| rule.to_string()),
-        "verified": record.verified,
-        "changed": record.changed,
-    })
+    FileResult {
+        name: escaped(&record.wire_name),
+        path: record.path.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        put_aside: record.put_aside.as_ref().map(|path| escaped(path.as_os_str().as_bytes())),
+        size: record.size,
+        resumed_from: record.resumed_from,
+        outcome,
+        why,
+        name_rule: record.name_rule.map(|rule| rule.to_string()),
+        verified: record.verified,
+        changed: record.changed,
+    }
 }
 
 /// Says how many characters had no place in the other set.

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use serde_json::json;
 use wetstring_drive::{Expected, Finding, LineSpec, PortFacts, Probes};
+use wetstring_events::Event;
 use wetstring_proto::peer::{Part, Tongue};
 use wetstring_proto::{Blame, Failure, FailureKind, Stats};
 use wetstring_proto::{kermit, xymodem, zmodem};
@@ -145,7 +145,7 @@ impl Waiting {
     pub(crate) fn begin(&self, ui: &Output) {
         let awaited = self.awaited();
         ui.say(Level::Note, &format!("opened {}; waiting for {awaited}", self.name));
-        ui.event("waiting", json!({"for": awaited, "line": self.name, "elapsed_s": 0.0}));
+        ui.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s: 0.0 });
     }
 
     /// The peer that answers although it cannot be the one that is awaited.
@@ -214,7 +214,7 @@ impl Waiting {
         }
         if let Some(say) = self.wrong_peer().filter(|_| !self.told) {
             self.told = true;
-            ui.event("wrong-peer", json!({"text": say}));
+            ui.event(Event::WrongPeer { text: say.clone() });
             ui.say(Level::Note, &format!("it seems that {say}"));
         }
         if self.finding.is_settled() || (heard && !self.looked_out) {
@@ -254,7 +254,7 @@ impl Waiting {
                 ui.say(Level::Note, &say);
             }
             let elapsed_s = elapsed.as_secs_f64();
-            ui.event("waiting", json!({"for": awaited, "line": self.name, "elapsed_s": elapsed_s}));
+            ui.event(Event::Waiting { awaited, line: self.name.clone(), elapsed_s });
         }
     }
 

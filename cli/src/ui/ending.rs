@@ -1,19 +1,19 @@
 //! How the program ends: its exit code, its last words, and what became of the files.
 
-use serde_json::Value;
 use wetstring_drive::disk::FileRecord;
+use wetstring_events::Summary;
 
 use super::exit::Exit;
 use super::format::count;
 
-/// How the program ends, with its last words and the fields of the last event.
+/// How the program ends, with its last words and what the last event says besides.
 pub(crate) struct Ending {
     /// The code.
     pub(crate) exit: Exit,
     /// A sentence; empty if everything is said.
     pub(crate) message: String,
     /// For the last event.
-    pub(crate) fields: Value,
+    pub(crate) summary: Option<Summary>,
     /// What became of the files.
     pub(crate) tally: Box<Tally>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Tally {
 impl Ending {
     /// An end before anything has moved.
     pub(crate) fn early(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), fields: Value::Null, tally: Box::default() }
+        Self { exit, message: message.into(), summary: None, tally: Box::default() }
     }
 
     /// Files were to be deleted and are still there.

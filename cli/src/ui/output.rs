@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 
 use indicatif::ProgressBar;
-use serde_json::{Map, Value, json};
+use wetstring_events::{End, Event, Summary};
 
 use crate::ui::exit::Exit;
 use std::path::Path;
@@ -155,19 +155,13 @@ impl Output {
         self.inner.borrow().json
     }
 
-    /// Writes an event: `fields` is a JSON object.
-    pub(crate) fn event(&self, name: &str, fields: Value) {
+    /// Writes an event.
+    pub(crate) fn event(&self, event: Event) {
         let inner = self.inner.borrow();
         if !inner.json || inner.ended {
             return;
         }
-        let mut object = Map::new();
-        object.insert("v".to_owned(), json!(1));
-        object.insert("event".to_owned(), json!(name));
-        if let Value::Object(fields) = fields {
-            object.extend(fields);
-        }
-        let line = format!("{}\n", Value::Object(object));
+        let line = format!("{}\n", event.line());
         // A reader that has gone away is no reason to stop a transfer.
         if !inner.line_is_stdio {
             let mut out = std::io::stdout().lock();
@@ -189,15 +183,13 @@ impl Output {
     }
 
     /// Writes the last event, once, whoever asks first.
-    pub(crate) fn end(&self, exit: Exit, message: &str, fields: Value) {
-        let mut object = Map::new();
-        object.insert("exit".to_owned(), json!(exit as u8));
-        object.insert("outcome".to_owned(), json!(exit.word()));
-        object.insert("message".to_owned(), json!(message));
-        if let Value::Object(fields) = fields {
-            object.extend(fields);
-        }
-        self.event("end", Value::Object(object));
+    pub(crate) fn end(&self, exit: Exit, message: &str, summary: Option<Summary>) {
+        let outcome = match &summary {
+            Some(Summary::Comparison(compared)) => compared.word(),
+            _ => exit.word(),
+        };
+        let message = message.to_owned();
+        self.event(Event::End(Box::new(End { exit: exit as u8, outcome, message, summary })));
         self.inner.borrow_mut().ended = true;
     }
 }

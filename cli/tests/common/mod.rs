@@ -9,6 +9,7 @@ pub(crate) mod friends;
 mod heed;
 pub(crate) mod partner;
 pub(crate) mod relay;
+pub(crate) mod schema;
 pub(crate) mod zmodem;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -68,14 +69,14 @@ impl Ran {
         self
     }
 
-    /// The JSON events, each checked to be one.
+    /// The JSON events, each checked against the schema.
     #[track_caller]
     pub(crate) fn events(&self) -> Vec<serde_json::Value> {
         let parse = |line: &str| -> serde_json::Value {
             let value: serde_json::Value =
                 serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
             assert_eq!(value["v"], 1, "{line}");
-            assert!(value["event"].is_string(), "{line}");
+            schema::of_event(&value).unwrap_or_else(|bad| panic!("{bad}: {line}"));
             value
         };
         self.stdout.lines().map(parse).collect()

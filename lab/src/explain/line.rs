@@ -234,6 +234,9 @@ mod tests {
         }
         assert!(line(0, "1.000000000 A sent D n=3 len=x at=1").is_err());
         assert!(line(0, "1.000000000 A sent D n=3 len=4").is_err(), "where it stands is needed");
-        assert!(line(0, "1.000000000 B event FileDone { size: 3 }").is_ok(), "others may say more");
+        assert!(
+            line(0, "1.000000000 B event kind=file-done size=3 verified=false").is_ok(),
+            "others may say more"
+        );
     }
 }

@@ -18,6 +18,7 @@ use crate::slip::{EchoTimes, TypingModel};
 use crate::store::MemorySink;
 use crate::trace::Recorder;
 use std::fmt;
+use wetstring_proto::TraceEvent;
 use wetstring_proto::arpanet::Config;
 use wetstring_proto::{Cx, Duration, Instant, Outcome, Stats};
 
@@ -119,8 +120,8 @@ impl Experiment<'_> {
         let last = if outcomes.iter().all(Option::is_some) { last } else { now };
         for side in &sides {
             let Stats { file_bytes, encoded_bytes, .. } = side.stats();
-            let counts = format_args!("stats file={file_bytes} encoded={encoded_bytes}");
-            recorder.note(now, super::processes::name(side.end), counts);
+            let counts = TraceEvent::Stats { file: file_bytes, encoded: encoded_bytes };
+            recorder.note(now, super::processes::name(side.end), &counts);
         }
         Report {
             stop,

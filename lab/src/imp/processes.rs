@@ -7,6 +7,7 @@ use crate::net::DATAGRAM_MAX;
 use crate::pattern::{PatternSink, PatternSource};
 use crate::store::{MemoryFile, MemorySink, MemorySource};
 use crate::trace::Recorder;
+use wetstring_proto::TraceEvent;
 use wetstring_proto::arpanet::Config;
 use wetstring_proto::arpanet::ftp::{Asked, Client, Denial, Granted, Service};
 use wetstring_proto::arpanet::icp::SOCKETS;
@@ -245,7 +246,7 @@ impl Sending {
         if self.outcome.is_none() {
             self.outcome = self.client.status().outcome().map(|outcome| (outcome, now));
             if let Some((outcome, _)) = self.outcome {
-                recorder.note(now, name(End::A), format_args!("settled outcome={outcome:?}"));
+                recorder.note(now, name(End::A), &TraceEvent::Settled(outcome));
             }
         }
         moved
@@ -295,9 +296,10 @@ impl Receiving {
                 _ => continue,
             };
             *when = Some(now);
-            recorder.note(now, "ftp", format_args!("value {word}={index}"));
+            let value = index as u64;
+            recorder.note(now, "ftp", &TraceEvent::Value { name: word, value });
             if let Some(ended) = self.ended {
-                recorder.note(ended, name(End::B), format_args!("settled outcome=Done"));
+                recorder.note(ended, name(End::B), &TraceEvent::Settled(Outcome::Done));
             }
         }
         moved

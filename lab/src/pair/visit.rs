@@ -3,6 +3,7 @@
 use super::{Pair, Side, Stop};
 use crate::element::{Element, End, Usage};
 use crate::trace::Recorder;
+use wetstring_proto::TraceEvent;
 use wetstring_proto::engine::{Engine, Event, Outcome, Status};
 use wetstring_proto::file::Store;
 use wetstring_proto::stats::Stats;
@@ -113,7 +114,7 @@ impl Standing {
         self.inbox = host.inbox;
         self.held = host.held;
         let (outcome, settled) = (visitor.report.outcome, visitor.report.settled_at);
-        recorder.note(self.now, "A", format_args!("end outcome={outcome:?}"));
+        recorder.note(self.now, "A", &TraceEvent::Ended(outcome));
         let elapsed = settled.unwrap_or(self.now).since(began);
         let (stats, usage) = (*engine.stats(), self.element.usage(End::A));
         Visit { stop, outcome, stats, elapsed, usage }

@@ -21,6 +21,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use wetstring_proto::TraceEvent;
 use wetstring_proto::{Cx, Duration, Instant};
 
 const REPLAY: &str = "wst lab swarm --protocol slip --seed {seed} --trace FILE";
@@ -259,7 +260,9 @@ impl Session<'_> {
         if put + len > 0 {
             let (put, got) = (flow.put[from], flow.got[from]);
             let who = ["A", "B"][from];
-            recorder.note(now, who, format_args!("connection={index} put={put} came={got}"));
+            for (name, value) in [("connection", index as u64), ("put", put), ("came", got)] {
+                recorder.note(now, who, &TraceEvent::Value { name, value });
+            }
         }
         if flow.got[from] > flow.put[from] {
             let (got, put) = (flow.got[from], flow.put[from]);

@@ -1,6 +1,6 @@
 //! The protocol as data: which packet in which state does what (\[KPM\] state tables, kermit.md §10).
 //!
-//! The engines look up here what to do, and where that leads; `docs/states.md` is drawn from it.
+//! The engines look up here what to do, and where that leads; `docs/reference/states.md` is drawn from it.
 
 use crate::session::states;
 

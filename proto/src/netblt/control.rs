@@ -7,7 +7,7 @@
 //! RATE    3 extra(1) number(2) rate(4) burst(2) control timer(2)
 //! ```
 //!
-//! RATE is ours, and said only to a sender that asked for it (docs/netblt.md).
+//! RATE is ours, and said only to a sender that asked for it (docs/explanation/netblt.md).
 
 use super::packet::{padded, u16_at, u32_at};
 use super::rate::pacing::Pace;

@@ -112,7 +112,7 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What the flags of DATA say between our own ends, besides L (docs/netblt.md).
+/// What the flags of DATA say between our own ends, besides L (docs/explanation/netblt.md).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mark {
     /// Number of the last RATE message that the sender has, 14 bits.

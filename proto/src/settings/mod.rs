@@ -3,7 +3,7 @@
 //! A setting is one row in a [`settings!`](crate::settings!) block: name, type, values, default, a
 //! sentence and a source. From the row come the field with its documentation, its default, how it is
 //! parsed and shown, and its row in the table, from which come `wst show`, `--set NAME=VALUE`, the
-//! flags, the manual page and `docs/settings.md`.
+//! flags, the manual page and `docs/reference/settings.md`.
 //!
 //! ```
 //! use wetstring_proto::settings::Settings;

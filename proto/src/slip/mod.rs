@@ -12,7 +12,7 @@
 //! [`mod@frame`] finds frames in bytes, [`packet`] is what is looked at of headers, [`compress`] and
 //! [`decompress`] are RFC 1144, [`class`] says which packets go first and [`queue`] lets them wait, [`mtu`]
 //! is the arithmetic of latency, [`options`] takes TCP's timestamps out, [`differential`] is a scheme for the
-//! laboratory; docs/slip.md is the page for users, docs/decisions/060 says what the standards leave open.
+//! laboratory; docs/explanation/slip.md is the page for users, docs/decisions/060 says what the standards leave open.
 //!
 //! Not here: negotiation (there is none), fragments (whoever hands packets in keeps to the MTU), keep-alive
 //! and outfill, the escapes of RFC 1055's successors (PPP).

@@ -1,7 +1,7 @@
 //! The protocol as data: which block or character in which state does what (\[XY88\] chapters 3,
 //! 5, 7, 8).
 //!
-//! The engines look up here what to do, and where that leads; `docs/states.md` is drawn from it.
+//! The engines look up here what to do, and where that leads; `docs/reference/states.md` is drawn from it.
 
 use super::frame::{ACK, NAK, WANT_CRC, WANT_STREAM};
 use crate::session::states;

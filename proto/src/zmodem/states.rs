@@ -1,6 +1,6 @@
 //! The protocol as data: which header in which state does what (xyzmodem.md §5, §6).
 //!
-//! The engines look up here what to do, and where that leads; `docs/states.md` is drawn from it.
+//! The engines look up here what to do, and where that leads; `docs/reference/states.md` is drawn from it.
 
 use super::packet::kind::{
     ZABORT, ZACK, ZCHALLENGE, ZCOMMAND, ZCOMPL, ZCRC, ZDATA, ZEOF, ZFERR, ZFILE, ZFIN, ZFREECNT,

@@ -1,8 +1,8 @@
-//! Every row of a `settings!` block stands in `docs/settings.md`. The page is written from the tables that
+//! Every row of a `settings!` block stands in `docs/reference/settings.md`. The page is written from the tables that
 //! the program and the experiments have; this finds a table that neither has.
 
 /// Where settings are listed.
-pub(super) const PAGE: &str = "docs/settings.md";
+pub(super) const PAGE: &str = "docs/reference/settings.md";
 
 /// The settings that a file describes: lines `"name" field: Type[...] = ...`, with their numbers.
 pub(super) fn described<'a>(path: &str, text: &'a str) -> Vec<(usize, &'a str)> {

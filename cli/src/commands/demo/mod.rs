@@ -13,9 +13,9 @@ use std::io::{BufWriter, Write as _};
 use std::time::{Duration, Instant as Wall};
 
 use console::Term;
-use serde_json::json;
 use sha2::{Digest, Sha256};
 use wetstring_drive::{Signals, in_words};
+use wetstring_events::{self as events, Summary};
 use wetstring_lab::serial::Parity;
 use wetstring_lab::{End, LineModel, MemoryFile, MemorySink, MemorySource, Serial};
 use wetstring_proto::kermit::{self, LineFacts};
@@ -59,13 +59,13 @@ struct Run {
     arrived: Vec<u8>,
     elapsed: Duration,
     report: String,
-    fields: serde_json::Value,
+    fields: events::Demo,
 }
 
 /// Runs the demonstration.
 pub(crate) fn run(ui: &Output, common: &Common, verb: &Demo) -> Ending {
     match plan(verb).and_then(|plan| perform(ui, common, &plan).map(|run| (plan, run))) {
-        Ok((plan, run)) => conclude(ui, &plan, &run),
+        Ok((plan, run)) => conclude(ui, &plan, run),
         Err((exit, message)) => Ending::early(exit, message),
     }
 }
@@ -223,7 +223,7 @@ fn watch(
 }
 
 /// Where the time went, in shares of the line's time.
-fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, serde_json::Value) {
+fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, events::Demo) {
     let stats = world.stats(End::A);
     let usage = world.usage(End::A);
     let chars_per_s = plan.model.rate_bps as f64 / f64::from(plan.model.bits);
@@ -254,31 +254,33 @@ fn account(plan: &Plan, world: &World<'_>, elapsed: Duration) -> (String, serde_
         format::count(usage.damaged_bytes, "byte"),
         format::count(world.usage(End::B).damaged_bytes, "byte"),
     );
-    let fields = json!({
-        "bytes": file,
-        "elapsed_s": elapsed.as_secs_f64(),
-        "efficiency": share(file) / 100.0,
-        "shares": {
-            "data": share(data) / 100.0,
-            "again": share(again) / 100.0,
-            "frames": share(frames) / 100.0,
-            "idle": share(idle) / 100.0,
+    let fields = events::Demo {
+        bytes: file,
+        elapsed_s: elapsed.as_secs_f64(),
+        efficiency: share(file) / 100.0,
+        shares: events::Shares {
+            data: share(data) / 100.0,
+            again: share(again) / 100.0,
+            frames: share(frames) / 100.0,
+            idle: share(idle) / 100.0,
         },
-        "damaged_bytes": usage.damaged_bytes,
-        "stats": crate::transfer::observer::stats_json(stats),
-    });
+        damaged_bytes: usage.damaged_bytes,
+        stats: crate::transfer::observer::counters(stats),
+        sha256_sent: String::new(),
+        sha256_received: String::new(),
+        equal: false,
+    };
     (text, fields)
 }
 
 /// Says how it ended; only equal files are a success.
-fn conclude(ui: &Output, plan: &Plan, run: &Run) -> Ending {
+fn conclude(ui: &Output, plan: &Plan, mut run: Run) -> Ending {
     let sums = [&plan.bytes, &run.arrived].map(|bytes| hex(&Sha256::digest(bytes)));
     let equal = sums[0] == sums[1] && plan.bytes == run.arrived;
-    let mut fields = run.fields.clone();
-    fields["sha256_sent"] = json!(sums[0]);
-    fields["sha256_received"] = json!(sums[1]);
-    fields["equal"] = json!(equal);
-    let end = |exit, message: String, fields| Ending { fields, ..Ending::early(exit, message) };
+    [run.fields.sha256_sent, run.fields.sha256_received] = sums.clone();
+    run.fields.equal = equal;
+    let fields = Some(Summary::Demo(Box::new(run.fields)));
+    let end = |exit, message: String, summary| Ending { summary, ..Ending::early(exit, message) };
     if run.interrupted {
         return end(Exit::Interrupted, "interrupted".to_owned(), fields);
     }

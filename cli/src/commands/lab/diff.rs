@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use wetstring_drive::in_words;
+use wetstring_events::{Comparison, Event, Sides, Summary};
 use wetstring_lab::sweep::Format;
 
 use super::run::read_text;
@@ -42,10 +43,10 @@ pub(super) fn run(ui: &Output, verb: &DiffVerb) -> Result<Ending, Ending> {
             return Err(Ending::early(Exit::Usage, say));
         }
     };
-    // A program that reads the end sees what the code means here.
-    let outcome = if differences { "different" } else { "same" };
     let exit = if differences { Exit::Skipped } else { Exit::Done };
-    Ok(Ending { fields: json!({ "outcome": outcome }), ..Ending::early(exit, "") })
+    // A program that reads the end sees what the code means here.
+    let summary = Some(Summary::Comparison(Comparison { differs: differences }));
+    Ok(Ending { summary, ..Ending::early(exit, "") })
 }
 
 fn read(path: &Path) -> Result<Content, Ending> {
@@ -152,11 +153,9 @@ fn results(ui: &Output, a: &Results, b: &Results) -> bool {
             continue;
         }
         differ += 1;
-        let fields: Map<String, Value> = steps
-            .iter()
-            .map(|(name, a, b)| ((*name).to_owned(), json!({ "a": a, "b": b })))
-            .collect();
-        ui.event("change", json!({ "of": key, "changes": fields }));
+        let of = |text: &str| text.to_owned();
+        let sides = steps.iter().map(|(name, a, b)| (of(name), Sides { a: of(a), b: of(b) }));
+        ui.event(Event::Change { of: key.clone(), changes: sides.collect() });
         let words: Vec<String> =
             steps.iter().map(|(name, a, b)| format!("{name} {}", step(a, b))).collect();
         // Writing to a string does not fail.
@@ -165,7 +164,7 @@ fn results(ui: &Output, a: &Results, b: &Results) -> bool {
     for (index, (these, those, name)) in [(a, b, "A"), (b, a, "B")].into_iter().enumerate() {
         for key in these.order.iter().filter(|key| !those.fields.contains_key(*key)) {
             only[index] += 1;
-            ui.event("only", json!({ "of": key, "in": name.to_lowercase() }));
+            ui.event(Event::Only { of: key.clone(), within: name.to_lowercase() });
             let _ = writeln!(page, "only in {name}: {key}");
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::json;
+use wetstring_events::Event;
 use wetstring_lab::report::{BudgetJob, Report, TimeBudget};
 use wetstring_lab::scenario::BadScenario;
 use wetstring_lab::sweep::{Row, Sweep};
@@ -43,14 +43,13 @@ pub(super) fn run(ui: &Output, verb: &ReportVerb) -> Result<Ending, Ending> {
         .and_then(|()| std::fs::write(&path, report.page()))
         .map_err(|error| store(&path, "could not write the report", &error))?;
     let cells: usize = judged.iter().map(|report| report.cells.len()).sum();
-    let fields = json!({
-        "file": path.display().to_string(),
-        "tables": judged.len(),
-        "cells": cells,
-        "sweeps": swept.len(),
-        "budgets": budgets.len(),
+    ui.event(Event::Report {
+        file: path.display().to_string(),
+        tables: judged.len() as u64,
+        cells: cells as u64,
+        sweeps: swept.len() as u64,
+        budgets: budgets.len() as u64,
     });
-    ui.event("report", fields);
     let say = format!(
         "{}: {} tables with {cells} values, {} sweeps, {} time budgets",
         path.display(),

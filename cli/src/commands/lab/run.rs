@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
 use wetstring_drive::in_words;
+use wetstring_events::{self as events, Event, ScenarioResult};
 use wetstring_lab::Recorder;
 use wetstring_lab::explain::{Account, header};
 use wetstring_lab::scenario::{BadScenario, Ending as RunEnding, Outcome, Scenario};
@@ -29,7 +29,7 @@ pub(super) fn run(ui: &Output, common: &Common, verb: &Run) -> Result<Ending, En
             .map_err(|error| store(path, "could not write the trace", &error))?;
     }
     if ui.has_json() {
-        ui.event("result", fields(&scenario, &outcome));
+        ui.event(Event::Result(Box::new(result(&scenario, &outcome))));
     } else {
         crate::ui::output::print(&page(&scenario, &outcome));
     }
@@ -158,49 +158,49 @@ fn lost_bytes(scenario: &Scenario, outcome: &Outcome) -> u64 {
     if outcome.is_done() { 0 } else { scenario.counted_bytes().saturating_sub(outcome.bytes) }
 }
 
-fn fields(scenario: &Scenario, outcome: &Outcome) -> Value {
+fn result(scenario: &Scenario, outcome: &Outcome) -> ScenarioResult {
     let stats = outcome.report.sides.map(|side| side.stats);
-    json!({
-        "protocol": scenario.protocol_name(),
-        "line": scenario.line(),
-        "seed": scenario.seed(),
-        "ending": outcome.ending.to_string(),
-        "done": outcome.is_done(),
-        "bytes": outcome.bytes,
-        "lost_bytes": lost_bytes(scenario, outcome),
-        "elapsed_s": outcome.elapsed.as_secs_f64(),
-        "cps": outcome.millicps() as f64 / 1000.0,
-        "limit_cps": outcome.limit_millicps.map(|limit| limit as f64 / 1000.0),
-        "efficiency": efficiency(outcome),
-        "retransmissions": outcome.retransmissions(),
-        "timeouts": stats[0].timeouts + stats[1].timeouts,
-        "damaged": stats[0].damaged + stats[1].damaged,
-        "events": outcome.report.events,
-        "echoes": outcome.echoes.map(|echoes| json!({
-            "keys": echoes.keys,
-            "echoed": echoes.echoed,
-            "median_ms": echoes.median_ns as f64 / 1e6,
-            "p90_ms": echoes.p90_ns as f64 / 1e6,
-            "longest_ms": echoes.longest_ns as f64 / 1e6,
-        })),
-        "slip": outcome.ledgers.map(|[from_sender, from_receiver]| json!({
-            "from_sender": ledger(&from_sender),
-            "from_receiver": ledger(&from_receiver),
-        })),
-        "trace": format!("{:016x}", outcome.trace_digest),
-    })
+    ScenarioResult {
+        protocol: scenario.protocol_name().to_owned(),
+        line: scenario.line().to_vec(),
+        seed: scenario.seed(),
+        ending: outcome.ending.to_string(),
+        done: outcome.is_done(),
+        bytes: outcome.bytes,
+        lost_bytes: lost_bytes(scenario, outcome),
+        elapsed_s: outcome.elapsed.as_secs_f64(),
+        cps: outcome.millicps() as f64 / 1000.0,
+        limit_cps: outcome.limit_millicps.map(|limit| limit as f64 / 1000.0),
+        efficiency: efficiency(outcome),
+        retransmissions: outcome.retransmissions(),
+        timeouts: stats[0].timeouts + stats[1].timeouts,
+        damaged: stats[0].damaged + stats[1].damaged,
+        events: outcome.report.events,
+        echoes: outcome.echoes.map(|echoes| events::Echoes {
+            keys: echoes.keys,
+            echoed: echoes.echoed,
+            median_ms: echoes.median_ns as f64 / 1e6,
+            p90_ms: echoes.p90_ns as f64 / 1e6,
+            longest_ms: echoes.longest_ns as f64 / 1e6,
+        }),
+        slip: outcome.ledgers.map(|[from_sender, from_receiver]| events::Ledgers {
+            from_sender: ledger(&from_sender),
+            from_receiver: ledger(&from_receiver),
+        }),
+        trace: format!("{:016x}", outcome.trace_digest),
+    }
 }
 
 /// What the bytes of one direction of a SLIP line were.
-fn ledger(ledger: &Ledger) -> Value {
-    json!({
-        "line_bytes": ledger.line_bytes,
-        "data_bytes": ledger.data_bytes,
-        "head_bytes": ledger.head_bytes,
-        "acks": ledger.acks,
-        "ack_bytes": ledger.ack_bytes,
-        "typed_bytes": ledger.typed_bytes,
-    })
+fn ledger(ledger: &Ledger) -> events::Ledger {
+    events::Ledger {
+        line_bytes: ledger.line_bytes,
+        data_bytes: ledger.data_bytes,
+        head_bytes: ledger.head_bytes,
+        acks: ledger.acks,
+        ack_bytes: ledger.ack_bytes,
+        typed_bytes: ledger.typed_bytes,
+    }
 }
 
 /// What is to be said of a SLIP line and of who typed on it; nothing elsewhere.

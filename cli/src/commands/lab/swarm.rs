@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use wetstring_events::{Event, FailedSeed, SwarmSum};
 use wetstring_lab::Recorder;
 use wetstring_lab::swarm::{self, Failed, Fault, Kind, Tally};
 
@@ -159,20 +159,20 @@ impl Sum {
         )
     }
 
-    fn fields(&self) -> Value {
-        json!({
-            "protocol": self.protocol.name(),
-            "runs": self.runs(),
-            "done": self.tally.done,
-            "failed": self.tally.failed,
-            "fooled": self.fooled.iter().map(|failed| failed.seed).collect::<Vec<u64>>(),
-            "check_alone": self.alone,
-            "fooled_at_most": self.most_fooled(),
-            "broken": self.failures.len(),
-            "hits": self.tally.hits,
-            "retransmissions": self.tally.retransmissions,
-            "events": self.tally.events,
-        })
+    fn event(&self) -> Event {
+        Event::Protocol(Box::new(SwarmSum {
+            protocol: self.protocol.name(),
+            runs: self.runs(),
+            done: self.tally.done,
+            failed: self.tally.failed,
+            fooled: self.fooled.iter().map(|failed| failed.seed).collect(),
+            check_alone: self.alone,
+            fooled_at_most: self.most_fooled(),
+            broken: self.failures.len() as u64,
+            hits: self.tally.hits,
+            retransmissions: self.tally.retransmissions,
+            events: self.tally.events,
+        }))
     }
 }
 
@@ -183,7 +183,7 @@ fn end(ui: &Output, sums: &mut [Sum]) -> Ending {
     for sum in sums.iter_mut() {
         sum.failures.sort_by_key(|failed| failed.seed);
         sum.fooled.sort_by_key(|failed| failed.seed);
-        ui.event("protocol", sum.fields());
+        ui.event(sum.event());
         if !ui.has_json() {
             crate::ui::output::print(&sum.words());
         }
@@ -198,7 +198,7 @@ fn end(ui: &Output, sums: &mut [Sum]) -> Ending {
             ui.say(Level::Error, &format!("{}: fooled too often", sum.protocol.name()));
         }
         for (index, failed) in sum.failures.iter().enumerate() {
-            ui.event("failure", failure(sum.protocol, failed));
+            ui.event(failure(sum.protocol, failed));
             if index < SHOWN {
                 ui.say(Level::Error, &format!("{}: {failed}", sum.protocol.name()));
             }
@@ -211,14 +211,14 @@ fn end(ui: &Output, sums: &mut [Sum]) -> Ending {
     Ending::early(worst, message)
 }
 
-fn failure(protocol: Kind, failed: &Failed) -> Value {
-    json!({
-        "protocol": protocol.name(),
-        "seed": failed.seed,
-        "fault": failed.fault.to_string(),
-        "picked": failed.description,
-        "replay": failed.replay,
-    })
+fn failure(protocol: Kind, failed: &Failed) -> Event {
+    Event::Failure(Box::new(FailedSeed {
+        protocol: protocol.name(),
+        seed: failed.seed,
+        fault: failed.fault.to_string(),
+        picked: failed.description.clone(),
+        replay: failed.replay.clone(),
+    }))
 }
 
 /// The code that says most about a fault.

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use wetstring_events::{Event, Summary, SweepSummary};
 use wetstring_lab::Recorder;
 use wetstring_lab::scenario::BadScenario;
 use wetstring_lab::sweep::{Column, Format, Row, Sweep, merge};
@@ -72,8 +73,11 @@ pub(super) fn open(
 fn list(ui: &Output) -> Result<Ending, Ending> {
     for name in Sweep::names() {
         let sweep = open(Path::new(name), &wetstring_lab::scenario::no_files)?;
-        let fields = json!({ "sweep": name, "title": sweep.title(), "points": sweep.count() });
-        ui.event("sweep", fields);
+        ui.event(Event::Sweep {
+            sweep: name.to_owned(),
+            title: sweep.title().to_owned(),
+            points: sweep.count() as u64,
+        });
         if !ui.has_json() {
             let (title, count) = (sweep.title(), sweep.count());
             crate::ui::output::print(&format!("{name:<18}  {title}: {count} points\n"));
@@ -253,7 +257,7 @@ impl<'a> Outputs<'a> {
             if self.ui.has_json() {
                 let line = Format::Ndjson.line(&self.columns, row);
                 let fields: Map<String, Value> = serde_json::from_str(&line).unwrap_or_default();
-                self.ui.event("row", Value::Object(fields));
+                self.ui.event(Event::Row(fields));
             } else if self.stdout {
                 crate::ui::output::print(&Format::Csv.line(&self.columns, row));
             }
@@ -294,9 +298,11 @@ impl<'a> Outputs<'a> {
         } else {
             String::new()
         };
-        let fields = json!({ "points": points.len(), "failed": bad, "files": paths });
+        let summary =
+            SweepSummary { points: points.len() as u64, failed: bad as u64, files: paths };
+        let summary = Some(Summary::Sweep(summary));
         let say = format!("{} points{into}{failed}", points.len());
-        Ending { fields, ..Ending::early(Exit::Done, say) }
+        Ending { summary, ..Ending::early(Exit::Done, say) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use wetstring_events::{self as events, Event, Printed};
 use wetstring_lab::table::{Cell, Report, Table};
 
 use super::pool;
@@ -71,7 +71,8 @@ pub(super) fn open(name: &str) -> Result<Table, Ending> {
 fn list(ui: &Output) -> Result<Ending, Ending> {
     for name in Table::names() {
         let table = open(name)?;
-        ui.event("table", json!({ "table": name, "title": table.title() }));
+        let title = table.title().to_owned();
+        ui.event(Event::Table { table: name.to_owned(), title });
         if !ui.has_json() {
             crate::ui::output::print(&format!("{name:<18}  {}\n", table.title()));
         }
@@ -81,7 +82,7 @@ fn list(ui: &Output) -> Result<Ending, Ending> {
 
 fn show(ui: &Output, report: &Report, markdown: bool) {
     for cell in &report.cells {
-        ui.event("cell", fields(cell));
+        ui.event(Event::Cell(Box::new(of(cell))));
     }
     if !ui.has_json() {
         let page = if markdown { report.markdown() } else { format!("{}\n", report.text()) };
@@ -89,31 +90,31 @@ fn show(ui: &Output, report: &Report, markdown: bool) {
     }
 }
 
-fn fields(cell: &Cell) -> Value {
+fn of(cell: &Cell) -> events::Cell {
     let thousandths = |value: Option<u64>| value.map(|value| value as f64 / 1000.0);
-    json!({
-        "table": cell.table,
-        "row": cell.row,
-        "col": cell.col,
-        "published": value(&cell.published),
-        "ours": value(&cell.ours),
-        "range": value(&cell.range),
-        "unit": cell.unit,
-        "ratio": thousandths(cell.ratio_per_mille),
-        "verdict": cell.verdict.to_string(),
-        "reason": cell.reason,
-        "defaults": value(&cell.defaults),
-        "defaults_reason": cell.slower,
-        "efficiency": thousandths(cell.efficiency),
-    })
+    events::Cell {
+        table: cell.table.clone(),
+        row: cell.row.clone(),
+        col: cell.col.clone(),
+        published: printed(&cell.published),
+        ours: printed(&cell.ours),
+        range: printed(&cell.range),
+        unit: cell.unit,
+        ratio: thousandths(cell.ratio_per_mille),
+        verdict: cell.verdict.to_string(),
+        reason: cell.reason.clone(),
+        defaults: printed(&cell.defaults),
+        defaults_reason: cell.slower.clone(),
+        efficiency: thousandths(cell.efficiency),
+    }
 }
 
 /// A number where it is one, as it was printed; nothing where there is nothing.
-fn value(text: &str) -> Value {
-    match (text.parse::<u64>(), text.parse::<f64>()) {
-        _ if text.is_empty() => Value::Null,
-        (Ok(whole), _) => json!(whole),
-        (_, Ok(decimal)) => json!(decimal),
-        _ => json!(text),
-    }
+fn printed(text: &str) -> Option<Printed> {
+    Some(match (text.parse::<u64>(), text.parse::<f64>()) {
+        _ if text.is_empty() => return None,
+        (Ok(whole), _) => Printed::Whole(whole),
+        (_, Ok(decimal)) => Printed::Decimal(decimal),
+        _ => Printed::Text(text.to_owned()),
+    })
 }

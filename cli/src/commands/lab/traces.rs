@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::json;
+use wetstring_events::Event;
 
 use crate::ui::output::Output;
 
@@ -31,7 +31,7 @@ pub(super) fn diff(ui: &Output, a: &[String], b: &[String]) -> bool {
         return false;
     };
     let at = |lines: &[String]| lines.get(first).cloned();
-    ui.event("parting", json!({ "line": first + 1, "a": at(a), "b": at(b) }));
+    ui.event(Event::Parting { line: first as u64 + 1, a: at(a), b: at(b) });
     let mut page = format!("the traces part at line {}:\n", first + 1);
     for line in &a[first.saturating_sub(BEFORE)..first] {
         // Writing to a string does not fail.
@@ -52,7 +52,7 @@ pub(super) fn diff(ui: &Output, a: &[String], b: &[String]) -> bool {
     for name in names {
         let [in_a, in_b] = [&of_a, &of_b].map(|of| of.get(name).copied().unwrap_or(0));
         if in_a != in_b {
-            ui.event("count", json!({ "of": name, "a": in_a, "b": in_b }));
+            ui.event(Event::Count { of: name.clone(), a: in_a as u64, b: in_b as u64 });
             let _ = writeln!(page, "{name}: {in_a} -> {in_b}");
         }
     }

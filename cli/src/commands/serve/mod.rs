@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
 use wetstring_drive::port::{Listener, OpenError, Purpose, open_for};
 use wetstring_drive::serve::{
     Action, Audit, Limits, LocalTree, Quotas, Rules, Service, Tree, Users,
 };
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_events::Event;
 use wetstring_proto::{Failure, FailureKind, Outcome};
 
 use crate::args::Common;
@@ -54,7 +54,8 @@ pub(crate) fn run(
     let signals = signals()?;
     let read_only = if rules.write { "" } else { ", read-only" };
     let say = format!("serving {}{read_only}; Ctrl-C ends it", root.shown);
-    ui.event("serving", json!({"root": say.trim_start_matches("serving ")}));
+    let served = say.trim_start_matches("serving ").to_owned();
+    ui.event(Event::Serving { root: served });
     if spec == LineSpec::Stdio {
         ui.line_is_stdio();
     }
@@ -128,7 +129,7 @@ fn one(
 
 fn note(ui: &Output, text: &str) {
     ui.say(Level::Note, text);
-    ui.event("line", json!({"text": text}));
+    ui.event(Event::Line { text: text.to_owned(), end: None });
 }
 
 fn line_error(error: &OpenError) -> Ending {

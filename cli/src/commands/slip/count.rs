@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
 use wetstring_drive::stack::StackCounts;
+use wetstring_events::{self as events, Event, LinkCounts};
 use wetstring_proto::slip::{Class, ClassStats, CompressorStats, Link};
 
 use crate::ui::format::{count, size};
 use crate::ui::output::{Level, Output};
 
-/// Says it: a few lines for a person, an event of this name for programs.
-pub(super) fn say(ui: &Output, event: &str, link: &Link<Vec<u8>>) {
-    ui.event(event, json(link));
+/// Says it: a few lines for a person, this event for programs.
+pub(super) fn say(ui: &Output, event: fn(LinkCounts) -> Event, link: &Link<Vec<u8>>) {
+    ui.event(event(counts(link)));
     for line in lines(link) {
         ui.say(Level::Note, &line);
     }
@@ -92,36 +92,46 @@ fn per_packet(done: &CompressorStats, bytes: u64) -> f64 {
 }
 
 /// The same for programs.
-pub(super) fn json(link: &Link<Vec<u8>>) -> Value {
+pub(super) fn counts(link: &Link<Vec<u8>>) -> LinkCounts {
     let (stats, decoder) = (link.stats(), link.decoder_stats());
-    let classes: Vec<Value> = Class::ALL
+    let classes = Class::ALL
         .iter()
         .zip(link.queue_stats())
-        .map(|(class, of)| {
-            json!({
-                "class": class.as_str(), "packets": of.sent, "bytes": of.sent_bytes,
-                "dropped": of.dropped, "mean_delay_s": of.mean_delay().as_secs_f64(),
-                "longest_delay_s": of.longest_delay.as_secs_f64(),
-            })
+        .map(|(class, of)| events::Class {
+            class: class.as_str(),
+            packets: of.sent,
+            bytes: of.sent_bytes,
+            dropped: of.dropped,
+            mean_delay_s: of.mean_delay().as_secs_f64(),
+            longest_delay_s: of.longest_delay.as_secs_f64(),
         })
         .collect();
-    let compression = link.compressor_stats().map(|done| {
-        json!({
-            "compressed": done.compressed, "uncompressed": done.uncompressed,
-            "header_bytes_before": done.headers_in, "header_bytes": done.headers_out,
-            "timestamps_changed": done.timestamps_changed,
-        })
+    let compression = link.compressor_stats().map(|done| events::Compression {
+        compressed: done.compressed,
+        uncompressed: done.uncompressed,
+        header_bytes_before: done.headers_in,
+        header_bytes: done.headers_out,
+        timestamps_changed: done.timestamps_changed,
     });
-    json!({
-        "sent": { "packets": stats.sent, "bytes": stats.sent_bytes, "line_bytes": stats.line_bytes },
-        "received": {
-            "packets": stats.received, "bytes": stats.received_bytes,
-            "line_bytes": decoder.line_bytes, "bad_frames": decoder.dropped() + stats.refused,
-            "damaged_at_port": decoder.line_errors, "compressed_refused": stats.compressed_refused,
+    LinkCounts {
+        sent: events::Sent {
+            packets: stats.sent,
+            bytes: stats.sent_bytes,
+            line_bytes: stats.line_bytes,
         },
-        "compression": compression, "probes": stats.probes, "timestamps_dropped": stats.timestamps,
-        "classes": classes,
-    })
+        received: events::Received {
+            packets: stats.received,
+            bytes: stats.received_bytes,
+            line_bytes: decoder.line_bytes,
+            bad_frames: decoder.dropped() + stats.refused,
+            damaged_at_port: decoder.line_errors,
+            compressed_refused: stats.compressed_refused,
+        },
+        compression,
+        probes: stats.probes,
+        timestamps_dropped: stats.timestamps,
+        classes,
+    }
 }
 
 /// What the stack of this program could not use.
@@ -137,12 +147,15 @@ pub(super) fn stack_lines(counts: &StackCounts) -> Vec<String> {
 }
 
 /// The same for programs, with what went well.
-pub(super) fn stack_json(counts: &StackCounts) -> Value {
-    json!({
-        "joined": counts.joined, "refused": counts.refused, "dropped": counts.lost,
-        "fragments": {
-            "whole": counts.fragments.whole, "incomplete": counts.fragments.incomplete,
-            "refused": counts.fragments.refused,
+pub(super) fn of_stack(counts: &StackCounts) -> events::StackCounts {
+    events::StackCounts {
+        joined: counts.joined,
+        refused: counts.refused,
+        dropped: counts.lost,
+        fragments: events::Fragments {
+            whole: counts.fragments.whole,
+            incomplete: counts.fragments.incomplete,
+            refused: counts.fragments.refused,
         },
-    })
+    }
 }

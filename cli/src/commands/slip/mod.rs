@@ -6,13 +6,13 @@ use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use serde_json::json;
 use wetstring_drive::port::{OpenError, open};
 use wetstring_drive::slip::{
     self, Failure, Inside, News, Outcome, Ping, Plan, Stop, Tun, TunConfig,
 };
 use wetstring_drive::stack::{Stack, StackConfig, StackCounts};
 use wetstring_drive::{LineSpec, Port, Signals, in_words};
+use wetstring_events::{Event, Pings, SlipSummary, Summary};
 use wetstring_proto::settings::Choice;
 use wetstring_proto::slip::{Compression, Config, Rate, mtu};
 
@@ -99,7 +99,7 @@ fn failed(failure: &Failure) -> Ending {
 fn open_line(ui: &Output, spec: &LineSpec, signals: &Signals) -> Result<Box<dyn Port>, OpenError> {
     let mut notes = |text: &str| {
         ui.say(Level::Note, text);
-        ui.event("line", json!({"text": text}));
+        ui.event(Event::Line { text: text.to_owned(), end: None });
     };
     open(spec, Some(signals), &mut notes)
 }
@@ -128,7 +128,8 @@ fn config(ui: &Output, verb: &Slip, rate: Option<u64>, reliable: bool) -> Config
     ui.say(Level::Note, &say);
     let compression = Compression::named(&verb.compress).unwrap_or(Compression::Auto);
     let held = chosen.map(|choice| choice.packet_time.as_secs_f64());
-    ui.event("link", json!({ "mtu": mtu, "packet_s": held, "compress": verb.compress }));
+    let compress = verb.compress.clone();
+    ui.event(Event::Link { mtu: mtu as u32, packet_s: held, compress });
     let mut link = Config::new(mtu);
     link.compression = compression;
     link.slots = verb.slots;
@@ -162,7 +163,8 @@ fn inside(ui: &Output, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<
             Ending::early(Exit::Line, format!("{}{hint}", in_words(&error)))
         })?;
         ui.say(Level::Note, &format!("{}: {local} to {remote}", tun.name()));
-        ui.event("tun", json!({ "name": tun.name(), "local": local, "remote": remote }));
+        let (name, local, remote) = (tun.name().to_owned(), local.to_string(), remote.to_string());
+        ui.event(Event::Tun { name, local, remote });
         return Ok(Inside::Tun(tun));
     }
     let window = rate.map_or(WINDOW_BYTES, |bps| {
@@ -182,7 +184,7 @@ fn inside(ui: &Output, verb: &Slip, rate: Option<u64>, link: &Config) -> Result<
     };
     let mut notes = |text: &str| {
         ui.say(Level::Note, text);
-        ui.event("stack", json!({"text": text}));
+        ui.event(Event::Stack { text: text.to_owned() });
     };
     let mut stack = Stack::open(&config, &mut notes).map_err(|bad| line(&bad))?;
     if let Some(to) = verb.ping {
@@ -197,46 +199,50 @@ fn tell(ui: &Output, news: &News<'_>) {
         News::Up { again } => {
             let say = if again { "the line is back" } else { "up; Ctrl-C takes it down" };
             ui.say(Level::Note, say);
-            ui.event("up", json!({ "again": again }));
+            ui.event(Event::Up { again });
         }
         News::Lost(why) => {
             ui.say(Level::Error, &format!("wst: the line is lost: {why}; it will be opened again"));
-            ui.event("lost", json!({ "message": why }));
+            ui.event(Event::Lost { message: why.to_string() });
         }
         News::NotYet(error) => ui.say(Level::Detail, &format!("not yet: {}", in_words(&error))),
         News::Compressing => {
             ui.say(Level::Note, "the other end compresses headers, and so do we");
-            ui.event("compressing", json!({}));
+            ui.event(Event::Compressing {});
         }
         News::Pong(answer) => {
             let ms = answer.took.as_secs_f64() * 1e3;
             let text =
                 format!("{}: ping {} answered after {ms:.1} ms\n", answer.from, answer.number);
             if ui.has_json() {
-                ui.event("pong", json!({
-                    "from": answer.from, "number": answer.number, "s": answer.took.as_secs_f64(),
-                }));
+                ui.event(Event::Pong {
+                    from: answer.from.to_string(),
+                    number: answer.number.into(),
+                    s: answer.took.as_secs_f64(),
+                });
             } else {
                 ui.print(&text);
             }
         }
-        News::Statistics(link) => count::say(ui, "statistics", link),
+        News::Statistics(link) => count::say(ui, Event::Statistics, link),
     }
 }
 
 fn ending(ui: &Output, outcome: &Outcome, stack: Option<StackCounts>, pinged: bool) -> Ending {
-    count::say(ui, "carried", &outcome.link);
+    count::say(ui, Event::Carried, &outcome.link);
     let [sent, answered] = outcome.pings;
-    let mut fields = count::json(&outcome.link);
     if let Some(counts) = stack {
-        fields["stack"] = count::stack_json(&counts);
         for line in count::stack_lines(&counts) {
             ui.say(Level::Note, &line);
         }
     }
-    fields["elapsed_s"] = json!(outcome.elapsed.as_secs_f64());
+    let summary = SlipSummary {
+        link: count::counts(&outcome.link),
+        stack: stack.as_ref().map(count::of_stack),
+        elapsed_s: outcome.elapsed.as_secs_f64(),
+        pings: pinged.then_some(Pings { sent, answered }),
+    };
     if pinged {
-        fields["pings"] = json!({ "sent": sent, "answered": answered });
         ui.say(Level::Note, &format!("{sent} pings, {answered} answered"));
     }
     let (exit, message) = match outcome.stop {
@@ -247,5 +253,6 @@ fn ending(ui: &Output, outcome: &Outcome, stack: Option<StackCounts>, pinged: bo
         // To be interrupted is how this verb ends.
         Stop::Signal(_) | Stop::Done => (Exit::Done, String::new()),
     };
-    Ending { fields, ..Ending::early(exit, message) }
+    let summary = Some(Summary::Slip(Box::new(summary)));
+    Ending { summary, ..Ending::early(exit, message) }
 }

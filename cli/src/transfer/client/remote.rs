@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use serde_json::{Value, json};
+use wetstring_events::{Event, ListedFile};
 use wetstring_proto::kermit::command::{ServerCommand as C, code};
 
 use crate::transfer::client::answer::quoted;
@@ -193,11 +193,13 @@ pub(crate) fn show(ui: &Output, text: &[u8], table: bool, as_event: bool) {
     let safe = safe(text);
     let rows: Vec<Row<'_>> =
         if table { safe.lines().filter_map(listed).collect() } else { Vec::new() };
-    let files: Vec<Value> = rows
-        .iter()
-        .map(|row| json!({"name": row.name, "size": row.size, "date": row.date, "rights": row.rights}))
-        .collect();
-    ui.event("reply", json!({"text": safe, "files": files}));
+    let file = |row: &Row<'_>| ListedFile {
+        name: row.name.to_owned(),
+        size: row.size,
+        date: row.date.clone(),
+        rights: row.rights.to_owned(),
+    };
+    ui.event(Event::Reply { text: safe.clone(), files: rows.iter().map(file).collect() });
     if as_event || safe.is_empty() {
         return;
     }

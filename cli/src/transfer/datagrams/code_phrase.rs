@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use wetstring_drive::datagram::Phrase;
 use wetstring_drive::datagram::host::Knocks;
 use wetstring_drive::datagram::secure::GUESSES;
 use wetstring_drive::{LineSpec, in_words};
+use wetstring_events::Event;
 use wetstring_proto::Span;
 
 use crate::config::Settings;
@@ -63,7 +63,7 @@ fn show(ui: &Output, phrase: &Phrase, spec: &LineSpec) {
     };
     ui.say(Level::Error, &format!("code phrase: {phrase}"));
     ui.say(Level::Note, &format!("at the other end: wst receive {there} --code {phrase}"));
-    ui.event("code", json!({"phrase": phrase.to_string()}));
+    ui.event(Event::Code { phrase: phrase.to_string() });
 }
 
 /// A sender waits while a person reads what it offers.

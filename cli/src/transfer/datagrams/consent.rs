@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use wetstring_events::Event;
 use wetstring_proto::{FileInfo, Refusal, Reply, Request, Store};
 
 use crate::transfer::store::FileStore;
@@ -41,7 +41,8 @@ impl<'a> Consent<'a> {
             if answer == Answer::Nothing {
                 ui.say(Level::Note, "no answer, so it is not taken");
             }
-            ui.event("asked", json!({"question": question.trim(), "yes": !answer.is("no") && answer != Answer::Nothing}));
+            let yes = !answer.is("no") && answer != Answer::Nothing;
+            ui.event(Event::Asked { question: question.trim().to_owned(), yes });
             answer
         }))
     }

@@ -13,7 +13,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
-use serde_json::json;
 use wetstring_drive::datagram::endpoint::{self, Below};
 use wetstring_drive::datagram::host::{
     DialError, Dialled, Doors, HostOptions, Partner, Reception, Tenant, dial, listen,
@@ -24,6 +23,7 @@ use wetstring_drive::datagram::secure::GOOD_FOR;
 use wetstring_drive::datagram::{Credentials, Endpoint};
 use wetstring_drive::line::HostPort;
 use wetstring_drive::{Ended, LineSpec, Signals, in_words};
+use wetstring_events::{self as events, Event, Opened, Summary};
 use wetstring_proto::netblt::{Config, Role};
 use wetstring_proto::{Engine, Failure, FailureKind, Outcome};
 
@@ -281,17 +281,21 @@ impl<'a> Session<'a> {
 
     fn note(&self, text: &str) {
         self.ours.ui.say(Level::Note, text);
-        self.ours.ui.event("line", json!({"text": text}));
+        self.ours.ui.event(Event::Line { text: text.to_owned(), end: None });
     }
 
     fn opened(&self, partner: &Partner) {
         let suite = partner.suite.map(|suite| format!("{suite:?}"));
-        let fields = json!({
-            "line": partner.address.to_string(), "reliable": false, "clear": true,
-            "rate_bps": null, "suite": suite, "packet_max": partner.packet_max,
-            "fingerprint": partner.key.map(|key| key.fingerprint()),
-        });
-        self.ours.ui.event("opened", fields);
+        self.ours.ui.event(Event::Opened(Opened {
+            line: partner.address.to_string(),
+            reliable: Some(Some(false)),
+            clear: Some(true),
+            rate_bps: Some(None),
+            port: None,
+            suite: Some(suite.clone()),
+            packet_max: Some(partner.packet_max as u64),
+            fingerprint: Some(partner.key.map(|key| key.fingerprint())),
+        }));
         let how = suite.unwrap_or_else(|| "not encrypted".to_owned());
         let say = format!("line: {}, {how}, packets of {}", partner.address, partner.packet_max);
         self.ours.ui.say(Level::Detail, &say);
@@ -332,17 +336,16 @@ impl<'a> Session<'a> {
         let mut endings = std::mem::take(&mut *self.endings.borrow_mut());
         if endings.len() > 1 {
             let bad = endings.iter().filter(|ending| ending.exit != Exit::Done).count();
-            let sessions: Vec<_> = endings
-                .iter()
-                .map(|ending| json!({"exit": ending.exit as u8, "message": ending.message}))
-                .collect();
+            let session =
+                |of: &Ending| events::Session { exit: of.exit as u8, message: of.message.clone() };
+            let sessions = endings.iter().map(session).collect();
             let worst = endings.iter().map(|ending| ending.exit).max_by_key(|exit| *exit as u8);
             let message = match bad {
                 0 => String::new(),
                 bad => format!("{bad} of {} sessions did not end well", endings.len()),
             };
-            let fields = json!({"sessions": sessions});
-            return Ending { fields, ..Ending::early(worst.unwrap_or(Exit::Done), message) };
+            let summary = Some(Summary::Sessions(events::Sessions { sessions }));
+            return Ending { summary, ..Ending::early(worst.unwrap_or(Exit::Done), message) };
         }
         endings.pop().unwrap_or_else(|| match interrupted {
             Some(signal) => {
@@ -441,9 +444,9 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
                 Level::Error,
                 &format!("{at} is not let in, its key is {fingerprint}; to let it in: wst key trust {key}"),
             );
-            let fields =
-                json!({"line": at.to_string(), "key": key.to_string(), "fingerprint": fingerprint});
-            ui.event("key-refused", fields);
+            let (line, shown) = (at.to_string(), key.to_string());
+            let fingerprint_there = fingerprint.clone();
+            ui.event(Event::KeyRefused { line, key: shown, fingerprint: fingerprint_there });
             return Err(format!(
                 "the listener does not know the key {fingerprint}; there: wst key trust {key}"
             ));
@@ -462,7 +465,7 @@ impl<'s> Reception<'s> for Desk<'s, '_> {
     fn knocked(&mut self, from: SocketAddr, why: &str) {
         let ui = self.session.ours.ui;
         ui.say(Level::Note, &format!("{from} is not let in: {why}"));
-        ui.event("refused", json!({"line": from.to_string(), "why": why}));
+        ui.event(Event::Refused { line: from.to_string(), why: why.to_owned() });
     }
 
     fn sends(&self) -> Option<bool> {
@@ -504,8 +507,7 @@ impl Tenant for Guest<'_> {
         let at = self.partner.address;
         let say = format!("{at} has fallen silent, and its sender goes on in another session");
         self.session.ours.ui.say(Level::Note, &say);
-        let fields = json!({"line": at.to_string()});
-        self.session.ours.ui.event("came-back", fields);
+        self.session.ours.ui.event(Event::CameBack { line: at.to_string() });
     }
 
     fn doors(&mut self) -> Doors<'_> {

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use serde_json::json;
 use wetstring_drive::datagram::PublicKey;
 use wetstring_drive::datagram::keys::{KeyFolder, Known};
+use wetstring_events::Event;
 
 use crate::args::transfer::Transfer;
 use crate::ui::ending::Ending;
@@ -97,13 +97,15 @@ impl<'a> Trust<'a> {
     }
 
     fn tell(&self, key: &PublicKey, known: &Known) {
-        let mut fields = json!({
-            "host": self.host, "fingerprint": key.fingerprint(), "new": *known == Known::New,
+        self.ui.event(Event::HostKey {
+            host: self.host.clone(),
+            fingerprint: key.fingerprint(),
+            new: *known == Known::New,
+            known_as: match known {
+                Known::Elsewhere(names) => Some(names.clone()),
+                _ => None,
+            },
         });
-        if let Known::Elsewhere(names) = known {
-            fields["known_as"] = json!(names);
-        }
-        self.ui.event("host-key", fields);
     }
 
     /// Asks about the key that was new. True if it is trusted now, false if there was none.

@@ -1,0 +1,282 @@
+//! What the laboratory tells.
+
+use serde::Serialize;
+
+/// Where the time of a transfer went. Of a trace that gives no account it has `no_account` only.
+#[derive(Serialize, Debug, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Explained {
+    /// Why there is no account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_account: Option<String>,
+    /// The account.
+    #[serde(flatten)]
+    pub account: Option<Account>,
+}
+
+/// Where the time of a transfer went.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Account {
+    /// The protocol, if the trace says it.
+    pub protocol: Option<String>,
+    /// Which ends the trace has: `both`, `sender` or `receiver`.
+    pub ends: &'static str,
+    /// Bytes of files, each counted once.
+    pub file_bytes: u64,
+    /// The whole time, in nanoseconds: the sum of the parts.
+    pub elapsed_ns: u64,
+    /// The same in seconds.
+    pub elapsed_s: f64,
+    /// What the line carries, if that is known.
+    pub line_bytes_per_s: Option<f64>,
+    /// How the rate is known: `told`, `given`, `measured`, `unseen`, `port` or `unknown`.
+    pub line_rate: &'static str,
+    /// The round trip, if it could be measured.
+    pub round_trip_s: Option<f64>,
+    /// Errors on the line.
+    pub errors: u64,
+    /// Where the time went.
+    pub parts: Vec<Part>,
+    /// What held the transfer up, in a sentence.
+    pub bottleneck: String,
+    /// What would help, if it was asked for and could be found.
+    pub advice: Option<Advice>,
+    /// Why there is no advice.
+    pub no_advice: Option<String>,
+}
+
+/// A part of the time.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// Its key.
+    pub part: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// What would help.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Advice {
+    /// The advice.
+    pub sentence: String,
+    /// The time of the transfer.
+    pub before_s: f64,
+    /// The time of its replay with nothing changed.
+    pub replayed_s: f64,
+    /// The change that helps most, if one does.
+    pub best: Option<Trial>,
+    /// The replayed scenario was inferred from what one end saw.
+    pub inferred: bool,
+    /// Everything that was tried.
+    pub trials: Vec<Trial>,
+    /// The replayed scenario, in TOML.
+    pub scenario: String,
+}
+
+/// A change of a setting.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trial {
+    /// The setting, or `protocol`.
+    pub setting: &'static str,
+    /// A setting that has to change with it.
+    pub also: Option<&'static str>,
+    /// The old value.
+    pub from: String,
+    /// The new value, at both ends.
+    pub to: String,
+    /// The time with it; null if the transfer did not end well.
+    pub predicted_s: Option<f64>,
+}
+
+/// What came of a scenario.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScenarioResult {
+    /// The protocol.
+    pub protocol: String,
+    /// The elements of the line.
+    pub line: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// How it ended, in words.
+    pub ending: String,
+    /// It ended well.
+    pub done: bool,
+    /// Bytes that arrived.
+    pub bytes: u64,
+    /// Bytes that did not.
+    pub lost_bytes: u64,
+    /// Virtual time.
+    pub elapsed_s: f64,
+    /// Characters per second.
+    pub cps: f64,
+    /// What the line can carry.
+    pub limit_cps: Option<f64>,
+    /// The share of that, in percent.
+    pub efficiency: Option<f64>,
+    /// Packets that were sent again.
+    pub retransmissions: u64,
+    /// Timeouts, at both ends.
+    pub timeouts: u64,
+    /// Packets received damaged, at both ends.
+    pub damaged: u64,
+    /// Steps of the simulation.
+    pub events: u64,
+    /// How a person's keys were echoed, if one typed.
+    pub echoes: Option<Echoes>,
+    /// What the bytes of a SLIP line were.
+    pub slip: Option<Ledgers>,
+    /// The digest of the trace.
+    pub trace: String,
+}
+
+/// How keys were echoed.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Echoes {
+    /// Keys typed.
+    pub keys: u64,
+    /// Keys echoed.
+    pub echoed: u64,
+    /// The median of the time until the echo, in milliseconds.
+    pub median_ms: f64,
+    /// Nine of ten came within this time, in milliseconds.
+    pub p90_ms: f64,
+    /// The longest, in milliseconds.
+    pub longest_ms: f64,
+}
+
+/// Both directions of a SLIP line.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ledgers {
+    /// From the sender.
+    pub from_sender: Ledger,
+    /// From the receiver.
+    pub from_receiver: Ledger,
+}
+
+/// What the bytes of a direction of a SLIP line were.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ledger {
+    /// All.
+    pub line_bytes: u64,
+    /// Of files.
+    pub data_bytes: u64,
+    /// Of headers around these.
+    pub head_bytes: u64,
+    /// Acknowledgements.
+    pub acks: u64,
+    /// Their bytes.
+    pub ack_bytes: u64,
+    /// Of typing.
+    pub typed_bytes: u64,
+}
+
+/// A cell of a published table, and what comes out here.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cell {
+    /// The table.
+    pub table: String,
+    /// The row.
+    pub row: String,
+    /// The column.
+    pub col: String,
+    /// What was published.
+    pub published: Option<Printed>,
+    /// What comes out here.
+    pub ours: Option<Printed>,
+    /// What would agree.
+    pub range: Option<Printed>,
+    /// The unit.
+    pub unit: &'static str,
+    /// Ours divided by published.
+    pub ratio: Option<f64>,
+    /// Whether they agree.
+    pub verdict: String,
+    /// Why they differ.
+    pub reason: String,
+    /// What comes out here with our own defaults.
+    pub defaults: Option<Printed>,
+    /// Why the defaults are slower.
+    pub defaults_reason: String,
+    /// The share of what the line can carry.
+    pub efficiency: Option<f64>,
+}
+
+/// A value as it was printed.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Printed {
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Decimal(f64),
+    /// Anything else.
+    Text(String),
+}
+
+/// The runs of a protocol.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SwarmSum {
+    /// The protocol.
+    pub protocol: &'static str,
+    /// How many there were.
+    pub runs: u64,
+    /// Ended well.
+    pub done: u64,
+    /// Failed, and said so.
+    pub failed: u64,
+    /// Seeds in which damage passed the check of a protocol whose check is weak.
+    pub fooled: Vec<u64>,
+    /// Seeds in which it would have, had there been nothing but the check.
+    pub check_alone: u64,
+    /// How many such seeds chance explains.
+    pub fooled_at_most: u64,
+    /// Seeds that broke it.
+    pub broken: u64,
+    /// Bytes damaged.
+    pub hits: u64,
+    /// Packets that were sent again.
+    pub retransmissions: u64,
+    /// Steps of the simulation.
+    pub events: u64,
+}
+
+/// A seed that broke a protocol.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailedSeed {
+    /// The protocol.
+    pub protocol: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// What was broken.
+    pub fault: String,
+    /// What the seed stands for.
+    pub picked: String,
+    /// The command that repeats it.
+    pub replay: String,
+}
+
+/// A value in two files.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sides {
+    /// In A.
+    pub a: String,
+    /// In B.
+    pub b: String,
+}

@@ -1,0 +1,497 @@
+//! What `wst --json` writes: one JSON object a line, each of them an [`Event`].
+//!
+//! ```text
+//! {"v":1,"event":"file-done","name":"a.txt",...}
+//! ```
+//!
+//! Nothing else is written, since the program has no other way to write one. A field that is unknown is `null`;
+//! a field that some events of a kind do not have is left out. Times are seconds, `_s`, unless the name says
+//! otherwise. With the feature `schema` an event describes itself; `docs/reference/events.md` and its JSON Schema
+//! are written from that.
+
+#![forbid(unsafe_code)]
+
+mod lab;
+mod slip;
+mod summary;
+mod transfer;
+
+pub use lab::{Account, Advice, Explained, Part, Trial};
+pub use lab::{
+    Cell, Echoes, FailedSeed, Ledger, Ledgers, Printed, ScenarioResult, Sides, SwarmSum,
+};
+pub use slip::{Class, Compression, Fragments, LinkCounts, Received, Sent, StackCounts};
+pub use summary::{
+    Comparison, Demo, End, LineUsage, Pings, Session, Sessions, Shares, SlipSummary, Summary,
+    SweepSummary, Transfer, Usage,
+};
+pub use transfer::{Counters, FileKind, FileResult, ListedFile, Opened, Reading, Usb};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The version of all events, their field `v`. It changes when a program that reads them has to.
+pub const VERSION: u8 = 1;
+
+/// An event.
+#[derive(Serialize, Debug)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The last event, exactly once, also after a usage error.
+    End(Box<End>),
+    /// What is to be said of the line.
+    Line {
+        /// A sentence.
+        text: String,
+        /// `A` or `B`, of `wst line`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        end: Option<String>,
+    },
+    /// The line is open.
+    Opened(Opened),
+    /// Others can read what passes on this line.
+    InClear {
+        /// `password` or `files`.
+        what: String,
+        /// The line.
+        line: String,
+    },
+    /// The peer has not been heard yet. Repeated while that lasts.
+    Waiting {
+        /// What is awaited.
+        #[serde(rename = "for")]
+        awaited: String,
+        /// The line.
+        line: String,
+        /// Since the wait began.
+        elapsed_s: f64,
+    },
+    /// The program at the other end seems to be another than the one that is awaited.
+    WrongPeer {
+        /// A sentence.
+        text: String,
+    },
+    /// Both ends have agreed on their parameters.
+    Negotiated {
+        /// The parameters, in the protocol's words.
+        text: String,
+    },
+    /// A file begins.
+    FileStarted {
+        /// Its name, with control characters escaped.
+        name: String,
+        /// Bytes, if the sender said so.
+        size: Option<u64>,
+        /// Time of its last change, in seconds since 1970, UTC.
+        modified: Option<i64>,
+        /// Its Unix permissions.
+        mode: Option<u32>,
+        /// Text or binary.
+        kind: FileKind,
+        /// The position from which it is transferred; not 0 if it is resumed.
+        offset: u64,
+    },
+    /// How far the current file is.
+    Progress(Reading),
+    /// A file is whole.
+    FileDone {
+        /// The last reading.
+        #[serde(flatten)]
+        reading: Reading,
+        /// Both ends have compared a digest of the whole file.
+        verified: bool,
+    },
+    /// A file was refused.
+    FileRefused {
+        /// Its name.
+        name: String,
+        /// The reason, if one was given.
+        why: Option<String>,
+        /// By the peer, not here.
+        by_peer: bool,
+    },
+    /// A file was cancelled.
+    FileCancelled {
+        /// Its name; empty if it had not begun.
+        name: String,
+        /// By the peer, not here.
+        by_peer: bool,
+    },
+    /// A file is sent under another name, since two of a batch have the same.
+    Renamed {
+        /// The file.
+        path: String,
+        /// The name that was taken.
+        own: String,
+        /// The name under which it is sent.
+        name: String,
+    },
+    /// The peer (UUCP) has work that was declined.
+    PeerHasWork {
+        /// UUCP's letter: `S`, `R`, `X`, `E`, or another.
+        command: String,
+        /// It stays in the peer's queue.
+        kept: bool,
+    },
+    /// A command that was sent to the peer (ZMODEM) has ended.
+    Completed {
+        /// Its status.
+        status: u32,
+    },
+    /// A text of the peer, such as its error message.
+    Message {
+        /// The text, with control characters escaped.
+        text: String,
+    },
+    /// What a server answered.
+    Reply {
+        /// The answer.
+        text: String,
+        /// The files of a directory listing.
+        files: Vec<ListedFile>,
+    },
+    /// A server is up.
+    Serving {
+        /// The directory, and how it is served.
+        root: String,
+    },
+    /// A person was asked whether to take what is offered.
+    Asked {
+        /// The question.
+        question: String,
+        /// The answer.
+        yes: bool,
+    },
+    /// The code phrase of a transfer.
+    Code {
+        /// What is typed at the other end.
+        phrase: String,
+    },
+    /// The key of a listener.
+    HostKey {
+        /// The host.
+        host: String,
+        /// The fingerprint of its key.
+        fingerprint: String,
+        /// Nothing was known of this host.
+        new: bool,
+        /// Other hosts that have this key.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        known_as: Option<Vec<String>>,
+    },
+    /// A sender was turned away, since its key is not trusted.
+    KeyRefused {
+        /// Where it is.
+        line: String,
+        /// Its key.
+        key: String,
+        /// The fingerprint of its key.
+        fingerprint: String,
+    },
+    /// Somebody was turned away before a session.
+    Refused {
+        /// Where they are.
+        line: String,
+        /// The reason.
+        why: String,
+    },
+    /// A peer that had fallen silent continues in another session.
+    CameBack {
+        /// Where it was.
+        line: String,
+    },
+    /// Our public key (`wst key show`).
+    Key {
+        /// The key.
+        key: String,
+        /// Its fingerprint.
+        fingerprint: String,
+    },
+    /// A new secret (`wst key secret`).
+    Secret {
+        /// The secret.
+        secret: String,
+    },
+    /// A listener whose key is known (`wst key list`).
+    KnownHost {
+        /// The host.
+        host: String,
+        /// Its key.
+        key: String,
+        /// The fingerprint of the key.
+        fingerprint: String,
+    },
+    /// A sender that may enter (`wst key list`).
+    AuthorizedKey {
+        /// Its name.
+        name: String,
+        /// Its key.
+        key: String,
+        /// The fingerprint of the key.
+        fingerprint: String,
+    },
+    /// The users of a server (`wst users list`).
+    Users {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// A serial port (`wst ports`).
+    Port {
+        /// Its device.
+        path: String,
+        /// Its driver.
+        driver: Option<String>,
+        /// The USB device that it is.
+        usb: Option<Usb>,
+    },
+    /// A setting (`wst show`).
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// Its value unless set.
+        default: &'static str,
+        /// The unit of the value.
+        unit: &'static str,
+        /// Possible values.
+        range: String,
+        /// What it does.
+        doc: &'static str,
+        /// Where it comes from.
+        source: &'static str,
+    },
+    /// A link to this program (`wst install-links`).
+    Installed {
+        /// The name of the program.
+        name: String,
+        /// Where the link is.
+        path: String,
+    },
+    /// The emulated line is up (`wst line`).
+    LineUp {
+        /// The line.
+        line: String,
+    },
+    /// The UDP ports of the emulated IMPs (`wst line`).
+    Imps {
+        /// At A and at B.
+        ports: [u16; 2],
+    },
+    /// The parameters of a SLIP link.
+    Link {
+        /// The longest packet, in bytes.
+        mtu: u32,
+        /// How long such a packet takes, if the rate is known.
+        packet_s: Option<f64>,
+        /// Which headers are compressed, as asked for.
+        compress: String,
+    },
+    /// The network interface of a SLIP link.
+    Tun {
+        /// Its name.
+        name: String,
+        /// Our address.
+        local: String,
+        /// The peer's address.
+        remote: String,
+    },
+    /// What is to be said of the user-space stack of a SLIP link.
+    Stack {
+        /// A sentence.
+        text: String,
+    },
+    /// A SLIP link is up.
+    Up {
+        /// It was before, and the line was lost.
+        again: bool,
+    },
+    /// The line of a SLIP link is lost; it is opened again.
+    Lost {
+        /// The reason.
+        message: String,
+    },
+    /// The peer of a SLIP link compresses headers, and so do we.
+    Compressing {},
+    /// An answer to a ping.
+    Pong {
+        /// Who answered.
+        from: String,
+        /// The number of the ping.
+        number: u64,
+        /// The round trip.
+        s: f64,
+    },
+    /// The counters of a SLIP link, on request.
+    Statistics(LinkCounts),
+    /// The counters of a SLIP link, at its end.
+    Carried(LinkCounts),
+    /// An echo of an ARPANET host (`wst ncp echo`).
+    Echo {
+        /// The number of the echo.
+        turn: u32,
+        /// The last round trip that was measured, in nanoseconds.
+        ns: Option<u64>,
+        /// Echoes that did not come back so far.
+        lost: u32,
+        /// A sentence.
+        text: String,
+    },
+    /// A user of our ARPANET server has come.
+    User {
+        /// A sentence.
+        text: String,
+    },
+    /// A user of our ARPANET server has gone.
+    Gone {
+        /// A sentence.
+        text: String,
+    },
+    /// A file of our ARPANET server is stored or retrieved.
+    File {
+        /// A sentence.
+        text: String,
+    },
+    /// What the user of our ARPANET server asked for is done.
+    Done {
+        /// A sentence.
+        text: String,
+    },
+    /// What the user of our ARPANET server asked for was not done.
+    NotDone {
+        /// A sentence.
+        text: String,
+    },
+    /// Where the time of a transfer went (`wst explain`, `--explain`).
+    Explained(Box<Explained>),
+    /// What came of a scenario (`wst lab run`).
+    Result(Box<ScenarioResult>),
+    /// A table that there is (`wst lab table --list`).
+    Table {
+        /// Its name.
+        table: String,
+        /// Its title.
+        title: String,
+    },
+    /// A cell of a table (`wst lab table`).
+    Cell(Box<Cell>),
+    /// A sweep that there is (`wst lab sweep --list`).
+    Sweep {
+        /// Its name.
+        sweep: String,
+        /// Its title.
+        title: String,
+        /// How many runs it has.
+        points: u64,
+    },
+    /// A result of a sweep: `point`, the parameters that the sweep varies, and the columns of `wst lab sweep`.
+    Row(Map<String, Value>),
+    /// The runs of a protocol (`wst lab swarm`).
+    Protocol(Box<SwarmSum>),
+    /// A seed that broke a protocol (`wst lab swarm`).
+    Failure(Box<FailedSeed>),
+    /// The report is written (`wst lab report`).
+    Report {
+        /// The page.
+        file: String,
+        /// How many tables it has.
+        tables: u64,
+        /// How many values these have.
+        cells: u64,
+        /// How many sweeps.
+        sweeps: u64,
+        /// How many time budgets.
+        budgets: u64,
+    },
+    /// Where two traces first differ (`wst lab diff`).
+    Parting {
+        /// The line, from 1.
+        line: u64,
+        /// What stands there in A.
+        a: Option<String>,
+        /// What stands there in B.
+        b: Option<String>,
+    },
+    /// A kind of lines of which two traces have different numbers (`wst lab diff`).
+    Count {
+        /// The kind: who, and which event.
+        of: String,
+        /// How many there are in A.
+        a: u64,
+        /// How many there are in B.
+        b: u64,
+    },
+    /// A result that differs (`wst lab diff`).
+    Change {
+        /// What it is a result of.
+        of: String,
+        /// The fields that differ.
+        changes: std::collections::BTreeMap<String, Sides>,
+    },
+    /// A result that only one file has (`wst lab diff`).
+    Only {
+        /// What it is a result of.
+        of: String,
+        /// `a` or `b`.
+        #[serde(rename = "in")]
+        within: String,
+    },
+}
+
+impl Event {
+    /// The line that is written, without the end of the line.
+    pub fn line(self) -> String {
+        let mut object = Map::new();
+        object.insert("v".to_owned(), VERSION.into());
+        // Maps have strings as keys, and numbers that are not finite become null: nothing here fails.
+        if let Ok(Value::Object(fields)) = serde_json::to_value(self) {
+            object.extend(fields);
+        }
+        Value::Object(object).to_string()
+    }
+}
+
+/// The JSON Schema of a line. Of an event nothing else may stand in a line than the schema names.
+#[cfg(feature = "schema")]
+pub fn schema() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let mut schema: Value = settings.into_generator().into_root_schema_for::<Event>().into();
+    schema["title"] = "An event of wst --json".into();
+    schema["description"] = "One line of the output.".into();
+    let all = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for event in all.into_iter().flatten() {
+        event["properties"]["v"] = serde_json::json!({ "const": VERSION });
+        if let Some(required) = event["required"].as_array_mut() {
+            required.push("v".into());
+        }
+        if event.get("additionalProperties").is_none() {
+            event["unevaluatedProperties"] = false.into();
+        }
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_begins_with_version_and_name() {
+        let event = Event::WrongPeer { text: "it sends".to_owned() };
+        assert_eq!(event.line(), r#"{"v":1,"event":"wrong-peer","text":"it sends"}"#);
+        assert_eq!(Event::Compressing {}.line(), r#"{"v":1,"event":"compressing"}"#);
+        let end = End { exit: 2, outcome: "usage", message: "no".into(), summary: None };
+        let line = r#"{"v":1,"event":"end","exit":2,"outcome":"usage","message":"no"}"#;
+        assert_eq!(Event::End(Box::new(end)).line(), line);
+    }
+
+    #[test]
+    fn what_a_command_adds_stands_in_the_end_itself() {
+        let sweep = SweepSummary { points: 3, failed: 0, files: Vec::new() };
+        let summary = Some(Summary::Sweep(sweep));
+        let end = End { exit: 0, outcome: "done", message: String::new(), summary };
+        let line = Event::End(Box::new(end)).line();
+        assert!(line.ends_with(r#""message":"","points":3,"failed":0,"files":[]}"#), "{line}");
+    }
+}

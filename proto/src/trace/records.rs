@@ -1,0 +1,297 @@
+//! The lines of a trace, as a table: every event that a trace may have, and its keys.
+//!
+//! ```text
+//! 1.250000000 A sent D n=3 len=94 at=310 data=80 file=74
+//! TIME        WHO WORD LETTER KEY=VALUE...
+//! ```
+//!
+//! `docs/reference/events.md` and the schema are written from [`RECORDS`], and [`check`] reads a line by it.
+
+/// What a value may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A letter, without a key.
+    Letter,
+    /// A whole number, at most 2^64 - 1.
+    Number,
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A word without spaces.
+    Name,
+    /// The rest of the line, escaped as Rust escapes ASCII; always last.
+    Text,
+}
+
+/// A key of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// The key; in capitals where any name may stand.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: Kind,
+    /// It may be left out.
+    pub optional: bool,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// A kind of line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// The word after the name of who writes.
+    pub word: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// Its keys, in their order.
+    pub keys: &'static [Key],
+}
+
+const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, optional: false, doc }
+}
+
+const fn maybe(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, optional: true, doc }
+}
+
+const KIND: Key = key("LETTER", Kind::Letter, "the packet's type, as the protocol writes it");
+const NUMBER: Key = key("n", Kind::Number, "sequence number or position");
+const FAILURE: &[&str] = &[
+    "silence",
+    "too-many-retries",
+    "not-reliable",
+    "peer-error",
+    "violation",
+    "unsupported",
+    "cannot-resume",
+    "no-protocol",
+    "not-a-server",
+    "wrong-peer",
+    "digest-differs",
+    "length-differs",
+    "no-space",
+    "permission",
+    "not-found",
+    "io",
+    "changed",
+    "missing",
+    "kept",
+    "quota",
+    "store-unsupported",
+    "refused",
+    "aborted",
+    "closed",
+];
+const BLAME: Key =
+    maybe("blame", Kind::Word(&["peer", "line", "store", "local"]), "of `failed`: whose side");
+const WHAT: Key = maybe("kind", Kind::Word(FAILURE), "of `failed`: what went wrong");
+const HAPPENED: &[&str] = &[
+    "negotiated",
+    "file-started",
+    "file-done",
+    "file-refused",
+    "file-cancelled",
+    "completed",
+    "turned",
+    "declined",
+    "message",
+    "replied",
+];
+
+/// Every kind of line.
+pub const RECORDS: &[Record] = &[
+    Record {
+        word: "sent",
+        doc: "A packet was handed to the wire.",
+        keys: &[
+            KIND,
+            NUMBER,
+            key("len", Kind::Number, "bytes on the wire"),
+            key("at", Kind::Number, "bytes handed to the wire before it"),
+            maybe(
+                "data",
+                Kind::Number,
+                "bytes of its data field, if that carries data of the file",
+            ),
+            maybe("file", Kind::Number, "bytes of the file that the data field stands for"),
+            maybe("old", Kind::Number, "of those, bytes that had been sent before"),
+            maybe("again", Kind::Number, "how often it had been sent before"),
+            maybe(
+                "why",
+                Kind::Word(&["timeout", "nak", "lost", "go-back", "answer"]),
+                "why it is retransmitted",
+            ),
+        ],
+    },
+    Record {
+        word: "got",
+        doc: "A good packet arrived.",
+        keys: &[
+            KIND,
+            NUMBER,
+            key("len", Kind::Number, "bytes"),
+            key("at", Kind::Number, "bytes that came before its end"),
+            maybe(
+                "data",
+                Kind::Number,
+                "bytes of its data field, if that carries data of the file",
+            ),
+        ],
+    },
+    Record {
+        word: "left",
+        doc: "The port took bytes.",
+        keys: &[
+            key("total", Kind::Number, "bytes since the start"),
+            maybe("ago", Kind::Number, "nanoseconds since the first of them that had no line yet"),
+        ],
+    },
+    Record {
+        word: "came",
+        doc: "A receiver got bytes from the port.",
+        keys: &[key("total", Kind::Number, "bytes since the start")],
+    },
+    Record {
+        word: "waiting",
+        doc: "What the engine waits for has changed.",
+        keys: &[key(
+            "for",
+            Kind::Word(&["nothing", "window", "answer", "partner", "store", "turn", "pause"]),
+            "what it waits for",
+        )],
+    },
+    Record {
+        word: "duplicate",
+        doc: "The packet that came last had come before.",
+        keys: &[NUMBER],
+    },
+    Record {
+        word: "damaged",
+        doc: "A packet arrived that cannot be used.",
+        keys: &[
+            key("len", Kind::Number, "bytes given up"),
+            key("why", Kind::Text, "which rule it broke"),
+        ],
+    },
+    Record {
+        word: "timeout",
+        doc: "A timer expired.",
+        keys: &[NUMBER, key("waiting_for", Kind::Text, "what was waited for")],
+    },
+    Record {
+        word: "state",
+        doc: "The state of the protocol changed.",
+        keys: &[
+            key("from", Kind::Name, "the state left"),
+            key("to", Kind::Name, "the state entered"),
+        ],
+    },
+    Record {
+        word: "value",
+        doc: "A value that was agreed on or has changed, and what elements of a line report.",
+        keys: &[key("NAME", Kind::Number, "its value")],
+    },
+    Record {
+        word: "text",
+        doc: "A text, such as a file's name.",
+        keys: &[key("NAME", Kind::Text, "the text")],
+    },
+    Record {
+        word: "event",
+        doc: "The engine told the person something (laboratory only).",
+        keys: &[
+            key("kind", Kind::Word(HAPPENED), "what it was"),
+            maybe("offset", Kind::Number, "of `file-started`: from which position"),
+            maybe("size", Kind::Number, "of `file-started` and `file-done`: bytes"),
+            maybe("verified", Kind::Flag, "of `file-done`: digests were compared"),
+            maybe("by_peer", Kind::Flag, "of `file-refused` and `file-cancelled`: not here"),
+            maybe("status", Kind::Number, "of `completed`: of the command"),
+            maybe("receives", Kind::Flag, "of `turned`: files come to this end now"),
+            maybe("kept", Kind::Flag, "of `declined`: it stays in the peer's queue"),
+            maybe("text", Kind::Text, "the file's name, or the peer's words"),
+        ],
+    },
+    Record {
+        word: "settled",
+        doc: "The outcome of the transfer is fixed at this end.",
+        keys: &[
+            key("outcome", Kind::Word(&["done", "failed"]), "whether it went well"),
+            BLAME,
+            WHAT,
+        ],
+    },
+    Record {
+        word: "end",
+        doc: "The run is over (laboratory only).",
+        keys: &[
+            key("outcome", Kind::Word(&["done", "failed", "open"]), "`open`: it was not fixed"),
+            BLAME,
+            WHAT,
+        ],
+    },
+    Record {
+        word: "stats",
+        doc: "The counters at the end.",
+        keys: &[
+            key("file", Kind::Number, "bytes of files, each counted once"),
+            key("encoded", Kind::Number, "bytes of data fields, each packet counted once"),
+        ],
+    },
+    Record {
+        word: "act",
+        doc: "Something was done to the run (laboratory only).",
+        keys: &[
+            key(
+                "what",
+                Kind::Word(&["cancel-file", "cancel-batch", "abort", "calm"]),
+                "a person's command; `calm`: the faults of the line stop",
+            ),
+            maybe("end", Kind::Word(&["A", "B"]), "whose command"),
+        ],
+    },
+    Record {
+        word: "stop",
+        doc: "Why the run ended (laboratory only).",
+        keys: &[key(
+            "why",
+            Kind::Word(&["over", "stalled", "time-limit", "event-limit", "storm", "measured"]),
+            "the reason",
+        )],
+    },
+];
+
+/// Reads a line as [`RECORDS`] has it, from the word on (without time and who). The error is what is wrong.
+pub fn check(line: &str) -> Result<(), &'static str> {
+    let (word, mut rest) = line.split_once(' ').unwrap_or((line, ""));
+    let Some(record) = RECORDS.iter().find(|record| record.word == word) else {
+        return Err("expected the word of a record");
+    };
+    for key in record.keys {
+        let last = key.kind == Kind::Text;
+        let (part, after) = match rest.split_once(' ') {
+            Some(parts) if !last => parts,
+            _ => (rest, ""),
+        };
+        let value = match part.split_once('=') {
+            _ if key.kind == Kind::Letter => part,
+            Some((name, value)) if name == key.name || key.name == "NAME" => value,
+            _ if key.optional => continue,
+            _ => return Err(key.doc),
+        };
+        let good = match key.kind {
+            Kind::Letter => value.chars().count() == 1,
+            Kind::Number => value.parse::<u64>().is_ok(),
+            Kind::Flag => value == "true" || value == "false",
+            Kind::Word(words) => words.contains(&value),
+            Kind::Name => !value.is_empty(),
+            Kind::Text => value.is_ascii(),
+        };
+        if !good {
+            return Err(key.doc);
+        }
+        rest = after;
+    }
+    if rest.is_empty() { Ok(()) } else { Err("expected the end of the line") }
+}

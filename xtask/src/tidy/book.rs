@@ -1,0 +1,197 @@
+//! The book: every page of `docs/` is reached from its summary, and no link between pages leads nowhere.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// Decisions are a page.
+const MOST_LINES_OF_A_DECISION: usize = 60;
+
+/// Pages of the book that `SUMMARY.md` does not name, as (path, sentence).
+pub(super) fn unreached(root: &Path) -> Result<Vec<(String, String)>, String> {
+    let docs = root.join("docs");
+    let read =
+        |path: &Path| std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
+    let summary = read(&docs.join("SUMMARY.md"))?;
+    let named: BTreeSet<String> = links(&summary).into_iter().map(|(_, to)| to).collect();
+    let mut found = Vec::new();
+    for page in pages(&docs, &docs)? {
+        if page != "SUMMARY.md" && !named.contains(&page) {
+            let say = "expected a line of docs/SUMMARY.md that leads to this page".to_owned();
+            found.push((format!("docs/{page}"), say));
+        }
+    }
+    Ok(found)
+}
+
+fn is_page(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|end| end == "md")
+}
+
+/// The pages in a folder, by their paths from the root of the book.
+fn pages(book: &Path, folder: &Path) -> Result<Vec<String>, String> {
+    let say = |e: std::io::Error| format!("{}: {e}", folder.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(say)?.filter_map(Result::ok) {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(pages(book, &path)?);
+        } else if is_page(&path.to_string_lossy())
+            && let Ok(relative) = path.strip_prefix(book)
+        {
+            found.push(relative.to_string_lossy().replace('\\', "/"));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a Markdown text links to, with the line. Code is no text.
+fn links(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut code = false;
+    for (index, line) in text.lines().enumerate() {
+        code ^= line.starts_with("```");
+        if code {
+            continue;
+        }
+        // What stands between back quotes is code, too.
+        let plain: String = line.split('`').step_by(2).collect();
+        for (at, mark) in plain.match_indices("](") {
+            let rest = &plain[at + mark.len()..];
+            found.extend(rest.find(')').map(|end| (index + 1, rest[..end].to_owned())));
+        }
+    }
+    found
+}
+
+/// The headings of a page, as links name them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut code = false;
+    let headings = text.lines().filter(|line| {
+        code ^= line.starts_with("```");
+        !code && line.starts_with('#')
+    });
+    let anchor = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+/// The links of the page at `path` that lead nowhere, as (line, sentence).
+pub(super) fn broken_links(root: &Path, path: &str, text: &str) -> Vec<(usize, String)> {
+    if !is_page(path) {
+        return Vec::new();
+    }
+    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let leads_nowhere = |(line, to): (usize, String)| {
+        if to.contains("://") || to.starts_with("mailto:") {
+            return None;
+        }
+        let (file, anchor) = to.split_once('#').unwrap_or((&to, ""));
+        let target = if file.is_empty() { PathBuf::from(path) } else { joined(folder, file)? };
+        let whole = root.join(&target);
+        if !whole.exists() {
+            return Some((
+                line,
+                format!("expected a file, the link leads to {}", target.display()),
+            ));
+        }
+        let text =
+            if anchor.is_empty() { String::new() } else { std::fs::read_to_string(whole).ok()? };
+        let there = anchor.is_empty() || anchors(&text).contains(anchor);
+        (!there)
+            .then(|| (line, format!("expected a heading of {}, got #{anchor}", target.display())))
+    };
+    links(text).into_iter().filter_map(leads_nowhere).collect()
+}
+
+/// A path beside a folder, without `..`.
+fn joined(folder: &Path, file: &str) -> Option<PathBuf> {
+    let mut whole = PathBuf::new();
+    for part in folder.join(file).components() {
+        match part {
+            Component::ParentDir if !whole.pop() => return None,
+            Component::Normal(name) => whole.push(name),
+            _ => {}
+        }
+    }
+    Some(whole)
+}
+
+/// What is wrong with a page by itself, as (line, sentence): a decision is short, and users are told titles, not numbers.
+pub(super) fn wrong(path: &str, text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let lines = text.lines().count();
+    let is_list = path.ends_with("/README.md") || path.ends_with("/dependencies.md");
+    if path.starts_with("docs/decisions/") && lines > MOST_LINES_OF_A_DECISION && !is_list {
+        found.push((
+            lines,
+            format!("expected at most {MOST_LINES_OF_A_DECISION} lines, got {lines}"),
+        ));
+    }
+    let of_users = ["docs/lessons/", "docs/howto/", "docs/reference/", "docs/explanation/"];
+    if of_users.iter().any(|folder| path.starts_with(folder)) && is_page(path) {
+        for (index, line) in text.lines().enumerate() {
+            let mut after = line.split("docs/decisions/").skip(1);
+            if after.any(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+                found.push((index + 1, "cite a decision by its title, with a link".to_owned()));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_headings_are_read() {
+        let text = "# A `b` c\n[x](y.md) and [z](w.md#v)\n```\n[no](no.md)\n```\n`[no](no.md)`\n";
+        let found: Vec<String> =
+            links(text).into_iter().map(|(line, to)| format!("{line} {to}")).collect();
+        assert_eq!(found, ["2 y.md", "2 w.md#v"]);
+        assert_eq!(anchors(text), BTreeSet::from(["a-b-c".to_owned()]));
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_found() {
+        let root = crate::root();
+        let broken = |text: &str| broken_links(&root, "docs/howto/slip.md", text).len();
+        assert_eq!(
+            broken("[a](netblt.md) [b](../GLOSSARY.md#glossary) [c](https://example.org)"),
+            0
+        );
+        for text in ["[a](nothing.md)", "[a](netblt.md#nothing)", "[a](#nothing)"] {
+            assert_eq!(broken(text), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_without_a_line_of_the_summary_is_found() {
+        let dir = std::env::temp_dir().join(format!("wetstring-book-{}", std::process::id()));
+        let docs = dir.join("docs/howto");
+        std::fs::create_dir_all(&docs).unwrap();
+        std::fs::write(dir.join("docs/SUMMARY.md"), "- [A](howto/a.md)\n").unwrap();
+        for name in ["a.md", "b.md"] {
+            std::fs::write(docs.join(name), "").unwrap();
+        }
+        let found = unreached(&dir);
+        std::fs::remove_dir_all(&dir).unwrap();
+        let paths: Vec<String> = found.unwrap().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(paths, ["docs/howto/b.md"]);
+    }
+
+    #[test]
+    fn decisions_have_an_end_and_pages_cite_titles() {
+        assert!(wrong("docs/decisions/001-x.md", &"a\n".repeat(60)).is_empty());
+        assert_eq!(wrong("docs/decisions/001-x.md", &"a\n".repeat(61)).len(), 1);
+        assert_eq!(wrong("docs/howto/x.md", concat!("see docs/decisions/", "053\n")).len(), 1);
+        assert!(
+            wrong("docs/howto/x.md", "see [The rate](../decisions/053-netblt-rate.md)\n")
+                .is_empty()
+        );
+    }
+}
