@@ -2,7 +2,6 @@
 //!
 //! The vectors are text files under `vectors/xymodem` in the repository.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
