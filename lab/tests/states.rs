@@ -9,9 +9,124 @@ use wetstring_proto::states::{ALL, Diagram};
 /// Seeds of each kind.
 const SEEDS: u64 = 100;
 
-/// Edges that a run without a person and with a willing store does not take. Failures are edges from any state, of
-/// which one is enough.
-const ELSEWHERE: &[(&str, &str, &str)] = &[];
+/// Edges that a run without a person and with a willing store does not take: a state and an input. Of a row for any
+/// state (`_`) one edge is enough. Tests of `proto` take those of Kermit, X/YMODEM, ZMODEM, UUCP and the ARPANET, as was
+/// measured once, but for some that wait for a test: ZMODEM's command after ZSINIT, and a file that is left while its CRC is asked for and it is not open;
+/// UUCP's `CN`; of the ARPANET's accounts all, a name that cannot be said, and a file that is not wanted here.
+const ELSEWHERE: &[(&str, &str, &[&str])] = &[
+    ("Kermit", "sender", &["Close NoMoreFiles", "_ Failed"]),
+    ("Kermit", "receiver", &["_ Failed"]),
+    (
+        "Kermit",
+        "client",
+        &["Start Opened", "Info Introduced", "Command Replied", "Command Files", "_ Failed"],
+    ),
+    ("XMODEM and YMODEM", "sender", &["Next Closed", "Confirm Refused"]),
+    (
+        "ZMODEM",
+        "sender",
+        &[
+            "Init ReadyForCommand",
+            "Attention ReadyForCommand",
+            "Next Unusable",
+            "File Skipped",
+            "Data Skipped",
+            "Data Lost",
+            "Data GivenUp",
+            "Eof Skipped",
+            "Skip Left",
+            "Command Completed",
+            "Close NoMoreFiles",
+            "_ Failed",
+        ],
+    ),
+    (
+        "ZMODEM",
+        "receiver",
+        &[
+            "Init Refused",
+            "Offer File",
+            "Offer Unsure",
+            "Offer Refused",
+            "Offer FileOver",
+            "Check File",
+            "Check Accepted",
+            "Check FileOver",
+            "Check LeftUnopened",
+            "Skip File",
+            "Skip Refused",
+            "Skip SkipHeard",
+            "Skip Done",
+            "Close Refused",
+            "_ Failed",
+        ],
+    ),
+    (
+        "UUCP",
+        "either end",
+        &["Next Refused", "Offer Refused", "Confirm Refused", "Slave Refused", "Weigh Refused"],
+    ),
+    (
+        "NETBLT",
+        "sender",
+        &[
+            "Waiting Over",
+            "Opening Over",
+            "Opening GivenUp",
+            "Moving Await",
+            "Moving Open",
+            "Moving GivenUp",
+            "Quitting Over",
+            "Closing NoMoreFiles",
+        ],
+    ),
+    (
+        "NETBLT",
+        "receiver",
+        &[
+            "Offering Await",
+            "Offering Dropped",
+            "Offering Quit",
+            "Moving Dropped",
+            "Moving Quit",
+            "Checking Dropped",
+            "Checking Quit",
+            "Checking Await",
+            "Checking Open",
+            "Leaving File",
+            "Quitting Await",
+            "Quitting Open",
+            "Quitting Dropped",
+            "Waiting Begin",
+            "Opening Begin",
+        ],
+    ),
+    (
+        "ARPANET FTP",
+        "user",
+        &[
+            "User Password",
+            "User Account",
+            "Pass Account",
+            "Pass LoggedIn",
+            "Acct LoggedIn",
+            "Structure Start",
+            "Structure NoMoreFiles",
+            "Next Start",
+            "Next Refused",
+            "Start Offered",
+            "Start Refused",
+            "Start Start",
+            "Start NoMoreFiles",
+            "Offer Begun",
+            "Offer DataOver",
+            "Result Start",
+            "Result NoMoreFiles",
+            "Close Start",
+            "Close NoMoreFiles",
+        ],
+    ),
+];
 
 /// The protocol whose tables the engines of a kind use.
 fn protocol(kind: Kind) -> Option<&'static str> {
@@ -27,16 +142,22 @@ fn protocol(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// An edge as a trace has it: from, input, to.
-type Edge = (String, String, String);
+/// An edge as a trace has it: who, from, input, to.
+type Edge = [String; 4];
 
-/// Where an edge stands in a table; the trace spells states as the table does, but for capitals.
-fn position(table: &Diagram, (from, input, to): &Edge) -> Option<usize> {
+/// Where an edge stands in the table of this engine; the trace spells states as the table does, but for capitals.
+/// The swarm sends files from A to B.
+fn position(engine: &str, table: &Diagram, [who, from, input, to]: &Edge) -> Option<usize> {
+    let does = match engine {
+        "sender" | "user" => who == "A",
+        "receiver" => who == "B",
+        _ => true,
+    };
     let is_from = |names: &str| {
         names == "_" || names.split(" | ").any(|name| name.eq_ignore_ascii_case(from))
     };
     table.edges.iter().position(|edge| {
-        edge.input == input && edge.to.eq_ignore_ascii_case(to) && is_from(edge.from)
+        does && edge.input == input && edge.to.eq_ignore_ascii_case(to) && is_from(edge.from)
     })
 }
 
@@ -52,12 +173,12 @@ fn taken() -> BTreeMap<&'static str, BTreeSet<Edge>> {
             // Whether the run is as it should be is for the swarm's own tests to say.
             let _ = kind.one(seed, &mut recorder);
             for line in recorder.lines() {
-                let [_, _, "state", from, to, input] = line.split(' ').collect::<Vec<_>>()[..]
+                let [_, who, "state", from, to, input] = line.split(' ').collect::<Vec<_>>()[..]
                 else {
                     continue;
                 };
                 let value = |word: &str| word.split_once('=').map_or("", |word| word.1).to_owned();
-                edges.insert((value(from), value(input), value(to)));
+                edges.insert([who.to_owned(), value(from), value(input), value(to)]);
             }
         }
     }
@@ -70,7 +191,7 @@ fn every_edge_is_taken_or_listed() {
     let mut wrong = String::new();
     for (protocol, engine, table) in &ALL {
         let taken: BTreeSet<usize> =
-            taken[protocol].iter().filter_map(|edge| position(table, edge)).collect();
+            taken[protocol].iter().filter_map(|edge| position(engine, table, edge)).collect();
         for (at, edge) in table.edges.iter().enumerate() {
             let key = (*protocol, *engine, format!("{} {}", edge.from, edge.input));
             let is_listed =
@@ -84,8 +205,9 @@ fn every_edge_is_taken_or_listed() {
     // What an engine says it did stands in a table of its protocol. How sessions end is said besides.
     for (protocol, edges) in taken {
         let tables = || ALL.iter().filter(|(name, _, _)| *name == protocol);
-        for edge in edges.iter().filter(|(from, _, _)| from != "running") {
-            assert!(tables().any(|(_, _, table)| position(table, edge).is_some()), "{edge:?}");
+        for edge in edges.iter().filter(|edge| edge[1] != "running") {
+            let found = tables().any(|(_, engine, table)| position(engine, table, edge).is_some());
+            assert!(found, "{protocol}: {edge:?}");
         }
     }
 }

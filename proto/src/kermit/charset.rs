@@ -47,7 +47,9 @@ mod tests {
             }
         }
         assert_eq!(Encoding::Unsaid.put(&mut room), Some(&b"A"[..]));
-        assert!(Charset::all().skip(Charset::WIRE_NAMES.len()).all(|set| set.designator().is_none()));
+        assert!(
+            Charset::all().skip(Charset::WIRE_NAMES.len()).all(|set| set.designator().is_none())
+        );
         assert_eq!(Charset::named("UTF8"), Some(Charset::UTF8));
         assert_eq!(Charset::named("ucs2"), Some(Charset::UCS2));
     }
