@@ -4,7 +4,7 @@
 //! (a disk, a browser, an object store, memory) and answers (`Reply`). Decisions such as accept,
 //! resume, skip or refuse are answers to [`Request::Offer`].
 
-use crate::kermit::Encoding;
+use crate::charset::Encoding;
 use core::fmt;
 
 /// Whether a file is a sequence of bytes or of lines.
@@ -30,7 +30,7 @@ pub struct FileInfo<'a> {
     pub mode: Option<u32>,
     /// Bytes or lines.
     pub kind: FileKind,
-    /// The character set of the text on the wire (Kermit).
+    /// The character set of the text on the wire, where the protocol names one.
     pub encoding: Encoding,
     /// The sender says that these bytes are no text, and are to stay as they are whatever the
     /// receiver's person thinks of them (ZMODEM's ZCBIN).

@@ -22,6 +22,7 @@
 extern crate std;
 
 pub mod arpanet;
+pub mod charset;
 pub mod checksum;
 pub mod crc;
 pub mod engine;

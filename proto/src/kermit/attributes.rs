@@ -4,10 +4,10 @@
 //! tag tochar(length) value    tag tochar(length) value    ...    '@' ' '
 //! ```
 
-use super::charset::Encoding;
 use super::check::{tochar, unchar};
 use super::probe;
 use super::zone::Zone;
+use crate::charset::Encoding;
 use crate::file::{FileInfo, FileKind, Refusal};
 
 /// What a sender said of a file. Fields are added up over several A packets.

@@ -17,7 +17,7 @@
 mod arrivals;
 mod asking;
 pub mod attributes;
-pub mod charset;
+mod charset;
 pub mod check;
 pub mod command;
 pub mod config;
@@ -46,8 +46,8 @@ mod timing;
 mod weak;
 mod zone;
 
+pub use crate::charset::{Charset, Encoding};
 pub use asking::Client;
-pub use charset::{Charset, Encoding};
 pub use config::{BlockCheck, ByteOrder, Config, LineFacts, Names, Prefixing, Switch, UnknownSet};
 pub use receiving::Receiver;
 pub use sending::{FILE_CHANGED, FILE_KEPT, FILE_MISSING, Sender};

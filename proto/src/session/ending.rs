@@ -44,9 +44,9 @@ impl Ending {
     }
 
     /// Everything is said: stays for `quiet`.
-    pub(crate) fn linger(
+    pub(crate) fn linger<const N: usize>(
         &mut self,
-        timers: &mut Timers,
+        timers: &mut Timers<N>,
         now: Instant,
         outcome: Outcome,
         quiet: Duration,
@@ -56,7 +56,11 @@ impl Ending {
     }
 
     /// Whether lingering is over at this time; the outcome then.
-    pub(crate) fn lingered(self, timers: &Timers, now: Instant) -> Option<Outcome> {
+    pub(crate) fn lingered<const N: usize>(
+        self,
+        timers: &Timers<N>,
+        now: Instant,
+    ) -> Option<Outcome> {
         match self {
             Self::Linger { outcome } if timers.is_due(Timer::Linger, now) => Some(outcome),
             _ => None,
@@ -64,7 +68,7 @@ impl Ending {
     }
 
     /// Ends with the timer.
-    pub(crate) fn tick(&mut self, timers: &Timers, now: Instant) {
+    pub(crate) fn tick<const N: usize>(&mut self, timers: &Timers<N>, now: Instant) {
         if let Some(outcome) = self.lingered(timers, now) {
             *self = Self::Over(outcome);
         }
@@ -72,7 +76,11 @@ impl Ending {
 
     /// When something happens by the mere passing of time: last words that do not leave are given up at
     /// `stalled`.
-    pub(crate) fn deadline(self, timers: &Timers, stalled: Instant) -> Option<Instant> {
+    pub(crate) fn deadline<const N: usize>(
+        self,
+        timers: &Timers<N>,
+        stalled: Instant,
+    ) -> Option<Instant> {
         match self {
             Self::No | Self::Over(_) => None,
             Self::Words(_) => Some(stalled),

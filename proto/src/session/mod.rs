@@ -30,4 +30,4 @@ pub(crate) use outbox::{Outbox, Port};
 pub(crate) use rtt::Rtt;
 pub(crate) use states::{State, enter, states};
 pub(crate) use text::Text;
-pub(crate) use timers::{Timer, Timers};
+pub(crate) use timers::{FewTimers, Timer, Timers};

@@ -69,7 +69,7 @@ fn a_text_is_cut_at_its_end() {
 
 #[test]
 fn the_first_timer_is_the_next() {
-    let mut timers = Timers::default();
+    let mut timers = <Timers>::default();
     assert_eq!(timers.next_timeout(), None);
     timers.set(Timer::Turn, at(5));
     timers.set(Timer::Pause, at(3));
@@ -85,7 +85,7 @@ fn the_first_timer_is_the_next() {
 #[test]
 fn the_first_outcome_counts() {
     let failed = Outcome::Failed(Failure { blame: Blame::Line, kind: FailureKind::TooManyRetries });
-    let (mut ending, mut timers) = (Ending::default(), Timers::default());
+    let (mut ending, mut timers) = (Ending::default(), <Timers>::default());
     let cx = &mut Cx { now: at(0), trace: &mut NoTrace };
     assert!(ending.begin(cx, failed) && !ending.begin(cx, Outcome::Done));
     assert_eq!((ending, ending.status()), (Ending::Words(failed), Status::Running));

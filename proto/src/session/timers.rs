@@ -2,11 +2,13 @@
 
 use crate::time::Instant;
 
-/// What runs out. A protocol uses those that it has.
+/// What runs out. A protocol uses those that it has; those that all have come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
     /// Nothing is lent to the port before it.
     Pause,
+    /// A session that has ended no longer listens.
+    Linger,
     /// The line should have been quiet by then.
     Settle,
     /// The line is never quiet, it seems.
@@ -23,26 +25,27 @@ pub(crate) enum Timer {
     Control,
     /// The peer's last word is not waited for any more.
     Farewell,
-    /// A session that has ended no longer listens.
-    Linger,
 }
 
 /// Of a timer that does not run.
 const NEVER: Instant = Instant(u64::MAX);
 
-const COUNT: usize = Timer::Linger as usize + 1;
+const COUNT: usize = Timer::Farewell as usize + 1;
 
-/// When each timer runs out; [`NEVER`] if it does not run, which is half the size of an option.
+/// When each of the first `N` timers runs out; [`NEVER`] if it does not run, which is half the size of an option.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timers([Instant; COUNT]);
+pub(crate) struct Timers<const N: usize = COUNT>([Instant; N]);
 
-impl Default for Timers {
+/// For engines that have to be small.
+pub(crate) type FewTimers = Timers<{ Timer::Noise as usize + 1 }>;
+
+impl<const N: usize> Default for Timers<N> {
     fn default() -> Self {
-        Self([NEVER; COUNT])
+        Self([NEVER; N])
     }
 }
 
-impl Timers {
+impl<const N: usize> Timers<N> {
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
         self.0[timer as usize] = at;
     }

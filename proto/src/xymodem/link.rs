@@ -5,7 +5,7 @@ use super::config::Config;
 use super::frame::{CANCEL, Check};
 use super::pace::Pace;
 use crate::engine::{Cx, Outcome};
-use crate::session::{Ending, Note, Notes, Outbox, Port, Timer, Timers, Words};
+use crate::session::{Ending, FewTimers, Note, Notes, Outbox, Port, Timer, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Comings, Load, TraceEvent, Waits};
@@ -29,7 +29,7 @@ pub(crate) struct Link {
     pub(crate) notes: Notes<6>,
     pub(crate) ending: Ending,
     pub(crate) pace: Pace,
-    pub(crate) timers: Timers,
+    pub(crate) timers: FewTimers,
     pub(crate) port: Port,
     /// What was agreed, and something to say, in words.
     agreement: &'static str,
@@ -59,7 +59,7 @@ impl Link {
             notes: Notes::new(),
             ending: Ending::No,
             pace,
-            timers: Timers::default(),
+            timers: FewTimers::default(),
             port: Port::default(),
             agreement: "",
             message: b"",

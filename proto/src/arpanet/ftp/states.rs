@@ -1,5 +1,5 @@
-//! Where the user's process stands, as data (RFC 354). The server's process answers commands one by one, and what
-//! it may be asked follows from what is open; an NCP connection's state follows from the commands that were seen.
+//! Where the user's process stands, as data (RFC 354). An NCP connection has no state of its own: it follows from the
+//! control commands that were seen.
 
 use crate::session::states;
 
