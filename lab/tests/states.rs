@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use wetstring_lab::Recorder;
 use wetstring_lab::swarm::Kind;
-use wetstring_proto::states::{ALL, Diagram};
+use wetstring_proto::states::Diagram;
+use wetstring_protocols::{FAMILIES, Family, Protocol};
 
 /// Seeds of each kind.
 const SEEDS: u64 = 100;
@@ -102,7 +103,7 @@ const ELSEWHERE: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
-        "ARPANET FTP",
+        "FTP over NCP",
         "user",
         &[
             "User Password",
@@ -128,18 +129,9 @@ const ELSEWHERE: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// The protocol whose tables the engines of a kind use.
-fn protocol(kind: Kind) -> Option<&'static str> {
-    match kind.name() {
-        "kermit" => Some("Kermit"),
-        "zmodem" => Some("ZMODEM"),
-        "uucp" | "uucp-g" => Some("UUCP"),
-        "netblt" => Some("NETBLT"),
-        "ncp" => Some("ARPANET FTP"),
-        "slip" => None,
-        name if name.contains("modem") => Some("XMODEM and YMODEM"),
-        name => panic!("expected a kind whose tables are known, got {name}"),
-    }
+/// The family whose tables the engines of a kind use.
+fn family(kind: Kind) -> Option<&'static Family> {
+    Protocol::of(kind.name()).map(Protocol::family)
 }
 
 /// An edge as a trace has it: who, from, input, to.
@@ -165,8 +157,8 @@ fn position(engine: &str, table: &Diagram, [who, from, input, to]: &Edge) -> Opt
 fn taken() -> BTreeMap<&'static str, BTreeSet<Edge>> {
     let mut taken: BTreeMap<&'static str, BTreeSet<Edge>> = BTreeMap::new();
     for kind in Kind::all() {
-        let Some(protocol) = protocol(kind) else { continue };
-        let edges = taken.entry(protocol).or_default();
+        let Some(family) = family(kind) else { continue };
+        let edges = taken.entry(family.title()).or_default();
         for seed in 0..SEEDS {
             let mut recorder = Recorder::keep();
             // Whether the run is as it should be is for the swarm's own tests to say.
@@ -188,13 +180,19 @@ fn taken() -> BTreeMap<&'static str, BTreeSet<Edge>> {
 fn every_edge_is_taken_or_listed() {
     let taken = taken();
     let mut wrong = String::new();
-    for (protocol, engine, table) in &ALL {
+    let tables = || {
+        FAMILIES.iter().flat_map(|family| {
+            family.states().iter().map(|(engine, table)| (family.title(), *engine, table))
+        })
+    };
+    for (protocol, engine, table) in tables() {
         let taken: BTreeSet<usize> =
             taken[protocol].iter().filter_map(|edge| position(engine, table, edge)).collect();
         for (at, edge) in table.edges.iter().enumerate() {
-            let key = (*protocol, *engine, format!("{} {}", edge.from, edge.input));
-            let is_listed =
-                ELSEWHERE.iter().any(|(p, e, k)| (*p, *e, *k) == (key.0, key.1, &key.2));
+            let key = (protocol, engine, format!("{} {}", edge.from, edge.input));
+            let is_listed = ELSEWHERE
+                .iter()
+                .any(|(p, e, keys)| (*p, *e) == (key.0, key.1) && keys.contains(&&*key.2));
             if is_listed == taken.contains(&at) {
                 wrong += &format!("    ({:?}, {:?}, {:?}),\n", key.0, key.1, key.2);
             }
@@ -203,9 +201,9 @@ fn every_edge_is_taken_or_listed() {
     assert!(wrong.is_empty(), "taken and listed, or neither:\n{wrong}");
     // What an engine says it did stands in a table of its protocol. How sessions end is said besides.
     for (protocol, edges) in taken {
-        let tables = || ALL.iter().filter(|(name, _, _)| *name == protocol);
+        let of = || tables().filter(|(name, _, _)| *name == protocol);
         for edge in edges.iter().filter(|edge| edge[1] != "running") {
-            let found = tables().any(|(_, engine, table)| position(engine, table, edge).is_some());
+            let found = of().any(|(_, engine, table)| position(engine, table, edge).is_some());
             assert!(found, "{protocol}: {edge:?}");
         }
     }

@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::line::LineFacts;
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::settings::Settings;
+use crate::states::Diagram;
 use core::fmt;
 
 /// What carries the packets of a protocol.
@@ -69,6 +70,8 @@ pub trait Registered: Settings + Clone + Default + fmt::Debug + Send + Sync + 's
     const FAMILY: &'static str;
     /// The names by which it is chosen, in the order in which a person is shown them.
     const ENTRIES: &'static [Entry];
+    /// The state tables, each with whose it is: `sender`, `receiver`, `either end`, ...
+    const STATES: &'static [(&'static str, Diagram)] = &[];
     /// The engine that sends.
     type Sender<M: Memory>: Engine;
     /// The engine that receives.

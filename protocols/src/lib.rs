@@ -22,6 +22,7 @@ pub use config::{Config, Configs};
 use std::fmt;
 use wetstring_proto::registry::{Carrier, Entry, Registered};
 use wetstring_proto::settings::Setting;
+use wetstring_proto::states::Diagram;
 use wetstring_proto::{arpanet, kermit, netblt, uucp, xymodem, zmodem};
 
 /// Every protocol there is, in the order in which a person is shown them.
@@ -40,6 +41,7 @@ pub struct Family {
     heading: &'static str,
     prefix: &'static str,
     entries: &'static [Entry],
+    states: &'static [(&'static str, Diagram)],
     table: fn() -> &'static [Setting],
     default: fn() -> Box<dyn Config>,
 }
@@ -51,9 +53,20 @@ impl Family {
             heading: C::HEADING,
             prefix: C::FAMILY,
             entries: C::ENTRIES,
+            states: C::STATES,
             table: C::table,
             default: || Box::new(C::default()),
         }
+    }
+
+    /// What a person calls it.
+    pub fn title(&self) -> &'static str {
+        self.heading.trim_end_matches(" settings")
+    }
+
+    /// The state tables of its engines, each with whose it is.
+    pub const fn states(&self) -> &'static [(&'static str, Diagram)] {
+        self.states
     }
 
     /// The heading of its settings.

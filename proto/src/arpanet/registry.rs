@@ -1,7 +1,9 @@
 //! FTP between hosts of the ARPANET in the registry of protocols.
 
+use super::ftp::states::Stage;
 use super::{Config, Receiver, Sender};
 use crate::registry::{Carrier, Entry, Registered, engines};
+use crate::states::Diagram;
 
 impl Registered for Config {
     const HEADING: &'static str = "FTP over NCP settings";
@@ -20,6 +22,7 @@ impl Registered for Config {
         // The lines between the IMPs have checks of their own.
         weak_check: None,
     }];
+    const STATES: &'static [(&'static str, Diagram)] = &[("user", Stage::DIAGRAM)];
 
     engines!();
 }

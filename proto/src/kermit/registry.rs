@@ -1,9 +1,11 @@
 //! Kermit in the registry of protocols.
 
 use super::check::crc16;
+use super::states::{Asking, Receiving, Sending};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+use crate::states::Diagram;
 
 impl Registered for Config {
     const HEADING: &'static str = "Kermit settings";
@@ -26,6 +28,11 @@ impl Registered for Config {
             bare_answers: false,
         }),
     }];
+    const STATES: &'static [(&'static str, Diagram)] = &[
+        ("sender", Sending::DIAGRAM),
+        ("receiver", Receiving::DIAGRAM),
+        ("client", Asking::DIAGRAM),
+    ];
 
     engines!();
 

@@ -1,7 +1,9 @@
 //! NETBLT in the registry of protocols.
 
+use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
 use crate::registry::{Carrier, Entry, Registered, engines};
+use crate::states::Diagram;
 
 impl Registered for Config {
     const HEADING: &'static str = "NETBLT settings";
@@ -20,6 +22,8 @@ impl Registered for Config {
         // A digest of the whole file.
         weak_check: None,
     }];
+    const STATES: &'static [(&'static str, Diagram)] =
+        &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];
 
     engines!();
 }

@@ -30,24 +30,6 @@ pub struct Diagram {
     pub edges: &'static [Edge],
 }
 
-/// Every table of the crate: protocol, engine, table.
-pub const ALL: [(&str, &str, Diagram); 11] = {
-    use crate::{kermit, netblt, uucp, xymodem, zmodem};
-    [
-        ("Kermit", "sender", kermit::states::Sending::DIAGRAM),
-        ("Kermit", "receiver", kermit::states::Receiving::DIAGRAM),
-        ("Kermit", "client", kermit::states::Asking::DIAGRAM),
-        ("XMODEM and YMODEM", "sender", xymodem::states::Sending::DIAGRAM),
-        ("XMODEM and YMODEM", "receiver", xymodem::states::Receiving::DIAGRAM),
-        ("ZMODEM", "sender", zmodem::states::Sending::DIAGRAM),
-        ("ZMODEM", "receiver", zmodem::states::Receiving::DIAGRAM),
-        ("UUCP", "either end", uucp::states::State::DIAGRAM),
-        ("NETBLT", "sender", netblt::states::Sending::DIAGRAM),
-        ("NETBLT", "receiver", netblt::states::Receiving::DIAGRAM),
-        ("ARPANET FTP", "user", crate::arpanet::ftp::states::Stage::DIAGRAM),
-    ]
-};
-
 /// What [`states!`] makes of an enum.
 pub(crate) trait State: Copy {
     type Input: Copy;

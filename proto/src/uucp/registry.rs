@@ -1,9 +1,11 @@
 //! UUCP with the protocol `g` in the registry of protocols.
 
 use super::frame::sum;
+use super::states::State;
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+use crate::states::Diagram;
 
 impl Registered for Config {
     const HEADING: &'static str = "UUCP settings";
@@ -26,6 +28,7 @@ impl Registered for Config {
             bare_answers: false,
         }),
     }];
+    const STATES: &'static [(&'static str, Diagram)] = &[("either end", State::DIAGRAM)];
 
     engines!();
 

@@ -51,7 +51,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(config: Config) -> Self {
-        let pace = Pace::new(config.pause.get(), config.start_pause.get(), config.line.time(132));
+        let pace = Pace::new(config.pause.get(), config.start_pause.get());
         Self {
             answers: Outbox::default(),
             characters: [0; 40],
@@ -72,6 +72,11 @@ impl Link {
             comings: Comings::default(),
             config,
         }
+    }
+
+    /// A block or an answer went unheard: the next ones wait longer.
+    pub(crate) fn lost_block(&mut self) {
+        self.pace.lost_block(self.config.pause.get(), self.config.line.time(132));
     }
 
     pub(crate) fn lend(&self) -> &[u8] {

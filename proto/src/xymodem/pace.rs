@@ -14,15 +14,11 @@ pub(crate) struct Pace {
     block: Duration,
     /// Before the first block after a start character.
     start: Duration,
-    cap: Duration,
 }
 
 impl Pace {
-    /// `block_time` is the time of a short block on the line, zero if unknown: on a slow line the
-    /// pause is not what helps, so it stays a small part of that.
-    pub(crate) fn new(block: Duration, start: Duration, block_time: Duration) -> Self {
-        let learnt = if block_time.is_zero() { LONGEST } else { LONGEST.min(block_time / 8) };
-        Self { block, start, cap: learnt.max(block) }
+    pub(crate) fn new(block: Duration, start: Duration) -> Self {
+        Self { block, start }
     }
 
     /// The pause before a block or an answer; zero as long as nothing was lost.
@@ -35,9 +31,12 @@ impl Pace {
         self.start.max(self.block)
     }
 
-    /// A block or an answer went unheard.
-    pub(crate) fn lost_block(&mut self) {
-        self.block = (self.block * 2).max(FIRST).min(self.cap);
+    /// A block or an answer went unheard. The pause becomes longer than what is `set` only within what is learnt:
+    /// `block_time` is the time of a short block on the line, zero if unknown. On a slow line the pause is not
+    /// what helps, so it stays a small part of that.
+    pub(crate) fn lost_block(&mut self, set: Duration, block_time: Duration) {
+        let learnt = if block_time.is_zero() { LONGEST } else { LONGEST.min(block_time / 8) };
+        self.block = (self.block * 2).max(FIRST).min(learnt.max(set));
     }
 
     /// The answer to a start character went unheard.

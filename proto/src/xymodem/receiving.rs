@@ -236,7 +236,7 @@ impl Core {
             return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
         }
         if self.prompted {
-            self.link.pace.lost_block();
+            self.link.lost_block();
         }
         if self.streaming && !(self.first && self.state == Receiving::Data) {
             return self.fail(cx, Blame::Peer, FailureKind::Violation, true);

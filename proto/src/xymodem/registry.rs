@@ -1,10 +1,12 @@
 //! XMODEM and YMODEM in the registry of protocols, by five names.
 
 use super::frame::sum;
+use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
 use crate::crc::crc16;
 use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, WeakCheck, engines};
+use crate::states::Diagram;
 
 fn sum8(block: &[u8]) -> u16 {
     u16::from(sum(block))
@@ -56,6 +58,8 @@ impl Registered for Config {
         ymodem("ymodem", &[("xymodem.variant", "ymodem")]),
         Entry { a_title: "a YMODEM-g", ..ymodem("ymodem-g", &[("xymodem.variant", "ymodem-g")]) },
     ];
+    const STATES: &'static [(&'static str, Diagram)] =
+        &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];
 
     engines!();
 

@@ -538,7 +538,7 @@ impl Core {
     fn unheard(&mut self, age: Duration) {
         let late = age >= Duration::from_millis(2500);
         if self.state == Sending::Data && (late || self.link.config.line.rate_bps == 0) {
-            self.link.pace.lost_block();
+            self.link.lost_block();
         }
     }
 

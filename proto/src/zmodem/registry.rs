@@ -1,8 +1,10 @@
 //! ZMODEM in the registry of protocols.
 
+use super::states::{Receiving, Sending};
 use super::{Config, Receiver, Sender};
 use crate::line::LineFacts;
 use crate::registry::{Carrier, Entry, Registered, engines};
+use crate::states::Diagram;
 
 impl Registered for Config {
     const HEADING: &'static str = "ZMODEM settings";
@@ -21,6 +23,8 @@ impl Registered for Config {
         // Our ends have 32 bits.
         weak_check: None,
     }];
+    const STATES: &'static [(&'static str, Diagram)] =
+        &[("sender", Sending::DIAGRAM), ("receiver", Receiving::DIAGRAM)];
 
     engines!();
 
