@@ -111,8 +111,8 @@ fn twice_finds_a_difference() {
     assert_eq!(difference.line, 1);
     assert_eq!(
         difference.to_string(),
-        "expected the same trace twice, line 2 is `0.000000002 A run=1` first and \
-         `0.000000002 A run=2` then"
+        "expected the same trace twice, line 2 is `0.000000002 A value run=1` first and \
+         `0.000000002 A value run=2` then"
     );
 }
 
