@@ -5,7 +5,7 @@
 //! cannot be a peer of the inner engine ends the transfer with [`FailureKind::WrongPeer`], and
 //! [`Finding`] says who it is. Bytes pass through unchanged.
 //!
-//! Three things make it more than a look:
+//! Four things make it more than a look:
 //!
 //! * **Echo.** A host whose program has not begun echoes our own words, which then look like those of
 //!   a second sender or receiver. Words that we have said ourselves count only once a probe of ours has
@@ -13,6 +13,8 @@
 //! * **Silent peers.** Kermit's receivers wait some 10 s before their first NAK, senders of XMODEM and
 //!   YMODEM until they are asked. Where the inner engine speaks unasked anyhow, a damaged Send-Init (a comment to a
 //!   shell) makes the former answer, a `C` the latter.
+//! * **Receivers with two protocols** offer ZMODEM into silence and speak Kermit as well. A Kermit sender repeats its last
+//!   packet to a ZMODEM receiver before it believes in it: our own receiver, started after the sender, has missed it.
 //! * **Start characters** (`C`, `G`, NAK) are single bytes, which noise makes too. One is told, and only
 //!   the second one ends the transfer.
 
@@ -103,9 +105,13 @@ struct Words {
     damaged: [u8; 6],
     /// NULs.
     nuls: usize,
+    /// The last packet of the engine.
+    repeat: Vec<u8>,
 }
 
 const NULS: [u8; 8] = [0; 8];
+/// The first byte of a Kermit packet.
+const SOH: u8 = 1;
 
 impl Words {
     fn of(salt: u64) -> Self {
@@ -115,7 +121,7 @@ impl Words {
             check = b'?';
         }
         let nuls = 1 + (salt / 676 % 7) as usize;
-        Self { damaged: [1, b'#', b' ', kind, check, b'\r'], nuls }
+        Self { damaged: [1, b'#', b' ', kind, check, b'\r'], nuls, repeat: Vec::new() }
     }
 
     fn bytes(&self, probe: Probe) -> &[u8] {
@@ -123,6 +129,7 @@ impl Words {
             Probe::Damaged => &self.damaged,
             Probe::Nuls => &NULS[..self.nuls],
             Probe::StartCharacter => b"C",
+            Probe::Repeat => &self.repeat,
         }
     }
 
@@ -141,6 +148,8 @@ enum Probe {
     Damaged,
     Nuls,
     StartCharacter,
+    /// What a Kermit sender has sent last.
+    Repeat,
 }
 
 const WRONG_PEER: Outcome =
@@ -187,6 +196,8 @@ struct Suspect {
     since: Instant,
     /// A packet with a check, or start characters that came again.
     certain: bool,
+    /// It has been asked whether it knows the right protocol too.
+    asked: bool,
 }
 
 impl Lookout {
@@ -323,7 +334,7 @@ impl Lookout {
     fn suspect_of(&mut self, now: Instant, who: (Tongue, Part), certain: bool) {
         match &mut self.suspect {
             Some(suspect) if suspect.who == who => suspect.certain |= certain,
-            _ => self.suspect = Some(Suspect { who, since: now, certain }),
+            _ => self.suspect = Some(Suspect { who, since: now, certain, asked: false }),
         }
     }
 
@@ -354,7 +365,9 @@ impl Lookout {
                 self.suspect_of(now, who, true);
             }
         }
-        if let Some(Suspect { who, since, certain }) = self.suspect
+        self.ask_suspect();
+        if let Some(Suspect { who, since, certain, .. }) = self.suspect
+            && !matches!(self.saying, Some((Probe::Repeat, _)))
             && now.since(since) >= DOUBT
         {
             self.finding.0.who.set(Some(who));
@@ -362,6 +375,22 @@ impl Lookout {
             self.over = certain && self.engine.status().outcome().is_none();
         }
         self.probe(now, began);
+    }
+
+    /// Has the last packet repeated to a ZMODEM receiver that may know Kermit too.
+    fn ask_suspect(&mut self) {
+        let Some(suspect) = &mut self.suspect else { return };
+        let may_know_both = suspect.who == (Tongue::Zmodem, Part::Receiver)
+            && self.expected.ours == Part::Sender
+            && (self.expected.fits)(Tongue::Kermit);
+        if suspect.asked || !may_know_both || self.saying.is_some() {
+            return;
+        }
+        suspect.asked = true;
+        if let Some(start) = self.sent.iter().rposition(|byte| *byte == SOH) {
+            self.words.repeat = self.sent[start..].to_vec();
+            self.saying = Some((Probe::Repeat, 0));
+        }
     }
 
     fn probe(&mut self, now: Instant, began: Instant) {
@@ -448,7 +477,10 @@ impl Engine for Lookout {
         self.sent.extend_from_slice(&words[said..words.len().min(said + len)]);
         let said = said + len;
         self.saying = (said < self.words.bytes(probe).len()).then_some((probe, said));
-        let asks = probe != Probe::StartCharacter && self.saying.is_none();
+        if let (Probe::Repeat, None, Some(suspect)) = (probe, self.saying, &mut self.suspect) {
+            suspect.since = cx.now;
+        }
+        let asks = matches!(probe, Probe::Damaged | Probe::Nuls) && self.saying.is_none();
         if asks && self.echo == Echo::Unknown {
             self.echo = Echo::Asked(cx.now);
         }

@@ -195,3 +195,15 @@ fn a_wrong_peer_that_has_gone_is_no_hindrance() {
     });
     assert!(seen.settled && seen.ended.is_none(), "{seen:?}");
 }
+
+#[test]
+fn a_receiver_of_both_that_starts_later_is_no_wrong_peer() {
+    // It has missed the first Send-Init, offers ZMODEM, and speaks Kermit once it hears any.
+    let expected = expected(Part::Sender, kermit, Probes::All);
+    let seen = talk(kermit_sender(), expected, |tick, said| match tick {
+        5 => ZRINIT.to_vec(),
+        6.. if said.windows(3).any(|three| three == b" S~") => NAK.to_vec(),
+        _ => Vec::new(),
+    });
+    assert!(seen.settled && seen.ended.is_none(), "{seen:?}");
+}
