@@ -6,7 +6,7 @@ use wetstring_drive::{Expected, Lookout, Probes};
 use wetstring_proto::peer::{Part, Tongue};
 use wetstring_proto::xymodem::frame::{Check, SHORT, finish};
 use wetstring_proto::{
-    Cx, Engine, FailureKind, Instant, NoTrace, Outcome, Status, kermit, xymodem,
+    Cx, Engine, FailureKind, Instant, LineFacts, NoTrace, Outcome, Status, kermit, xymodem,
 };
 
 fn kermit_sender() -> Box<dyn Engine> {
@@ -200,7 +200,12 @@ fn a_wrong_peer_that_has_gone_is_no_hindrance() {
 fn a_receiver_of_both_that_starts_later_is_no_wrong_peer() {
     // It has missed the first Send-Init, offers ZMODEM, and speaks Kermit once it hears any.
     let expected = expected(Part::Sender, kermit, Probes::All);
-    let seen = talk(kermit_sender(), expected, |tick, said| match tick {
+    // So slow a line that the sender itself repeats late.
+    let line = LineFacts { rate_bps: 150, ..LineFacts::default() };
+    let config = kermit::Config { line, ..kermit::Config::default() };
+    let memory = vec![0; config.sender_memory()];
+    let sender = Box::new(kermit::Sender::new(config, memory).expect("enough memory"));
+    let seen = talk(sender, expected, |tick, said| match tick {
         5 => ZRINIT.to_vec(),
         6.. if said.windows(3).any(|three| three == b" S~") => NAK.to_vec(),
         _ => Vec::new(),
