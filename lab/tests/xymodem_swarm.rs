@@ -102,3 +102,13 @@ fn answers_that_are_one_ahead_do_not_end_a_file() {
         assert!(report.is_done(), "{variant} {seed}");
     }
 }
+
+/// Damage made a `G` of a `C` in the middle of a batch, or a `C` came sooner after EOT than any answer can: neither
+/// tells that a file has arrived.
+#[test]
+fn a_start_character_that_cannot_be_an_answer_ends_no_file() {
+    let swarm = Swarm::of(Protocol::named("ymodem"));
+    for seed in [205_724, 401_501, 696_029, 800_282, 982_556] {
+        swarm.one(seed, &mut Recorder::off()).unwrap_or_else(|failed| panic!("{failed}"));
+    }
+}

@@ -6,6 +6,7 @@ use super::link::{Link, trace_got};
 use super::packet;
 use super::sink::Sink;
 use super::states::{Place, ReceiverInput, ReceiverStep, Receiving, on_block};
+use crate::crc::crc16;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, StoreError};
 use crate::session::{self, Ask, Ending, Note};
@@ -64,6 +65,8 @@ struct Core {
     repeats: u8,
     /// EOTs in a row.
     eots: u8,
+    /// The CRC of block 0 of this file.
+    header: u16,
     /// A block was damaged and has not come again: an EOT now is none.
     owed: bool,
     /// The last thing we said was said because nothing came.
@@ -106,6 +109,7 @@ impl Core {
             tries: 0,
             repeats: 0,
             eots: 0,
+            header: 0,
             owed: false,
             prompted: false,
             base: Instant::ZERO,
@@ -203,8 +207,11 @@ impl Core {
             }
             (Receiving::Data, n) if n == self.expected => Place::Next,
             (Receiving::Data, n) if n == self.expected.wrapping_sub(1) => {
-                // Before the first block of XMODEM there is none.
-                if self.first && !self.is_batch() { Place::Elsewhere } else { Place::Again }
+                // Before the first block of XMODEM there is none. In YMODEM it is block 0; that of another file comes
+                // only from a sender that believes this one is over.
+                let check = if self.first { crc16(&self.sink.room(mem.file)[..len]) } else { 0 };
+                let wrong = self.first && (!self.is_batch() || check != self.header);
+                if wrong { Place::Elsewhere } else { Place::Again }
             }
             _ => Place::Elsewhere,
         };
@@ -258,6 +265,7 @@ impl Core {
         let Some(header) = packet::Header::parse(&room[..len]) else {
             return self.fail(cx, Blame::Peer, FailureKind::Violation, true);
         };
+        self.header = crc16(&room[..len]);
         if header.name.is_empty() {
             self.say(cx, &[ACK]);
             self.enter(cx, ReceiverInput::Done);

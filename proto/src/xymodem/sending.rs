@@ -100,6 +100,8 @@ struct Core {
     lengths: LengthPolicy,
     /// The longest time an answer took.
     slowest: Duration,
+    /// The shortest time that an answer took to what was sent once.
+    fastest: Option<Duration>,
     /// When the line has carried all that the port took, as far as its rate is known.
     busy_until: Instant,
     /// All that is queued was lent, and nothing was told since.
@@ -131,6 +133,7 @@ impl Core {
             settled: false,
             lengths: LengthPolicy::new(config.adapt_block),
             slowest: Duration::ZERO,
+            fastest: None,
             busy_until: Instant::ZERO,
             lent: false,
             early: None,
@@ -487,10 +490,14 @@ impl Core {
 
     /// A character from the receiver.
     fn word(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
-        // C and G differ in one bit. YMODEM says it twice, XMODEM does not.
+        // C and G differ in one bit. YMODEM says it twice, XMODEM does not. A receiver that has taken data by C does
+        // not ask for a stream later in the batch.
         let doubtful = byte == WANT_STREAM
-            && !self.is_batch()
-            && self.link.config.line.reliable == Some(false);
+            && if self.is_batch() {
+                !self.streaming && (self.file.taken || self.link.stats.files_done > 0)
+            } else {
+                self.link.config.line.reliable == Some(false)
+            };
         let Some(step) = on_word(self.state, byte).filter(|_| !doubtful) else {
             self.link.stats.noise_bytes += 1;
             return;
@@ -578,7 +585,8 @@ impl Core {
         if self.streaming {
             byte == WANT_STREAM && self.file.sent > 0 && is_repeated && age >= STALE
         } else {
-            self.file.taken
+            // One that comes sooner than any answer ever did asked for something else.
+            self.file.taken && self.fastest.is_none_or(|fastest| age >= fastest / 4 * 3)
         }
     }
 
@@ -598,16 +606,23 @@ impl Core {
         if let Some(flight) = self.flight {
             if byte == ACK {
                 self.slowest = self.slowest.max(age);
+                if flight.copies == 1 {
+                    self.fastest = Some(self.fastest.map_or(age, |fastest| fastest.min(age)));
+                }
             }
             if self.is_start() && flight.copies == 1 {
                 let first = self.link.config.start_pause.get();
                 self.link.pace.start_heard(first);
             }
-            if flight.answers < flight.copies
-                && matches!(self.state, Sending::Data | Sending::Confirm)
-            {
+            if flight.answers < flight.copies {
                 // More answers than one may be on their way.
-                self.settle(cx, UNSURE);
+                match self.state {
+                    Sending::Data | Sending::Confirm => self.settle(cx, UNSURE),
+                    // Of an empty file nothing but EOT follows, to which an answer to another block 0 would be
+                    // taken for one.
+                    Sending::Header => self.unsure |= self.file.info.size == Some(0),
+                    _ => {}
+                }
             }
         }
         match self.state {
