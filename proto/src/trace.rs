@@ -4,9 +4,9 @@
 //! first, then a word, then `key=value` pairs. Every event is a [`TraceEvent`], and [`RECORDS`] says what its
 //! line has; nothing depends on what `Debug` prints. Recording costs nothing when nobody listens.
 
-use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome};
+use crate::event::{Command, Event};
 use crate::file::StoreError;
-use crate::stats::Stats;
+use crate::outcome::{Blame, FailureKind, Outcome};
 use crate::time::Instant;
 use core::fmt;
 
@@ -374,88 +374,5 @@ impl Trace for NoTrace {
     fn record(&mut self, _: Instant, _: &TraceEvent<'_>) {}
     fn enabled(&self) -> bool {
         false
-    }
-}
-
-/// The last cause of waiting that an engine has traced, so that each is said once.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waits(Wait);
-
-impl Waits {
-    /// Traces what is waited for now, if that is another thing than before. `wait` is not asked
-    /// when nobody listens.
-    pub(crate) fn note(self, cx: &mut Cx<'_>, wait: impl FnOnce() -> Wait) -> Self {
-        if !cx.trace.enabled() {
-            return self;
-        }
-        let wait = wait();
-        if wait != self.0 {
-            cx.trace.record(cx.now, &TraceEvent::Waiting(wait));
-        }
-        Self(wait)
-    }
-}
-
-/// When bytes left, without a line for every single one: a port that is full takes them so.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Leavings {
-    /// Bytes that have a line.
-    told: u64,
-    /// When the first that has none left.
-    since: Option<Instant>,
-}
-
-impl Leavings {
-    /// So many bytes have a line, and whatever was the last.
-    const MANY: u64 = 64;
-
-    /// Traces that the port has taken `total` bytes since the start; `pending` more wait for it.
-    pub(crate) fn note(self, cx: &mut Cx<'_>, total: u64, pending: usize) -> Self {
-        if !cx.trace.enabled() {
-            return self;
-        }
-        let since = self.since.unwrap_or(cx.now);
-        if pending > 0 && total - self.told < Self::MANY {
-            return Self { since: Some(since), ..self };
-        }
-        let ago_ns = cx.now.as_nanos() - since.as_nanos();
-        cx.trace.record(cx.now, &TraceEvent::Left { total, ago_ns });
-        Self { told: total, since: None }
-    }
-}
-
-/// When bytes came, without a line for every single one: where packets begin and end, and many at
-/// a time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Comings {
-    /// Packets that had ended, good or damaged.
-    packets: u64,
-    /// The last bytes ended one.
-    between: bool,
-}
-
-impl Comings {
-    /// So many bytes at a time always have a line.
-    const MANY: usize = 64;
-
-    /// Traces that `used` bytes came, with which there were so many since the start, and so many
-    /// packets had ended.
-    pub(crate) fn note(self, cx: &mut Cx<'_>, used: usize, stats: &Stats) -> Self {
-        if used == 0 || !cx.trace.enabled() {
-            return self;
-        }
-        let packets = stats.packets_in + stats.damaged;
-        let ended = packets != self.packets;
-        if self.between || ended || used >= Self::MANY {
-            cx.trace.record(cx.now, &TraceEvent::Came { total: stats.wire_in_bytes });
-        }
-        Self { packets, between: ended }
-    }
-}
-
-/// Leaves the trace of a packet that had come before.
-pub(crate) fn trace_duplicate(cx: &mut Cx<'_>, number: u64) {
-    if cx.trace.enabled() {
-        cx.trace.record(cx.now, &TraceEvent::Duplicate { number });
     }
 }

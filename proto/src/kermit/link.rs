@@ -12,10 +12,12 @@ use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
 use super::probe::Bare;
 use crate::engine::{Cx, Outcome};
-use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
+use crate::session::{
+    Ending, InputTrace, Note, Notes, Outbox, Port, Text, Timer, Timers, WaitTrace, Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Load, TraceEvent, Waits};
+use crate::trace::{Load, TraceEvent};
 use core::fmt::Write;
 
 /// Marks in the stream where packets end; as many packets may be queued at once.
@@ -130,9 +132,9 @@ pub(crate) struct Link {
     pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
     /// What the trace says we wait for.
-    pub(crate) waits: Waits,
+    pub(crate) waits: WaitTrace,
     /// What the trace says of bytes that come.
-    pub(crate) comings: Comings,
+    pub(crate) comings: InputTrace,
     /// The last parameter string that looked damaged: its length and CRC.
     doubted: Option<(usize, u16)>,
 }
@@ -186,8 +188,8 @@ impl Link {
             port: Port::default(),
             spoke: Instant::ZERO,
             last_nak: None,
-            waits: Waits::default(),
-            comings: Comings::default(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
             doubted: None,
             config,
         }

@@ -14,9 +14,9 @@ use super::states::{ReceiverInput, ReceiverStep, Receiving, on_packet};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind, Refusal};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Text};
+use crate::session::{self, Ask, Ending, Text, trace_duplicate};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, trace_duplicate};
+use crate::trace::TraceEvent;
 
 mod files;
 mod receiver;

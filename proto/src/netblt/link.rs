@@ -5,10 +5,10 @@ use super::config::Config;
 use super::packet::{Body, Packet, Ports};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::StoreError;
-use crate::session::{Ending, Note, Notes, Text, Timer, Timers, Words};
+use crate::session::{Ending, Note, Notes, Text, Timer, Timers, WaitTrace, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Load, TraceEvent, Wait, Waits};
+use crate::trace::{Load, TraceEvent, Wait};
 
 /// What the receiver's store could not do, for the person at the other end.
 pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
@@ -108,7 +108,7 @@ pub(crate) struct Link {
     /// The interval of OPEN and QUIT, which [`Timer::Repeat`] has, and how often it may still run out.
     again_every: Duration,
     pub(crate) tries: u8,
-    pub(crate) waits: Waits,
+    pub(crate) waits: WaitTrace,
     /// The other end's QUIT has ended it: our QUITACK may be lost, and the QUIT come again.
     pub(crate) quit: bool,
     /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long under way
@@ -149,7 +149,7 @@ impl Link {
             peer_death_s: 0,
             again_every: Duration::ZERO,
             tries: 0,
-            waits: Waits::default(),
+            waits: WaitTrace::default(),
             quit: false,
             recent: [(0, 0); RECENT],
             config,

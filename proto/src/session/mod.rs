@@ -22,6 +22,7 @@ pub mod states;
 mod tests;
 mod text;
 mod timers;
+mod trace_lines;
 
 pub(crate) use ask::Ask;
 pub(crate) use ending::Ending;
@@ -31,3 +32,4 @@ pub(crate) use rtt::Rtt;
 pub(crate) use states::{State, enter, states};
 pub(crate) use text::Text;
 pub(crate) use timers::{FewTimers, Timer, Timers};
+pub(crate) use trace_lines::{InputTrace, WaitTrace, trace_duplicate};

@@ -1,8 +1,8 @@
 //! Bytes on their way to the port.
 
+use super::trace_lines::OutputTrace;
 use crate::engine::Cx;
 use crate::time::{Duration, Instant};
-use crate::trace::Leavings;
 use core::ops::Range;
 
 /// A queue of bytes in memory that its owner hands in at each call: `start..end` is lent to the port, and leaves
@@ -112,7 +112,7 @@ impl Outbox {
 pub(crate) struct Port {
     /// When it last took something, or was first given something to take.
     pub(crate) moved: Instant,
-    leavings: Leavings,
+    leavings: OutputTrace,
 }
 
 impl Port {

@@ -9,9 +9,12 @@
 //! ```
 
 use super::packet::{put_u16, u16_at};
-use super::queue::{BLOCK, BLOCK_DATA};
 use crate::{Instant, Memory};
 
+/// Bytes of a block of memory; [`BLOCK_DATA`] of them are a packet's.
+pub const BLOCK: usize = 128;
+/// Bytes of a packet in a block.
+pub const BLOCK_DATA: usize = BLOCK - 16;
 /// Bytes of a block before the data.
 const HEAD: usize = BLOCK - BLOCK_DATA;
 /// No block.

@@ -15,16 +15,13 @@
 //! * At most [`FLOWS`] flows have turns of their own; beyond, they share, and only then can a packet overtake
 //!   another of its flow.
 
+pub use super::blocks::{BLOCK, BLOCK_DATA};
 use super::blocks::{Blocks, NONE};
 use super::class::{Class, Rules, Sorted, sort};
 use super::frame::SHORTEST;
 use crate::{Duration, Instant, Memory, MemoryTooSmall};
 use core::fmt;
 
-/// Bytes of a block of memory; [`BLOCK_DATA`] of them are a packet's.
-pub const BLOCK: usize = 128;
-/// Bytes of a packet in a block.
-pub const BLOCK_DATA: usize = BLOCK - 16;
 /// Flows with turns of their own.
 pub const FLOWS: usize = 64;
 

@@ -8,9 +8,10 @@ use super::config::Config;
 use super::frame::{self, HEADER};
 use super::packet::{self, Kind};
 use crate::engine::{Blame, Cx, Failure, FailureKind};
+use crate::session::trace_duplicate;
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Again, Load, TraceEvent, trace_duplicate};
+use crate::trace::{Again, Load, TraceEvent};
 
 /// Quiet after which something that did not arrive whole will not.
 const QUIET: Duration = Duration::from_secs(2);

@@ -8,10 +8,12 @@ use super::frame::{BadPacket, DLE, Found, PacketReader};
 use super::packet::Kind;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::machine::split;
-use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
+use crate::session::{
+    Ending, InputTrace, Note, Notes, Outbox, Port, Text, Timer, Timers, WaitTrace, Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, TraceEvent, Waits};
+use crate::trace::TraceEvent;
 use core::fmt::Write as _;
 use core::ops::Range;
 
@@ -84,8 +86,8 @@ pub(super) struct Link {
     pub(super) theirs: Features,
     /// What comes is a file, not commands.
     pub(super) file_comes: bool,
-    pub(super) waits: Waits,
-    pub(super) comings: Comings,
+    pub(super) waits: WaitTrace,
+    pub(super) comings: InputTrace,
     pub(super) notes: Notes,
     pub(super) timers: Timers,
     port: Port,
@@ -118,8 +120,8 @@ impl Link {
             ending: Ending::No,
             theirs: Features::default(),
             file_comes: false,
-            waits: Waits::default(),
-            comings: Comings::default(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
             notes: Notes::new(),
             timers: Timers::default(),
             port: Port::default(),

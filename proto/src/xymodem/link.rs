@@ -5,10 +5,12 @@ use super::config::Config;
 use super::frame::{CANCEL, Check};
 use super::pace::Pace;
 use crate::engine::{Cx, Outcome};
-use crate::session::{Ending, FewTimers, Note, Notes, Outbox, Port, Timer, Words};
+use crate::session::{
+    Ending, FewTimers, InputTrace, Note, Notes, Outbox, Port, Timer, WaitTrace, Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Load, TraceEvent, Waits};
+use crate::trace::{Load, TraceEvent};
 
 /// Quiet that lets a failed transfer's last bytes run out.
 const DRAIN: Duration = Duration::from_millis(400);
@@ -44,9 +46,9 @@ pub(crate) struct Link {
     /// We stopped in the middle of a block.
     pub(crate) cut: bool,
     /// What the trace says we wait for.
-    pub(crate) waits: Waits,
+    pub(crate) waits: WaitTrace,
     /// What the trace says of bytes that come.
-    pub(crate) comings: Comings,
+    pub(crate) comings: InputTrace,
 }
 
 impl Link {
@@ -68,8 +70,8 @@ impl Link {
             cancels: 0,
             heard: false,
             cut: false,
-            waits: Waits::default(),
-            comings: Comings::default(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
             config,
         }
     }

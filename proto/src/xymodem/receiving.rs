@@ -8,9 +8,9 @@ use super::sink::Sink;
 use super::states::{Place, ReceiverInput, ReceiverStep, Receiving, on_block};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, StoreError};
-use crate::session::{self, Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, Note, trace_duplicate};
 use crate::time::{Duration, Instant};
-use crate::trace::{TraceEvent, trace_duplicate};
+use crate::trace::TraceEvent;
 
 mod hearing;
 mod receiver;

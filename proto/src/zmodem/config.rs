@@ -1,8 +1,7 @@
 //! The configuration of the two ZMODEM engines.
 
 use super::escape::{Dropping, Escaping};
-use super::info::Conversion;
-use super::link::MAX_NAME;
+use super::info::{Conversion, MAX_NAME};
 use super::packet::{capability, subpacket_room};
 use crate::file::Wish;
 use crate::line::LineFacts;

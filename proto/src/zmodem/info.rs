@@ -169,6 +169,8 @@ fn number(digits: &[u8], base: u32) -> Option<u64> {
     })
 }
 
+/// Longest name of a file on the wire.
+pub(crate) const MAX_NAME: usize = 1024;
 /// Bytes that [`emit`] needs behind the name: two NULs, six numbers and what separates them.
 pub const ROOM: usize = 112;
 

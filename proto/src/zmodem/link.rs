@@ -9,13 +9,12 @@ use super::packet::{CANCEL, Header, MAX_HEADER, letter};
 use super::timing::RoundTrip;
 use crate::engine::{Cx, Outcome};
 use crate::line::line_time;
-use crate::session::{Ending, Note, Notes, Outbox, Port, Text, Timer, Timers, Words};
+use crate::session::{
+    Ending, InputTrace, Note, Notes, Outbox, Port, Text, Timer, Timers, WaitTrace, Words,
+};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
-use crate::trace::{Comings, Load, TraceEvent, Waits};
-
-/// Longest name of a file on the wire.
-pub(crate) const MAX_NAME: usize = 1024;
+use crate::trace::{Load, TraceEvent};
 
 /// The length of an answer: a header, in hex.
 const ANSWER: usize = 24;
@@ -141,9 +140,9 @@ pub(crate) struct Link {
     pub(crate) question: Option<Question>,
     pub(crate) timing: RoundTrip,
     /// What the trace says we wait for.
-    pub(crate) waits: Waits,
+    pub(crate) waits: WaitTrace,
     /// What the trace says of bytes that come.
-    pub(crate) comings: Comings,
+    pub(crate) comings: InputTrace,
 }
 
 impl Link {
@@ -164,8 +163,8 @@ impl Link {
             port: Port::default(),
             spoke: Instant::ZERO,
             through: Instant::ZERO,
-            waits: Waits::default(),
-            comings: Comings::default(),
+            waits: WaitTrace::default(),
+            comings: InputTrace::default(),
             config,
         }
     }

@@ -19,7 +19,6 @@ mod empty;
 mod files;
 mod receiver;
 
-use receiver::Mem;
 pub use receiver::Receiver;
 
 /// Time in which a failed transfer's last frames run out.
@@ -50,6 +49,18 @@ struct Current {
     name_len: usize,
     /// The store has it open.
     open: bool,
+}
+
+/// The memory, divided.
+struct Mem<'a> {
+    /// Decoded bytes on their way to the store, and the subpacket that is coming in.
+    file: &'a mut [u8],
+    /// The queue towards the port.
+    out: &'a mut [u8],
+    /// Run-coded data.
+    hold: &'a mut [u8],
+    /// The name of the current file.
+    name: &'a mut [u8],
 }
 
 /// What the data that follows the last header is.

@@ -9,9 +9,8 @@ use crate::netblt::packet::{Body, Data, Mark, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
 use crate::netblt::sink::Verdict;
 use crate::netblt::window::{ASKING, COUNTED, Gets, Record, SAID_OK, WHOLE};
-use crate::session::Timer;
+use crate::session::{Timer, trace_duplicate};
 use crate::time::{Duration, Instant};
-use crate::trace::trace_duplicate;
 
 /// Timers are no finer.
 const TICK: Duration = Duration::from_millis(1);

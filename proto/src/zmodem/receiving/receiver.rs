@@ -1,7 +1,7 @@
 //! The file receiver: its doors and its memory.
 
 use super::empty::Empty;
-use super::{Core, DRAIN, Expecting};
+use super::{Core, DRAIN, Expecting, Mem};
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
 use crate::machine::{Housed, Machine, engine, split};
@@ -25,18 +25,6 @@ impl<M: Memory> Receiver<M> {
         let lengths = config.receiver_lengths();
         Housed::new(Core::new(config), lengths, memory).map(Self)
     }
-}
-
-/// The memory, divided.
-pub(super) struct Mem<'a> {
-    /// Decoded bytes on their way to the store, and the subpacket that is coming in.
-    pub(super) file: &'a mut [u8],
-    /// The queue towards the port.
-    pub(super) out: &'a mut [u8],
-    /// Run-coded data.
-    pub(super) hold: &'a mut [u8],
-    /// The name of the current file.
-    pub(super) name: &'a mut [u8],
 }
 
 impl Machine for Core {

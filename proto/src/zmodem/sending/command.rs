@@ -3,7 +3,7 @@
 use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::session::{Ask, Note};
-use crate::zmodem::link::MAX_NAME;
+use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::states::{SenderInput, Sending};
 

@@ -5,8 +5,8 @@ use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply};
 use crate::session::{Ask, Note};
 use crate::trace::TraceEvent;
+use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
-use crate::zmodem::link::MAX_NAME;
 use crate::zmodem::packet::{Header, kind};
 use crate::zmodem::states::{SenderInput, Sending};
 

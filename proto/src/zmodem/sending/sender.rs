@@ -11,7 +11,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 use crate::zmodem::config::Config;
 use crate::zmodem::frame::Found;
-use crate::zmodem::link::MAX_NAME;
+use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::states::Sending;
 use core::fmt;
 
