@@ -478,7 +478,7 @@ impl Engine for Lookout {
 
     fn event(&mut self) -> Option<Event<'_>> {
         let looks = self.looks();
-        if looks && self.engine.wants().contains(Wants::PERSON) {
+        if looks && self.engine.wants().contains(Wants::USER) {
             // Where a file has begun or something was agreed on, the peer is the right one.
             let heard = self.engine.stats().packets_in > 0;
             let event = self.engine.event();

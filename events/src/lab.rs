@@ -130,7 +130,7 @@ pub struct ScenarioResult {
     pub damaged: u64,
     /// Steps of the simulation.
     pub events: u64,
-    /// How a person's keys were echoed, if one typed.
+    /// How a user's keys were echoed, if one typed.
     pub echoes: Option<Echoes>,
     /// What the bytes of a SLIP line were.
     pub slip: Option<Ledgers>,

@@ -156,7 +156,7 @@ pub enum Event {
         /// The directory, and how it is served.
         root: String,
     },
-    /// A person was asked whether to take what is offered.
+    /// A user was asked whether to take what is offered.
     Asked {
         /// The question.
         question: String,
@@ -165,7 +165,7 @@ pub enum Event {
     },
     /// The code phrase of a transfer.
     Code {
-        /// What is typed at the other end.
+        /// What is typed at the peer.
         phrase: String,
     },
     /// The key of a listener.

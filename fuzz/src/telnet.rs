@@ -1,4 +1,4 @@
-//! Telnet: any bytes from a partner, and what passes between two ends.
+//! Telnet: any bytes from a peer, and what passes between two ends.
 
 use crate::Script;
 use wetstring_proto::telnet::com_port::Command;
@@ -43,7 +43,7 @@ pub fn talk(bytes: &[u8]) -> u64 {
                 telnet.request_server();
                 telnet.stop_server();
                 reached += u64::from(telnet.set_com_port(Command::Rate(script.word())));
-                reached += u64::from(telnet.partner_serves().is_some());
+                reached += u64::from(telnet.peer_serves().is_some());
             }
             _ => telnet.replied(usize::from(script.short())),
         }

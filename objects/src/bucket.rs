@@ -39,7 +39,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Has at least so many bytes from now on; false if there are not so many.
+    /// Grows to at least this many bytes; false if there are not that many.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         self.grow_within(bytes, MOST_GATHERED)
     }

@@ -1,4 +1,4 @@
-//! The contract of every protocol engine: four doors (wire, clock, store, person).
+//! The contract of every protocol engine: four doors (wire, clock, store, user).
 //!
 //! The host calls the doors in any order, with any chunking of bytes, at one `now`; the result is
 //! the same. A usual turn is: answer [`Engine::request`] until there is none, move
@@ -55,9 +55,9 @@ pub trait Engine {
     /// The store's answer to the request that stands. An answer to nothing is ignored.
     fn reply(&mut self, cx: &mut Cx<'_>, reply: Reply<'_>);
 
-    /// The next thing to tell the person, if any.
+    /// The next thing to tell the user, if any.
     fn event(&mut self) -> Option<Event<'_>>;
-    /// The person's wish.
+    /// The user's wish.
     fn command(&mut self, cx: &mut Cx<'_>, command: Command);
 
     /// Which doors have something to do now. Cheap.
@@ -86,7 +86,7 @@ impl Wants {
     /// [`Engine::request`] has one.
     pub const STORE: Self = Self(4);
     /// [`Engine::event`] has one.
-    pub const PERSON: Self = Self(8);
+    pub const USER: Self = Self(8);
 
     /// Whether all of `other` is in this set.
     pub const fn contains(self, other: Self) -> bool {

@@ -2,18 +2,18 @@
 
 use crate::file::{FileInfo, Refusal};
 
-/// A person's wish.
+/// A user's wish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Give up the current file, go on with the next.
     CancelFile,
     /// Give up the current file and all that follow; end in good order.
     CancelBatch,
-    /// End at once; tell the partner.
+    /// End at once; tell the peer.
     Abort,
 }
 
-/// Something to tell the person.
+/// Something to tell the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -39,15 +39,15 @@ pub enum Event<'a> {
         name: &'a [u8],
         /// Why, where it is known.
         why: Option<Refusal>,
-        /// True if the partner refused, false if our own store did.
+        /// True if the peer refused, false if our own store did.
         by_peer: bool,
     },
-    /// A file was given up by a person at one of the ends.
+    /// A file was given up by a user at one of the ends.
     FileCancelled {
-        /// True if the partner gave it up.
+        /// True if the peer gave it up.
         by_peer: bool,
     },
-    /// The partner has run the command that it was sent.
+    /// The peer has run the command that it was sent.
     Completed {
         /// What its system said of it: 0 is success.
         status: u32,
@@ -66,7 +66,7 @@ pub enum Event<'a> {
         /// It stays in the peer's queue; else the peer has dropped it.
         kept: bool,
     },
-    /// The partner said something in words.
+    /// The peer said something in words.
     Message(&'a [u8]),
     /// The server has done what it was asked for, and says this of it (empty: nothing).
     Replied(&'a [u8]),

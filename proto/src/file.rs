@@ -33,7 +33,7 @@ pub struct FileInfo<'a> {
     /// The character set of the text on the wire, where the protocol names one.
     pub encoding: Encoding,
     /// The sender says that these bytes are no text, and are to stay as they are whatever the
-    /// receiver's person thinks of them (ZMODEM's ZCBIN).
+    /// receiver's user thinks of them (ZMODEM's ZCBIN).
     pub verbatim: bool,
     /// The sender offers to continue a file that the receiver has in part.
     pub resume: bool,
@@ -52,7 +52,7 @@ pub struct FileInfo<'a> {
     /// The sender's CRC-32 of the whole file, where the store has asked for it
     /// ([`Reply::TellCheck`]).
     pub check: Option<u32>,
-    /// This is text for a person's screen, no file: a server's answer (Kermit's X packet).
+    /// This is text for a user's screen, no file: a server's answer (Kermit's X packet).
     pub screen: bool,
 }
 
@@ -118,7 +118,7 @@ pub enum Refusal {
     Resume,
     /// Longer than the protocol can count (4 GiB with ZMODEM).
     TooLong,
-    /// The person said no.
+    /// The user said no.
     Declined,
     /// The character set of the text is not known.
     CharacterSet,
@@ -181,10 +181,10 @@ pub enum Request<'a> {
         /// How many leading bytes it covers.
         len: u64,
     },
-    /// The partner wants a command run on this machine: [`Reply::Ran`], or [`Reply::Failed`] where
+    /// The peer wants a command run on this machine: [`Reply::Ran`], or [`Reply::Failed`] where
     /// that is not allowed. Asked only where the configuration allows it.
     Run {
-        /// The command, raw. It comes from the partner.
+        /// The command, raw. It comes from the peer.
         command: &'a [u8],
     },
     /// A client asks the server for something: [`Reply::Said`], [`Reply::Follow`] or
@@ -206,8 +206,8 @@ pub enum Request<'a> {
     Close {
         /// Whole, or cut short by a cancel or a failure.
         complete: bool,
-        /// What the partner said of the end result, for the record of the sender's store: true if
-        /// the far end has compared a digest of the whole file. At a receiver, of a file that is not
+        /// What the peer said of the end result, for the record of the sender's store: true if
+        /// the peer has compared a digest of the whole file. At a receiver, of a file that is not
         /// `complete`: it was compared and is wrong, so that it must not be continued.
         verified: bool,
     },
@@ -221,7 +221,7 @@ pub enum Reply<'a> {
     File(FileInfo<'a>),
     /// To `Next`: that was all.
     NoMoreFiles,
-    /// To `Read`: so many bytes were put into the buffer; 0 is the end of the file.
+    /// To `Read`: bytes put into the buffer; 0 is the end of the file.
     Read(usize),
     /// To `Offer`: yes, and the first `offset` bytes are here already (0 unless resuming).
     Accept {
@@ -242,14 +242,14 @@ pub enum Reply<'a> {
     },
     /// To `Run`: its exit status; 0 is success.
     Ran(u32),
-    /// To `Serve`: done; so many bytes of text are in the buffer.
+    /// To `Serve`: done; bytes of text in the buffer.
     Said(usize),
     /// To `Serve`: done, or to be done with [`Request::Next`]: what is to be sent follows by that.
     Follow {
         /// It is text for the client's screen, no file.
         screen: bool,
     },
-    /// To `Serve`: no; so many bytes of the reason are in the buffer.
+    /// To `Serve`: refused; bytes of the reason in the buffer.
     Denied(usize),
     /// To `Digest`: its bytes, big endian, in the first bytes of the array.
     Digest([u8; 32]),

@@ -6,7 +6,7 @@
 //! browser and the laboratory's virtual time.
 //!
 //! ```text
-//! wire bytes -> frame -> packet -> sender/receiver -> Request to the store (and Event to the person)
+//! wire bytes -> frame -> packet -> sender/receiver -> Request to the store (and Event to the user)
 //! wire bytes <- frame <- packet <- sender/receiver <- Reply from the store (and Command)
 //! ```
 //!

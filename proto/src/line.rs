@@ -6,7 +6,7 @@ use crate::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LineFacts {
     /// The transport delivers everything unchanged and in order (TCP), or surely does not
-    /// (serial); `None` if this end cannot know, as at the far end of a terminal session.
+    /// (serial); `None` if this end cannot know, as at the peer of a terminal session.
     pub reliable: Option<bool>,
     /// All 256 byte values pass.
     pub clear: bool,

@@ -53,7 +53,7 @@ pub enum Blame {
     Line,
     /// Our store.
     Store,
-    /// Our person or our configuration.
+    /// the local user or configuration.
     Local,
 }
 
@@ -67,17 +67,17 @@ pub enum FailureKind {
     TooManyRetries,
     /// A packet was damaged or lost on a line that was declared reliable.
     NotReliable,
-    /// The partner ended with an error message; an [`Event::Message`](crate::Event::Message) has its text.
+    /// The peer ended with an error message; an [`Event::Message`](crate::Event::Message) has its text.
     PeerError,
-    /// The partner sent something that its protocol does not allow here.
+    /// The peer sent something that its protocol does not allow here.
     Violation,
-    /// The partner cannot do something that was required.
+    /// The peer cannot do something that was required.
     Unsupported,
     /// The peer cannot go on in the middle of a file, which was asked for.
     CannotResume,
     /// The peer offers other protocols than ours (UUCP); an [`Event::Message`](crate::Event::Message) names them.
     NoProtocol,
-    /// The partner asks for a server, which this engine is not.
+    /// The peer asks for a server, which this engine is not.
     NotAServer,
     /// The peer speaks another protocol, or wants to do what this end does: both send, or both receive.
     WrongPeer,
@@ -89,7 +89,7 @@ pub enum FailureKind {
     Store(StoreError),
     /// A file is not wanted here, and the protocol cannot leave it out.
     Refused,
-    /// The person ended it.
+    /// The user ended it.
     Aborted,
     /// The port closed.
     Closed,
@@ -108,7 +108,7 @@ impl fmt::Display for FailureKind {
             Self::Unsupported => "the peer cannot do what was required",
             Self::CannotResume => "the peer cannot resume files",
             Self::NoProtocol => "expected the peer to know the protocol g, it offers others",
-            Self::NotAServer => "the partner asks for a server",
+            Self::NotAServer => "the peer asks for a server",
             Self::WrongPeer => "expected a peer for this, another one answered",
             Self::DigestDiffers => "the digests of the whole file differ",
             Self::LengthDiffers => "the file does not have the length that was announced",

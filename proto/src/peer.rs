@@ -90,7 +90,7 @@ pub fn start_characters(alone: &[u8]) -> Option<Tongue> {
     }
 }
 
-/// Who says of itself, in words for a person, what it is about to speak: lrzsz's senders and U-Boot's
+/// Who says of itself, in words for a user, what it is about to speak: lrzsz's senders and U-Boot's
 /// receivers. Words may be older than the peer, so this explains a failure and is no reason for one.
 pub fn announced(text: &[u8]) -> Option<(Tongue, Part)> {
     const WORDS: [(&[u8], Tongue, Part); 5] = [
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_text_are_nobody() {
+    fn damage_and_text_are_no_peer() {
         assert_eq!(who(b"\x01# N4\r"), None, "check");
         assert_eq!(who(b"\x01# Y?\r"), None, "an answer says nothing of who asks");
         assert_eq!(who(b"**\x18B0100000023be51\r\x8a\x11"), None);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn parity_hides_nobody() {
+    fn parity_hides_no_peer() {
         let even = |byte: u8| if byte.count_ones() % 2 == 1 { byte | 0x80 } else { byte };
         let nak = b"\x01# N3\r".map(even);
         assert_eq!(who(&nak), Some((0, 5, Tongue::Kermit, Part::Receiver)));

@@ -18,7 +18,7 @@ pub enum Carrier {
     Bytes,
     /// Datagrams, each of which is one packet.
     Datagrams,
-    /// The subnet of the ARPANET, from host to host. The line says it, so that nobody chooses the protocol.
+    /// The subnet of the ARPANET, from host to host. Implied by the line, so the protocol is not chosen.
     Hosts,
 }
 
@@ -40,11 +40,11 @@ pub struct WeakCheck {
 pub struct Entry {
     /// What `-P` and a scenario take.
     pub name: &'static str,
-    /// What a person calls it.
+    /// What a user calls it.
     pub title: &'static str,
     /// The same with its article, and as exactly as its name.
     pub a_title: &'static str,
-    /// What is usually typed at the far end to receive by it, and to send.
+    /// What is usually typed at the peer to receive by it, and to send.
     pub far_end: [&'static str; 2],
     /// The settings that make a configuration the one of this name.
     pub preset: &'static [(&'static str, &'static str)],
@@ -68,7 +68,7 @@ pub trait Registered: Settings + Clone + Default + fmt::Debug + Send + Sync + 's
     const HEADING: &'static str;
     /// What stands in front of the names of its settings: `kermit` of `kermit.window`.
     const FAMILY: &'static str;
-    /// The names by which it is chosen, in the order in which a person is shown them.
+    /// The names by which it is chosen, in the order in which a user is shown them.
     const ENTRIES: &'static [Entry];
     /// The state tables, each with whose it is: `sender`, `receiver`, `either end`, ...
     const STATES: &'static [(&'static str, Diagram)] = &[];

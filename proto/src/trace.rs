@@ -2,7 +2,7 @@
 //!
 //! A trace is log, golden file and determinism oracle at once: one line per event, the time
 //! first, then a word, then `key=value` pairs. Every event is a [`TraceEvent`], and [`RECORDS`] says what its
-//! line has; nothing depends on what `Debug` prints. Recording costs nothing when nobody listens.
+//! line has; nothing depends on what `Debug` prints. Recording costs nothing when it is off.
 
 use crate::event::{Command, Event};
 use crate::file::StoreError;
@@ -57,13 +57,13 @@ pub enum Wait {
     Window,
     /// The answer to a packet that is no data, or to the last data.
     Answer,
-    /// The partner: its start, or its next packet.
-    Partner,
+    /// The peer: its start, or its next packet.
+    Peer,
     /// Its own store.
     Store,
     /// The character by which a half duplex line is handed over.
     Turn,
-    /// The end of a pause that it makes for the partner's sake.
+    /// The end of a pause that it makes for the peer's sake.
     Pause,
 }
 
@@ -73,7 +73,7 @@ impl Wait {
         Self::Nothing,
         Self::Window,
         Self::Answer,
-        Self::Partner,
+        Self::Peer,
         Self::Store,
         Self::Turn,
         Self::Pause,
@@ -85,7 +85,7 @@ impl Wait {
             Self::Nothing => "nothing",
             Self::Window => "window",
             Self::Answer => "answer",
-            Self::Partner => "partner",
+            Self::Peer => "peer",
             Self::Store => "store",
             Self::Turn => "turn",
             Self::Pause => "pause",
@@ -189,14 +189,14 @@ pub enum TraceEvent<'a> {
         /// The new value.
         value: u64,
     },
-    /// A text, such as a file name or the partner's error message.
+    /// A text, such as a file name or the peer's error message.
     Text {
         /// What it is.
         name: &'static str,
         /// Raw bytes; shown escaped.
         text: &'a [u8],
     },
-    /// The engine told the person something.
+    /// The engine told the user something.
     Told(&'a Event<'a>),
     /// The outcome is fixed at this end.
     Settled(Outcome),
@@ -218,7 +218,7 @@ pub enum TraceEvent<'a> {
 /// What is done to a run from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// The person at this end, `A` or `B`, gave a command.
+    /// The user at this end, `A` or `B`, gave a command.
     Command(char, Command),
     /// The faults of the line stop.
     Calm,
@@ -270,7 +270,7 @@ fn outcome(f: &mut fmt::Formatter<'_>, word_of_line: &str, of: Option<Outcome>) 
     write!(f, "{word_of_line} outcome=failed blame={blame} kind={}", word(failure.kind))
 }
 
-/// What an engine told the person.
+/// What an engine told the user.
 fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
     let (kind, text): (_, &[u8]) = match event {
         Event::Negotiated(text) => ("negotiated", text.as_bytes()),
@@ -366,7 +366,7 @@ pub trait Trace {
     }
 }
 
-/// The trace that nobody reads.
+/// The trace that discards everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTrace;
 

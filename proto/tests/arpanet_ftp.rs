@@ -33,7 +33,7 @@ impl User {
     }
 }
 
-/// Turns clients, on host 0 unless they say another, and a server on host 1 until the clients are over, or so much time has passed.
+/// Turns clients, on host 0 unless they say another, and a server on host 1 until the clients are over, or this much time has passed.
 fn run(net: &mut Net, users: &mut [User], server: &mut Server, most: Duration) -> Vec<Status> {
     let end = net.now + most;
     loop {
@@ -497,7 +497,7 @@ fn no_data_connection() {
     server.files.push(("f".into(), b"x".to_vec()));
     let mut user = Terminal::call(&mut net, &mut server);
     user.say(&mut net, &mut server, "USER a");
-    // Nobody listens there: U+4 is in the range of the call, so the request waits and runs out.
+    // No listener there: U+4 is in the range of the call, so the request waits and runs out.
     user.say(&mut net, &mut server, "RETR f");
     net.pass(Duration::from_secs(31));
     assert!(user.say(&mut net, &mut server, "").starts_with("454 "));

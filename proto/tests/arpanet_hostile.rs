@@ -1,4 +1,4 @@
-//! ARPANET hosts against what others must not say: nobody else's connections suffer, nothing grows, and the end is clear.
+//! ARPANET hosts against illegal messages: no other connection suffers, nothing grows, and the end is clear.
 
 use crate::arpanet_net;
 use crate::arpanet_server;
@@ -184,7 +184,7 @@ fn allocations_that_do_not_fit_the_counters() {
         let all = Control::Ret { link: 2, messages: u16::MAX, bits: u32::MAX };
         net.hear(1, &control(address(0), &all));
     }
-    // As many as were returned are allowed anew.
+    // As many as were returned are allocated again.
     net.settle();
     assert_eq!(net.state(1, to), State::Open);
     assert!(net.host(1).allocation(to).1 <= 8192 * 8);

@@ -222,7 +222,7 @@ fn what_was_not_delivered_goes_again() {
     assert!(got[..4000] == file);
     assert!(net.hosts[0].counts().again > 4 && net.hosts[0].counts().incomplete > 4);
 
-    // But not for ever, and not where others were sent behind it.
+    // But not indefinitely, and not where others were sent after it.
     for window in [1, 4] {
         let config = Config { window, retries: 3, ..Config::default() };
         let mut net = Net::new(&[config.clone(), config]);
@@ -275,7 +275,7 @@ fn what_is_too_long_for_the_net_goes_in_shorter_messages() {
         assert_eq!(net.host(1).queued(to), 32_000_usize.next_multiple_of(usize::from(size)));
         assert_eq!(net.hosts[0].counts().incomplete, before);
     }
-    // A single packet is never too long: who says so says it for ever.
+    // A single packet is never too long: a host that says so repeats it indefinitely.
     let mut net = Net::two();
     let (from, _) = pair(&mut net, Wanted::new(5, 4).bulk());
     net.judge =
@@ -380,7 +380,7 @@ fn interrupts_and_allocation_given_back() {
     let before = net.host(0).allocation(from);
     assert_eq!(before, net.host(1).allocation(to), "both ends count the same");
     assert!(before.0 == 64 && before.1 > 60_000);
-    // Once, or what is asked back is allowed anew at once.
+    // Once, or what is asked back is allocated again at once.
     net.host(1).allow(to, 0, 0);
     net.host(1).take_back(to, 64, 32);
     net.settle();

@@ -229,7 +229,7 @@ fn a_person_at_linux_ncp_talks_with_our_server() {
 }
 
 #[test]
-fn linux_ncp_is_refused_where_nobody_listens() {
+fn linux_ncp_is_refused_without_a_listener() {
     let mut ours = On::new(Server::new(Options::default()));
     let text = include_str!("../../vectors/arpanet/linux-ncp-finger.transcript");
     assert_eq!(replay(&mut ours, text), 2);

@@ -175,7 +175,7 @@ fn slow_check(check: Check, covered: &[u8]) -> Vec<u8> {
     }
 }
 
-/// So many cases, and no files of failures beside the tests.
+/// N cases, and no files of failures beside the tests.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }

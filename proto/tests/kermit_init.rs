@@ -79,7 +79,7 @@ fn passes(packet: &[u8]) -> bool {
     Check::Sum6.verify(&packet[1..end - 1], &packet[end - 1..end])
 }
 
-/// Tries every damage of so many bits that the check lets through: which of them end in a false success.
+/// Tries every error of N bits that the check lets through: which of them end in a false success.
 fn lies(settings: &[(&str, &str)], hit: Hit, flips: usize) -> Vec<String> {
     let sound = packet(settings, hit);
     let bits = (1..sound.len()).flat_map(|at| (0..7).map(move |bit| (at, 1u8 << bit)));

@@ -217,7 +217,7 @@ fn real_strings_are_not_doubted_and_damaged_ones_are() {
 }
 
 #[test]
-fn agreements_with_real_partners() {
+fn agreements_with_real_peers() {
     let mut config = Config { streaming: Switch::On, ..Config::default() };
     let ckermit = outcome(&config, STRINGS[1]);
     assert_eq!((ckermit.window, ckermit.check, ckermit.rept), (30, Check::Crc16, Some(b'~')));
@@ -231,7 +231,7 @@ fn agreements_with_real_partners() {
     assert!(!uboot.streaming && !uboot.attributes);
     config.streaming = Switch::Off;
     assert!(!outcome(&config, STRINGS[1]).streaming);
-    // A 7-bit partner: prefixing, and locking shifts only if both can.
+    // A 7-bit peer: prefixing, and locking shifts only if both can.
     let seven = outcome(&config, STRINGS[3]);
     assert_eq!((seven.qbin, seven.shift), (Some(b'&'), Shift::Off));
 }

@@ -181,7 +181,7 @@ fn long_name_short_packets() {
     let ends = Pair::new(&mut s, &mut r, &mut source, &mut sink).run();
     let arrived = String::from_utf8_lossy(&sink.files[0].name).into_owned();
     assert!(arrived.starts_with("Firmware-image-") && arrived.ends_with("im.gz"), "{arrived}");
-    // The person at either end is shown the name that was sent.
+    // The user at either end is shown the name that was sent.
     let shown =
         ends.events.iter().filter(|e| e.contains(&format!("started {arrived} at 0"))).count();
     assert_eq!(shown, 2, "{:?}", ends.events);

@@ -1,5 +1,5 @@
-//! NETBLT against partners and strangers that do what they must not: it ends clearly, in the memory
-//! that it was given, and nobody is told of a success that is none.
+//! NETBLT against peers and strangers that do what they must not: it ends clearly, in the memory
+//! that it was given, and no false success is reported.
 
 use crate::common;
 use crate::netblt_talk;
@@ -76,7 +76,7 @@ fn resend(sequence: u16, buffer: u32, packets: &[u16]) -> Vec<u8> {
 
 #[test]
 fn a_receiver_that_never_acknowledges() {
-    // It grants everything, lives, and says for ever that it has nothing.
+    // It grants everything, stays alive, and reports indefinitely that it has nothing.
     let mut sink_hole = |turn: u64| {
         let mut all: Vec<u8> = (1..=4).flat_map(|n| go(n as u16, n)).collect();
         all.extend(resend(5 + turn as u16, 1, &[0, 1, 2]));
@@ -161,7 +161,7 @@ fn lists_that_ask_beyond_the_end_are_answered_by_the_end() {
 
 #[test]
 fn a_sender_that_never_stops() {
-    // It says that the file has 1000 bytes, or nothing of its length, and sends for ever.
+    // It says that the file has 1000 bytes, or omits its length, and sends indefinitely.
     for (client, said) in [(&b"wst1 s=1000 name=short"[..], true), (b"wst1 name=endless", false)] {
         let mut sink = Sink { room: Some(200_000), ..Sink::new() };
         let mut engine = receiver(&passive());
@@ -227,7 +227,7 @@ fn a_buffer_that_ends_early_is_not_whole() {
 
 #[test]
 fn a_disk_that_fails_after_the_end_is_not_asked_for_ever() {
-    // Found by the fuzzer: what was here when the other end gave up was to be kept, and the store could not.
+    // Found by the fuzzer: what was here when the peer gave up was to be kept, and the store could not.
     let mut sink = Sink { room: Some(0), ..Sink::new() };
     let mut engine = receiver(&passive());
     let mut peer = |now: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {

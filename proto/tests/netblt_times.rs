@@ -96,7 +96,7 @@ fn a_packet_that_left_late_makes_no_long_round_trip() {
             lent.push(packet.to_vec());
             engine.transmitted(cx, len);
         }
-        // It lends another, and nobody takes it.
+        // It lends another, which is not taken.
         engine.transmit(cx);
         (lent, engine.measured())
     };

@@ -1,4 +1,4 @@
-//! What makes compression begin where nobody said that it should: the question that two ends at
+//! What starts compression where it was not configured: the probe that two ends at
 //! `auto` ask, and timestamps that are taken out of SYNs.
 
 use crate::common;
@@ -75,7 +75,7 @@ fn two_ends_at_auto_begin_to_compress() {
     assert!(b.is_compressing() && !a.is_compressing());
     assert_eq!((a.stats().probes, a.stats().sent), (1, 3));
     assert!(a.is_idle());
-    // The other end answers with what it has to say anyway.
+    // The peer answers with what it has to say anyway.
     b.put(NOW, &data(1)).unwrap();
     let answer = frames(&mut b, NOW);
     assert_eq!(answer[0][0], 0x75);
@@ -137,13 +137,13 @@ fn plain_slip_loses_nothing_and_is_asked_seldom() {
     assert_eq!(asked, [0, 5, 25, 105, 425, 1025, 1625, 2225, 2825, 3425]);
     assert_eq!(plain.stats().compressed_refused, asked.len() as u64);
     assert!(!auto.is_compressing());
-    // Another end may be there when the line comes back.
+    // Another peer may be there when the line comes back.
     auto.reopened();
     auto.put(Instant(0), &ack(1)).unwrap();
     assert_eq!(frames(&mut auto, Instant(0)).len(), 2);
 }
 
-/// Nobody is asked who was told: `on` compresses, `off` does not.
+/// Without probing: `on` compresses, `off` does not.
 #[test]
 fn only_auto_asks() {
     for compression in [Compression::On, Compression::Off, Compression::Differential] {

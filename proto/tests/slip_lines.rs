@@ -55,7 +55,7 @@ fn a_steady_connection_has_short_headers() {
 /// A line that loses frames without a word, loses bytes and changes bits.
 struct BadLine {
     dice: Dice,
-    /// One frame in so many is hit.
+    /// One frame in N has an error.
     rate: usize,
     /// Frames are lost whole, and nothing else happens.
     only_loses: bool,

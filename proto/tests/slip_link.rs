@@ -148,7 +148,7 @@ fn auto_begins_to_compress_when_the_other_end_has() {
     assert_eq!(first & 0x80, 0x80);
     assert!(wire.len() <= 8, "{wire:02x?}");
     auto.reopened();
-    assert!(!auto.is_compressing(), "the other end may be another now");
+    assert!(!auto.is_compressing(), "the peer may be another now");
     assert_eq!(send(&mut auto, &talk[4]).0, 0x45);
 }
 

@@ -1,4 +1,4 @@
-//! What waits for the line: who goes first, who is dropped, and that nobody starves.
+//! Queue of packets for the line: priority, drops, and no starvation.
 
 use crate::common;
 use crate::slip_packets;
@@ -176,13 +176,13 @@ fn a_flow_with_much_waiting_goes_down_in_order() {
         assert_eq!(line.take(), Some((1, id, Class::Bulk)));
     }
     assert_eq!(line.take(), Some((1, 10, Class::Bulk)));
-    // Nothing waits any more: it begins anew.
+    // The queue is empty: it starts again in its own class.
     line.put(&Tcp { id: 11, ..segment([1, 22], 1) }).unwrap();
     assert_eq!(line.take(), Some((1, 11, Class::Interactive)));
 }
 
 #[test]
-fn nobody_starves() {
+fn no_class_starves() {
     let mut line = Line::new(20_000);
     for id in 0..20 {
         line.put(&Tcp { id, ..segment([1, 20], 256) }).unwrap();

@@ -199,7 +199,7 @@ fn a_longer_packet_than_announced_is_none() {
     assert_eq!(reader.next(&mut room, &packet), (2, Some(Found::Byte(0x10))));
 }
 
-/// How many of so many fields with one wrong bit have the same sum, the bit in the first byte and
+/// How many of N fields with one wrong bit have the same sum, the bit in the first byte and
 /// behind it.
 fn unseen(len: usize, text: bool) -> [u32; 2] {
     let mut dice = Dice(len as u64);

@@ -108,18 +108,18 @@ fn random_bytes_and_random_packets_come_to_an_end() {
     }
 }
 
-/// A line that gives back what is sent is no partner.
+/// A line that gives back what is sent is no peer.
 #[test]
-fn an_echo_is_no_partner() {
+fn an_echo_is_no_peer() {
     for role in ["call", "answer"] {
         let set = config(&[("role", role), ("patience", "30")]);
-        common::assert_no_partner(&mut sender(&set), Duration::from_secs(400));
-        common::assert_no_partner(&mut receiver(&set), Duration::from_secs(400));
+        common::assert_no_peer(&mut sender(&set), Duration::from_secs(400));
+        common::assert_no_peer(&mut receiver(&set), Duration::from_secs(400));
     }
 }
 
 #[test]
-fn nobody_there_is_said_after_the_patience() {
+fn no_peer_fails_after_the_patience() {
     let set = config(&[]);
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
     let mut bench = Bench::new(&mut s, &mut source);
@@ -214,7 +214,7 @@ fn a_sender_that_takes_nothing_leaves_the_queue_of_the_other_end_alone() {
     }
 }
 
-/// A refusal for good deletes the job at the other end, be it Taylor UUCP, BSD or HDB; 4 keeps it with all
+/// A refusal for good deletes the job at the peer, be it Taylor UUCP, BSD or HDB; 4 keeps it with all
 /// of them.
 #[test]
 fn what_the_store_does_not_take_stays_in_the_queue_too() {

@@ -322,7 +322,7 @@ fn a_sender_that_takes_meets_one_end_of_each_kind() {
     }
 }
 
-/// Both ends call, or both wait: nobody hears anybody, and that is said in time.
+/// Both ends call, or both wait: both fail in time.
 #[test]
 fn two_of_a_kind_do_not_meet() {
     for role in ["call", "answer"] {

@@ -272,8 +272,8 @@ fn noise_that_never_ends() {
 }
 
 #[test]
-fn a_partner_that_only_repeats_itself() {
-    // The same block for ever.
+fn a_peer_that_only_repeats_itself() {
+    // The same block indefinitely.
     let set = config(&[("variant", "xmodem-crc")]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
@@ -289,7 +289,7 @@ fn a_partner_that_only_repeats_itself() {
     }
     assert!(acks < 15, "{acks}");
     assert_eq!(bench.outcome(), Some(failed(Blame::Line, FailureKind::TooManyRetries)));
-    // Start characters for ever.
+    // Start characters indefinitely.
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", b"x")]));
     let mut bench = Bench::new(&mut s, &mut source);
     for _ in 0..50 {
@@ -297,7 +297,7 @@ fn a_partner_that_only_repeats_itself() {
         bench.wait(Duration::from_secs(3));
     }
     assert_eq!(bench.outcome(), Some(failed(Blame::Line, FailureKind::TooManyRetries)));
-    // Garbage for ever, without a pause.
+    // Garbage indefinitely, without a pause.
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
     for _ in 0..20_000 {

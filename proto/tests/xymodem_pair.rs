@@ -166,7 +166,7 @@ fn the_receiver_chooses_the_check() {
     }
 }
 
-/// Blocks of 1024 bytes with a checksum, as lrzsz's `sx -k` sends them to its `rx`: if the person
+/// Blocks of 1024 bytes with a checksum, as lrzsz's `sx -k` sends them to its `rx`: if the user
 /// says so, by the variant or by the length.
 #[test]
 fn long_blocks_with_checksums_are_sent_to_those_who_were_said_to_know_them() {
@@ -244,7 +244,7 @@ fn any_order_of_doors_and_any_chunks() {
             let label = format!("{variant} seed {seed}");
             assert_eq!((ends.sender, ends.receiver), DONE, "{label}");
             assert_arrived(variant, &sink.files, &files, &label);
-            assert!(!ends.to_sender.contains(&0x18), "{label}: nobody cancelled");
+            assert!(!ends.to_sender.contains(&0x18), "{label}: no cancel was sent");
         }
     }
 }
@@ -288,7 +288,7 @@ fn padding_is_stripped_if_asked_for() {
         assert_eq!(got[0].bytes, bytes, "{variant}");
         let (got, _) = transfer(&plain, &plain, &files);
         assert_eq!(got[0].bytes.len() % 128, 0, "{variant}");
-        // A file that ends in what looks like padding loses it: this is why nobody does so unasked.
+        // A file that ends in what looks like padding loses it: this is why it is never the default.
         let (got, _) = transfer(&plain, &strip, &[File::new("f", &[0x1a; 200])]);
         assert_eq!(got[0].bytes.len(), 128, "only the last block is looked at");
     }
@@ -342,7 +342,7 @@ fn the_first_eot_is_refused_unless_the_length_agrees() {
     }
 }
 
-/// Either person gives up after any number of bytes: both ends learn it, nobody claims a whole file.
+/// Either user cancels after any number of bytes: both ends learn it, neither claims a whole file.
 #[test]
 fn cancel_by_either_side_at_any_moment() {
     for variant in VARIANTS {
@@ -471,14 +471,14 @@ fn common_silence(
 }
 
 #[test]
-fn nobody_answers() {
+fn no_answer() {
     for variant in VARIANTS {
         let set = config(&[("variant", variant)]);
         let mut r = receiver(&set);
         let said = common_silence(&mut r, &mut Sink::new(), Duration::from_secs(1000));
         assert_eq!(r.status(), Status::Over(failed(Blame::Peer, FailureKind::Silence)));
         assert!(said.last().unwrap().0 <= 130, "{variant}: {said:?}");
-        assert_eq!(said[said.len() - 16..][0].1, 0x18, "{variant}: the partner is told");
+        assert_eq!(said[said.len() - 16..][0].1, 0x18, "{variant}: the peer is told");
         let mut s = sender(&set);
         let mut source = Source::new(vec![File::new("f", b"x")]);
         common_silence(&mut s, &mut source, Duration::from_secs(1000));

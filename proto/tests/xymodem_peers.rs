@@ -104,7 +104,7 @@ fn a_lost_g_is_said_again() {
     let (mut engine, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut engine, &mut sink);
     for (name, lost) in [("a", 11), ("b", 11), ("c", 31)] {
-        // Nobody has heard it.
+        // It was lost.
         let said = bench.wait(Duration::from_secs(lost));
         assert!(said.ends_with(b"G") && !said.contains(&NAK), "{name}: {said:?}");
         assert!(said.len() as u64 <= 1 + lost / 3, "{name}: {said:?}");

@@ -116,7 +116,7 @@ fn a_meddled_session_never_lies() {
 }
 
 #[test]
-fn a_silent_partner_ends_within_the_set_time() {
+fn a_silent_peer_ends_within_the_set_time() {
     let set = config(&[("patience", "8"), ("timeout", "2")]);
     let silence = (Blame::Peer, FailureKind::Silence);
     let mut s = sender(&set);
@@ -156,10 +156,10 @@ fn an_xmodem_receiver_is_named() {
 }
 
 #[test]
-fn an_echoing_line_is_no_partner() {
+fn an_echoing_line_is_no_peer() {
     let set = config(&[("patience", "20"), ("timeout", "2")]);
-    common::assert_no_partner(&mut sender(&set), Duration::from_secs(100));
-    common::assert_no_partner(&mut receiver(&set), Duration::from_secs(100));
+    common::assert_no_peer(&mut sender(&set), Duration::from_secs(100));
+    common::assert_no_peer(&mut receiver(&set), Duration::from_secs(100));
 }
 
 #[test]
@@ -679,7 +679,7 @@ fn what_follows_the_end_is_not_eaten() {
 }
 
 #[test]
-fn a_sender_that_left_without_a_word_keeps_nobody_waiting() {
+fn a_sender_that_leaves_silently_does_not_block_the_receiver() {
     let mut r = receiver(&config(&[]));
     let talk =
         turn_against(&mut r, &mut Sink::new(), script(vec![header(Form::Hex, kind::ZFIN, 0)]));

@@ -115,7 +115,7 @@ fn line_ends_become_the_local_ones() {
     }
 }
 
-/// What the receiver's person says beats the sender's ZCNL.
+/// What the receiver's user says beats the sender's ZCNL.
 #[test]
 fn a_receiver_may_leave_text_alone() {
     let bytes = b"one\r\ntwo\n\x1athree\r";

@@ -265,7 +265,7 @@ fn a_sender_without_zcrc_sends_the_file_again() {
     }
 }
 
-/// One that dies when it is asked for a CRC: the person learns which setting does without.
+/// One that dies when it is asked for a CRC: the user learns which setting does without.
 #[test]
 fn a_sender_that_ends_at_zcrc_can_be_resumed_without() {
     for (check, at_zcrc) in [

@@ -1,4 +1,4 @@
-//! What a partner may say again and again, too late, or of another file.
+//! What a peer may say again and again, too late, or of another file.
 
 use crate::common;
 use crate::zmodem_talk;
@@ -77,7 +77,7 @@ fn positions_to_and_fro_are_no_progress() {
     assert!(talk.count(kind::ZDATA) <= 9, "{}", talk.count(kind::ZDATA));
 }
 
-/// The same words, for ever, to a receiver.
+/// The same frames, indefinitely, to a receiver.
 fn words_without_end(words: &[u8], first: &[u8]) -> (Talk, FailureKind) {
     let mut receiver = receiver(&impatient());
     let mut sink = Sink::new();
@@ -248,7 +248,7 @@ fn source_tag(index: usize) -> u32 {
     skips.map(|(_, tag)| tag).nth(index).unwrap()
 }
 
-/// Senders of others skip a file for each ZSKIP: nobody asks for it, nobody gets it.
+/// Other programs' senders skip a file for each ZSKIP, requested or not.
 #[test]
 fn a_zskip_is_not_repeated_in_haste() {
     let mut receiver = receiver(&config(&[]));

@@ -25,7 +25,7 @@ use wetstring_proto::settings::Setting;
 use wetstring_proto::states::Diagram;
 use wetstring_proto::{arpanet, kermit, netblt, uucp, xymodem, zmodem};
 
-/// Every protocol there is, in the order in which a person is shown them.
+/// Every protocol there is, in the order in which a user is shown them.
 pub static FAMILIES: &[Family] = &[
     Family::of::<kermit::Config>(),
     Family::of::<xymodem::Config>(),
@@ -59,7 +59,7 @@ impl Family {
         }
     }
 
-    /// What a person calls it.
+    /// What a user calls it.
     pub fn title(&self) -> &'static str {
         self.heading.trim_end_matches(" settings")
     }
@@ -108,7 +108,7 @@ impl Protocol {
         FAMILIES.iter().flat_map(Family::protocols)
     }
 
-    /// Those that a person chooses by their names.
+    /// Those that a user chooses by their names.
     pub fn chosen() -> impl Iterator<Item = Self> {
         Self::all().filter(|protocol| protocol.carrier != Carrier::Hosts)
     }

@@ -58,7 +58,7 @@ pub enum BadMessage {
     Leader(BadLeader),
     /// It is of another type than a regular message.
     Kind(Kind),
-    /// Its header is not there as a whole: so many octets came behind the leader.
+    /// The header is truncated: this many octets followed the leader.
     Header(usize),
     /// Its bytes have no bits.
     NoSize,
@@ -146,7 +146,7 @@ pub enum Control {
         /// Socket of the one who is told.
         yours: u32,
     },
-    /// Allocate: the receiver has room for so much more.
+    /// Allocate: the receiver has room for this much more.
     All {
         /// The connection's link.
         link: u8,
@@ -164,7 +164,7 @@ pub enum Control {
         /// Of the bits, likewise.
         bits: u8,
     },
-    /// Return: the sender gives so much back.
+    /// Return: the sender gives this much back.
     Ret {
         /// The connection's link.
         link: u8,

@@ -1,6 +1,6 @@
 //! The client: asks a server for one thing, and takes what comes of it (kermit.md §16.1).
 //!
-//! A short reply is told to the person ([`Event::Replied`](crate::Event::Replied)); files, and text
+//! A short reply is told to the user ([`Event::Replied`](crate::Event::Replied)); files, and text
 //! for the screen ([`FileInfo::screen`](crate::FileInfo::screen)), go to the store like any others.
 //! To send files to a server takes no client: a [`Sender`](super::Sender) does it.
 

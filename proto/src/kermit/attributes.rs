@@ -150,7 +150,7 @@ impl Attributes {
 
 /// Writes the attributes of a file in C-Kermit's order, leaving out whole triplets that do not fit
 /// in `out`. Returns the length.
-/// `tried` are codes to show the partner of our own kind bare (the module `probe`).
+/// `tried` are codes to show the peer of our own kind bare (the module `probe`).
 pub fn emit(
     info: &FileInfo<'_>,
     system: [u8; 2],
@@ -230,7 +230,7 @@ pub fn format_decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
 pub enum AttributeReply {
     /// Go on.
     Accept,
-    /// Go on from here: the receiver has so many bytes.
+    /// Resume from here: bytes that the receiver has.
     Resume(u64),
     /// Skip this file; the tag that caused it.
     Refuse(Option<u8>),
@@ -251,7 +251,7 @@ impl AttributeReply {
     }
 }
 
-/// The tag by which a refusal is told to the partner.
+/// The tag by which a refusal is told to the peer.
 pub const fn refusal_tag(why: Refusal) -> u8 {
     match why {
         // `?` and `#` count as success at C-Kermit, so they must not stand for anything else.
@@ -266,7 +266,7 @@ pub const fn refusal_tag(why: Refusal) -> u8 {
     }
 }
 
-/// The reason that a partner's tag stands for.
+/// The reason that a peer's tag stands for.
 pub const fn refusal_of(tag: Option<u8>) -> Option<Refusal> {
     match tag {
         Some(b'?') => Some(Refusal::Exists),

@@ -63,7 +63,7 @@ pub enum ServerCommand<'a> {
     Set {
         /// The setting.
         code: u16,
-        /// What it shall be.
+        /// The new value.
         value: &'a [u8],
     },
     /// To say the value of a variable.
@@ -157,7 +157,7 @@ pub mod code {
 /// Why a command could not be understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadCommand {
-    /// Nobody knows what this asks for.
+    /// An unknown command.
     Unknown,
     /// An argument is cut short, or is not what the command takes.
     Malformed,

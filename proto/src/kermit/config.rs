@@ -71,8 +71,8 @@ crate::choice! {
     /// Which control characters get a prefix.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Prefixing {
-        /// As few as the agreement with the partner allows: none that need not be on a clear channel,
-        /// CAUTIOUS to a partner that tells what it is, ALL to one that does not.
+        /// As few as the agreement with the peer allows: none that need not be on a clear channel,
+        /// CAUTIOUS to a peer that tells what it is, ALL to one that does not.
         #[default]
         Auto = "auto",
         /// All of them.
@@ -172,7 +172,7 @@ impl AsText for Charset {
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// Everything that a user may choose, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// Overrides what is known of the line.
@@ -189,10 +189,10 @@ crate::settings! {
             "Packets that may be under way without acknowledgement",
             "[KPM] sliding windows; C-Kermit offers 30";
         "kermit.receive-length" receive_length: u16[10..=9024 "bytes"] = 9024,
-            "Longest packet the partner may send",
+            "Longest packet the peer may send",
             "[KPM] long packets";
         "kermit.send-length" send_length: u16[10..=9024 "bytes"] = 9024,
-            "Longest packet to send, even if the partner takes longer ones",
+            "Longest packet to send, even if the peer takes longer ones",
             "[KPM] long packets";
         "kermit.adapt-length" adapt_length: bool[word] = "on",
             "Fit the length of packets to the errors of the line",
@@ -201,7 +201,7 @@ crate::settings! {
             "Block check: 6-bit sum, 12-bit sum, CRC-16, 12-bit sum without blanks, CRC-16 on every packet",
             "[KPM] block checks";
         "kermit.prefixing" prefixing: Prefixing[word] = "auto",
-            "Which control characters are sent with a prefix; auto goes by the agreement with the partner",
+            "Which control characters are sent with a prefix; auto goes by the agreement with the peer",
             "C-Kermit SET PREFIXING";
         "kermit.prefixed" prefixed: PrefixTable[text Range::Text, PrefixTable::NOTHING] = "",
             "Codes (decimal, separated by commas) to prefix in any case",
@@ -210,7 +210,7 @@ crate::settings! {
             "Codes (decimal, separated by commas) never to prefix; MARK and the packet end stay prefixed",
             "C-Kermit SET CONTROL UNPREFIXED";
         "kermit.parity" parity: Option<Parity>[word] = "auto",
-            "Parity of every byte on the line; auto senses it from the partner's first packet",
+            "Parity of every byte on the line; auto senses it from the peer's first packet",
             "[KPM] parity";
         "kermit.repeat" repeat: bool[word] = "on",
             "Compress runs of equal bytes",
@@ -222,9 +222,9 @@ crate::settings! {
             "Shift in and out for 8-bit data on a 7-bit line",
             "C-Kermit SET TRANSFER LOCKING-SHIFT";
         "kermit.digest" digest: bool[word] = "on",
-            "Compare a digest of each whole file when the partner is a Wetstring too",
+            "Compare a digest of each whole file when the peer is a Wetstring too",
             "docs/decisions/002", no_flag;
-        /// What the partner is told as TIME.
+        /// What the peer is told as TIME.
         "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
             "Longest wait for a packet before it is asked for, or sent, again",
             "[KPM] TIME";
@@ -260,10 +260,10 @@ crate::settings! {
             "Code of the line turn-around character of a half-duplex line (17 is XON); 0 is none",
             "C-Kermit SET HANDSHAKE; Kermit streaming (1998), half-duplex connections";
         "kermit.padding" pad_count: u8[0..=94 "bytes"] = 0,
-            "NUL bytes the partner is asked to send before each packet",
+            "NUL bytes the peer is asked to send before each packet",
             "[KPM] NPAD";
         "kermit.init-length" init_length: u8[1..=40 "bytes"] = 40,
-            "How much of the parameter string to send; less for partners that choke on it",
+            "How much of the parameter string to send; less for peers that choke on it",
             "C-Kermit SET SEND NEGOTIATION-STRING-MAX-LENGTH";
         "kermit.interrupts" interrupts: u8[0..=9] = 3,
             "Raw Ctrl-C in a row, between packets, that end the transfer; 0 is never",
@@ -282,13 +282,13 @@ crate::settings! {
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
         taken_tags: Tags = Tags::ALL,
-        /// The byte that ends a packet, as the partner is asked to send it.
+        /// The byte that ends a packet, as the peer is asked to send it.
         eol: u8 = b'\r',
         /// Local time: attribute dates are local. UTC unless set.
         zone: Zone = Zone::UTC,
         /// System id to show; `U1` is Unix.
         system: [u8; 2] = *b"U1",
-        /// The file mode is what the person has set, and servers go by it.
+        /// The file mode is what the user has set, and servers go by it.
         manual_mode: bool = false,
         /// Between two systems of one id text goes as it is.
         alike_as_is: bool = false,

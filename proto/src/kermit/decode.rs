@@ -20,7 +20,7 @@ const DENSE_ROOM: usize = BLOCK + 32;
 /// Bytes of the field that must be there for a block: spans are copied in steps of 16.
 const WINDOW: usize = BLOCK + 16;
 
-/// Undoes the partner's encoding; keeps the shift state and, in text, a CR that waits for its LF.
+/// Undoes the peer's encoding; keeps the shift state and, in text, a CR that waits for its LF.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     qctl: u8,
@@ -35,7 +35,7 @@ pub struct Decoder {
 
 /// What one element says.
 enum Element {
-    /// So many copies of a byte, and the index after the element.
+    /// Copies of a byte, and the index after the element.
     Bytes(usize, u8, usize),
     /// A locking shift: the new state, and the index after it.
     Lock(bool, usize),
@@ -46,7 +46,7 @@ enum Element {
 impl Decoder {
     /// A decoder at the start of a file.
     ///
-    /// `qctl` is what the partner announced, `qbin` and `rept` what is in effect; `text` turns
+    /// `qctl` is what the peer announced, `qbin` and `rept` what is in effect; `text` turns
     /// CR LF into LF. [`Shift::Negotiated`] without `qbin` counts as off, and [`Shift::Forced`]
     /// does without `qbin`.
     pub fn new(qctl: u8, qbin: Option<u8>, rept: Option<u8>, shift: Shift, text: bool) -> Decoder {

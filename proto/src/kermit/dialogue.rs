@@ -3,7 +3,7 @@
 //!
 //! The [`Link`](super::link::Link) goes over to the engine of the transfer and comes back, with its
 //! queue, its reader and its counters; so the queue and the unfinished packet stay where they are,
-//! and only the working memory is divided anew.
+//! and only the working memory is divided again.
 
 use super::config::{Config, MAX_NAME};
 use super::{receiving, sending};

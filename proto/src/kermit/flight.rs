@@ -62,7 +62,7 @@ pub(crate) struct Flight {
     /// The number that comes next.
     pub(crate) next: u64,
     order: u64,
-    /// Position in the outgoing stream up to which the partner is known to have it.
+    /// Position in the outgoing stream up to which the peer is known to have it.
     heard: u64,
 }
 
@@ -124,13 +124,13 @@ impl Flight {
         number
     }
 
-    /// A packet in flight was written anew in its slot of memory.
+    /// A packet in flight was rewritten in its slot of memory.
     pub(crate) fn rewritten(&mut self, number: u64, start: usize, end: usize) {
         let slot = self.slot_mut(number);
         (slot.start, slot.end) = (start, end);
     }
 
-    /// The packet that was pushed last has so much data, which stands for so much of the file.
+    /// Sets the data length of the packet pushed last, and how much of the file it encodes.
     pub(crate) fn load(&mut self, data: usize, file: usize) {
         let slot = self.slot_mut(self.next - 1);
         (slot.data, slot.file) = (data, file);
@@ -207,7 +207,7 @@ impl Flight {
         Some(acked)
     }
 
-    /// Asks for another copy of `number`, unless one is on its way that the partner cannot have
+    /// Asks for another copy of `number`, unless one is on its way that the peer cannot have
     /// known of: still in the queue, or left less than `soonest` ago.
     pub(crate) fn again(
         &mut self,
@@ -241,7 +241,7 @@ impl Flight {
 
     /// Packets below `number` that left before it: on a line that keeps the order they are lost.
     ///
-    /// Only a later packet bears witness, and only by its number too: a partner that acknowledges
+    /// Only a later packet bears witness, and only by its number too: a peer that acknowledges
     /// in sequence answers a repeated packet first and all that waited behind it afterwards.
     pub(crate) fn overtaken(&self, number: u64) -> impl Iterator<Item = u64> + use<> {
         let witness = *self.slot(number);

@@ -62,7 +62,7 @@ impl Parity {
     }
 }
 
-/// What a [`FrameReader`] must know of the partner and the line.
+/// What a [`FrameReader`] must know of the peer and the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameSettings {
     /// The character before each packet.
@@ -73,7 +73,7 @@ pub struct FrameSettings {
     pub parity: Option<Parity>,
     /// A clear channel: MARK and EOL in the data are data, length alone counts.
     pub transparent: bool,
-    /// So many Ctrl-Cs in a row between packets are a wish to stop; 0: never.
+    /// Ctrl-Cs in a row between packets that cancel the transfer; 0: never.
     pub interrupt: u8,
     /// Longest body (LEN to CHECK) expected; [`SLACK`] more is taken, and short packets always
     /// are, as far as the buffer goes.
@@ -130,7 +130,7 @@ struct Damage {
 enum Header {
     /// More of it must come.
     Open,
-    /// The body has so many bytes.
+    /// The body has this many bytes.
     Len(usize),
     /// It cannot be a packet.
     Bad(BadPacket),
@@ -296,7 +296,7 @@ impl FrameReader {
                 self.ctrl_cs = 0;
                 return (at + 1, true);
             }
-            // Never let the count run over where nobody asked for it.
+            // Without a limit the count must not overflow.
             self.ctrl_cs = self.ctrl_cs.min(254);
         }
         (input.len(), false)

@@ -35,7 +35,7 @@ const SHORTEST: u64 = 32;
 /// that changes.
 const MEMORY: u64 = 64;
 
-/// The best length of a packet with so much overhead on a line that is hit once in `between` bytes,
+/// The best length of a packet with this overhead on a line with one error in `between` bytes,
 /// if the time of `idle` bytes passes with each.
 fn best(overhead: u64, idle: u64, between: u64) -> u64 {
     let lost = overhead + idle;
@@ -57,7 +57,7 @@ impl LengthPolicy {
         self.bytes == 0
     }
 
-    /// So many bytes of packets were acknowledged.
+    /// This many bytes of packets were acknowledged.
     pub(crate) fn carried(&mut self, len: usize) {
         self.bytes += len as u64;
         self.carried += len as u64;
@@ -82,7 +82,7 @@ impl LengthPolicy {
             return usize::MAX;
         }
         let proven = if window == 1 || self.doubtful {
-            // Half of it, since a noisy line may have let so much through by luck.
+            // Half of it: a noisy line may have let that much through by chance.
             (self.carried / 2).max(SHORT)
         } else {
             (self.carried * 2).max(BEARABLE)
@@ -99,7 +99,7 @@ impl LengthPolicy {
         }
     }
 
-    /// A packet of so many bytes was lost.
+    /// A packet of this many bytes was lost.
     pub(crate) fn lost(&mut self, len: usize) {
         // It says little of a line to lose what is too long for it: the first hit was somewhere, in a
         // packet that is much longer than `between` at about that, in a short one in the middle.
@@ -130,7 +130,7 @@ impl LengthPolicy {
         usize::try_from(best).unwrap_or(usize::MAX)
     }
 
-    /// The best length where the time of so many bytes passes with each packet.
+    /// The best length where each packet costs the time of this many bytes.
     fn fitting(&self, idle: u64) -> u64 {
         let between = self.between();
         let [short, long] = OVERHEAD;

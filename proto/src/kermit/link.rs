@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the queue towards the port, the agreement with the
-//! partner, counters and the things to tell the person.
+//! peer, counters and the things to tell the user.
 
 use super::check::{Check, crc16};
 use super::config::Prefixing;
@@ -116,19 +116,19 @@ pub(crate) struct Link {
     pub(crate) weak_error: Text<96>,
     pub(crate) has_weak_error: bool,
     pub(crate) agreement: Text<160>,
-    /// What the partner said of itself.
+    /// What the peer said of itself.
     pub(crate) theirs: Params,
     pub(crate) agreed: Agreed,
     /// Whether bare control characters pass the line.
     pub(crate) bare: Bare,
-    /// Parity of what we send: configured, or as sensed from the partner.
+    /// Parity of what we send: configured, or as sensed from the peer.
     pub(crate) parity: Parity,
     pub(crate) ending: Ending,
     /// The line is listened to no longer than this, however long something comes.
     linger_latest: Instant,
     pub(crate) timers: Timers,
     pub(crate) port: Port,
-    /// When the partner's last good packet came.
+    /// When the peer's last good packet came.
     pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
     /// What the trace says we wait for.
@@ -205,12 +205,12 @@ impl Link {
         self.config.timeout.get()
     }
 
-    /// Silence that nothing explains ends the transfer after so long.
+    /// Unexplained silence ends the transfer after this.
     pub(crate) fn patience(&self) -> Duration {
         self.longest_wait() * u32::from(self.config.retries)
     }
 
-    /// Takes over the parity of the partner's packets, once it is known.
+    /// Takes over the parity of the peer's packets, once it is known.
     pub(crate) fn sense_parity(&mut self) {
         if let (None, Some(parity)) = (self.config.parity, self.reader.sensed())
             && !self.parity.is_seven_bit()
@@ -250,7 +250,7 @@ impl Link {
         }
     }
 
-    /// How file data is encoded for this partner.
+    /// How file data is encoded for this peer.
     pub(crate) fn data_coding(&self, text: bool) -> Coding {
         Coding {
             qctl: b'#',
@@ -264,14 +264,14 @@ impl Link {
         }
     }
 
-    /// Whether our partner frames by length alone: one of us, streaming on a clear channel.
+    /// Whether our peer frames by length alone: one of us, streaming on a clear channel.
     pub(crate) fn framed_by_length(&self) -> bool {
         let a = &self.agreed;
         a.streaming && a.clear && a.own.is_some_and(|own| own & OWN_LENGTH != 0)
     }
 
     /// Whether to try which control characters pass the line: one of us, a line of eight bits that
-    /// is not known to be clear, and nobody has said what to prefix.
+    /// is not known to be clear, and the user has not set what to prefix.
     pub(crate) fn may_try_bare(&self) -> bool {
         let a = &self.agreed;
         let eight_bit = a.qbin.is_none() && a.shift == Shift::Off && !self.seven_bit();
@@ -279,7 +279,7 @@ impl Link {
         self.bare == Bare::Untried && a.own.is_some() && eight_bit && open
     }
 
-    /// The codes that get a prefix in file data to this partner (kermit.md §7.4).
+    /// The codes that get a prefix in file data to this peer (kermit.md §7.4).
     fn prefix_table(&self) -> PrefixTable {
         let by_length = self.framed_by_length() && self.config.prefixing == Prefixing::Auto;
         let mut table = match self.config.prefixing {
@@ -364,7 +364,7 @@ impl Link {
             self.config.mark,
             self.seven_bit(),
         );
-        // No room means that the port takes nothing; the partner will ask again.
+        // No room means that the port takes nothing; the peer will ask again.
         if let Some(ends_at) = self.enqueue(cx, out, &buf[start..end], true) {
             let load = Load { at: self.begin_of(ends_at, end - start), ..Load::default() };
             trace_sent(cx, kind, number, end - start, 0, load);
@@ -375,7 +375,7 @@ impl Link {
         }
     }
 
-    /// Encodes a text into a packet of any length that the partner takes, and queues it. False if the
+    /// Encodes a text into a packet of any length that the peer takes, and queues it. False if the
     /// text is too long for that.
     pub(crate) fn say_text(
         &mut self,
@@ -394,7 +394,7 @@ impl Link {
         let coding = self.text_coding();
         let pad = usize::from(self.theirs.pad_count);
         let turn = usize::from(self.config.handshake != 0);
-        // Without room the port takes nothing; the partner will ask again.
+        // Without room the port takes nothing; the peer will ask again.
         let want = pad + LONG_HEADER + most + check.len() + 1 + turn;
         let Some(room) = self.output.room(out, want, 0) else { return true };
         let body = &mut room[pad..];
@@ -417,7 +417,7 @@ impl Link {
         true
     }
 
-    /// Undoes the partner's encoding of a text that is not file data; how much was used, and made.
+    /// Undoes the peer's encoding of a text that is not file data; how much was used, and made.
     pub(crate) fn read_text(&self, data: &[u8], out: &mut [u8]) -> (usize, usize) {
         let Agreed { qbin, rept, .. } = self.agreed;
         Decoder::new(self.theirs.qctl, qbin, rept, Shift::Off, false).decode(data, out)
@@ -448,7 +448,7 @@ impl Link {
         self.say(cx, out, kind::ERROR, number, &data[..len], self.agreed.check);
     }
 
-    /// A failure: what has not left is dropped, and the partner is told why, if there is something
+    /// A failure: what has not left is dropped, and the peer is told why, if there is something
     /// to say. False if the end has begun already.
     pub(crate) fn last_words(
         &mut self,
@@ -479,13 +479,13 @@ impl Link {
         }
     }
 
-    /// Everything is said: stays for `quiet` more, and as long as something comes, to a bound.
+    /// All is sent: lingers until it was quiet for `quiet`, up to a limit.
     pub(crate) fn linger(&mut self, cx: &Cx<'_>, outcome: Outcome, quiet: Duration) {
         self.linger_latest = cx.now + quiet * 6;
         self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
     }
 
-    /// Everything is said: stays for so long, whatever comes.
+    /// All is sent: lingers for this long, regardless of input.
     pub(crate) fn linger_once(&mut self, cx: &Cx<'_>, outcome: Outcome, quiet: Duration) {
         self.linger_latest = cx.now + quiet;
         self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
@@ -519,7 +519,7 @@ impl Link {
                 self.timers.stop(Timer::Turn);
                 at + 1
             }
-            // A packet that begins means that the partner does not keep to the rule.
+            // A packet that begins means that the peer does not keep to the rule.
             None => match bytes.iter().position(|byte| byte & 0x7f == self.config.mark) {
                 Some(at) => {
                     self.timers.stop(Timer::Turn);
@@ -562,7 +562,7 @@ impl Link {
         self.stats.longest_packet_bytes = self.stats.longest_packet_bytes.max(packet_len as u64);
     }
 
-    /// The partner's error message, decoded, for the person.
+    /// The peer's error message, decoded, for the user.
     pub(crate) fn take_message(&mut self, data: &[u8]) {
         let (qbin, rept) = (self.agreed.qbin, self.agreed.rept);
         let mut decoder = Decoder::new(self.theirs.qctl, qbin, rept, Shift::Off, false);
@@ -580,7 +580,7 @@ impl Link {
     /// What follows from an agreement for the line itself.
     pub(crate) fn settle(&mut self) {
         if self.agreed.qbin.is_some() && !self.parity.is_seven_bit() {
-            // A partner that wants 8th-bit prefixing has a 7-bit line, parity or not.
+            // A peer that wants 8th-bit prefixing has a 7-bit line, parity or not.
             self.parity = Parity::Space;
             self.reader.settings.parity = Some(Parity::Space);
         }

@@ -168,9 +168,9 @@ pub fn finish(
     (start, end)
 }
 
-/// How many bytes of data fit in one packet to a partner.
+/// How many bytes of data fit in one packet to a peer.
 ///
-/// `max_short` is the partner's MAXL, `max_long` its MAXLX if long packets were agreed on. MAXLX
+/// `max_short` is the peer's MAXL, `max_long` its MAXLX if long packets were agreed on. MAXLX
 /// is taken as a bound on the whole packet, which is safe under both readings (kermit.md §5.2).
 pub fn data_room(max_short: usize, max_long: Option<usize>, check: Check) -> usize {
     let short = max_short.min(MAX_SHORT).saturating_sub(COUNTED + check.len());

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Every field may be missing; a missing field means its default (kermit.md §5). The five bytes after
-//! WHATAMI2 are ours: partners ignore what they do not know, and another Wetstring learns from
+//! WHATAMI2 are ours: peers ignore what they do not know, and another Wetstring learns from
 //! them that its framer counts bytes on a clear channel and that digests of whole files may ride
 //! in Z packets (docs/decisions/002).
 //!
@@ -38,7 +38,7 @@ pub const WMI_BINARY: u8 = 2;
 pub const WMI_STREAM: u8 = 8;
 /// WHATAMI: the channel is clear.
 pub const WMI_CLEAR: u8 = 16;
-/// WHATAMI2: the file mode is what the person has set (manual), not what the two ends find fit.
+/// WHATAMI2: the file mode is what the user has set (manual), not what the two ends find fit.
 pub const WMI2_MANUAL: u8 = 1;
 /// WHATAMI: this byte is valid.
 pub const WMI_VALID: u8 = 32;
@@ -53,7 +53,7 @@ pub const OWN_LENGTH: u8 = 2;
 pub struct Params {
     /// Longest short packet this side wants to receive (LEN value).
     pub max_short: u8,
-    /// Seconds after which the other side shall give up waiting; 0 is never.
+    /// Seconds after which the peer times out; 0 is never.
     pub time_s: Option<u8>,
     /// Padding bytes wanted before each packet.
     pub pad_count: u8,
@@ -79,9 +79,9 @@ pub struct Params {
     pub whatami: Option<u8>,
     /// System id, two characters; blanks if unknown.
     pub system: [u8; 2],
-    /// WHATAMI2: the file mode is what the person has set.
+    /// WHATAMI2: the file mode is what the user has set.
     pub manual: bool,
-    /// Our own flags, if the partner is one of us.
+    /// Our own flags, if the peer is one of us.
     pub own: Option<u8>,
 }
 
@@ -256,7 +256,7 @@ impl Params {
         p
     }
 
-    /// Writes the string and returns its length, at most `limit`: partners that choke on long
+    /// Writes the string and returns its length, at most `limit`: peers that choke on long
     /// strings get a shorter one. `out` takes at least 33 bytes.
     pub fn emit(&self, out: &mut [u8; 40], limit: usize) -> usize {
         let max_long = self.max_long.unwrap_or(0);
@@ -325,7 +325,7 @@ pub struct Agreed {
     pub streaming: bool,
     /// Control characters may go bare.
     pub clear: bool,
-    /// The partner is one of us, with these flags.
+    /// The peer is one of us, with these flags.
     pub own: Option<u8>,
 }
 

@@ -46,7 +46,7 @@ impl PrefixTable {
     ///
     /// C-Kermit 10 restarts a packet on MARK and ends it on EOL even when lengths say otherwise;
     /// with these two prefixed it received every pair of bytes, and random ones, unharmed. With
-    /// either of them bare it failed. Where the partner's MARK or EOL is another, add it.
+    /// either of them bare it failed. Where the peer's MARK or EOL is another, add it.
     pub const CLEAR: PrefixTable = PrefixTable::NOTHING.with_all(&[1, 13]);
 
     /// A clear channel through Telnet: CR (which Telnet pads), DEL, IAC, XON, XOFF and MARK.

@@ -27,7 +27,7 @@ pub use receiver::Receiver;
 /// Quiet that lets a failed transfer's last packets run out.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// With nothing good for so long at least, and for so long at most, what is missing is asked for again
+/// Limits of the time without a good packet after which missing packets are requested again
 /// at every damaged packet.
 const STUCK: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(3)];
 
@@ -40,7 +40,7 @@ struct Current {
     attributes: Attributes,
     /// The store has it open.
     open: bool,
-    /// The store, or a person here, does not want it; data is passed over.
+    /// The store, or a user here, does not want it; data is passed over.
     unwanted: bool,
     /// The store's reason not to want it.
     refusal: Option<Refusal>,
@@ -104,7 +104,7 @@ pub(super) struct Core {
     answered: (u64, Text<40>),
     /// Smoothed silence before a packet.
     interval: Duration,
-    /// With nothing good for so long, what is missing is asked for again at every damaged packet.
+    /// Without a good packet for this long, missing packets are requested again at every damaged packet.
     stuck: Duration,
     /// The silence before the packet that is coming in.
     silence: Option<Duration>,

@@ -49,9 +49,9 @@ struct Current {
     encoded: bool,
     /// The store has it open.
     open: bool,
-    /// The partner does not want it.
+    /// The peer does not want it.
     refused: bool,
-    /// What the partner is given to compare.
+    /// What the peer is given to compare.
     digest: Option<[u8; 16]>,
 }
 
@@ -86,11 +86,11 @@ pub(super) struct Core {
     file: Current,
     open: Option<Open>,
     cancel: Cancel,
-    /// Timeouts in a row without a good packet: what a silent partner is told by.
+    /// Timeouts in a row without a good packet: what a silent peer is told by.
     silent: u32,
     /// Answers to other copies of the packet that was acknowledged last that may still come.
     echoes: u32,
-    /// What is sent is text for the partner's screen: X instead of F.
+    /// What is sent is text for the peer's screen: X instead of F.
     screen: bool,
     /// The line goes back to a server at the end.
     serving: bool,
@@ -106,7 +106,7 @@ fn slot_of<'a>(slots: &'a mut [u8], link: &Link, flight: &Flight, number: u64) -
 impl Core {
     pub(super) fn new(config: Config) -> Self {
         let ceiling = config.timeout.get();
-        // Partners throw away input when they start (C-Kermit 10 does), so the first S is often lost.
+        // Peers throw away input when they start (C-Kermit 10 does), so the first S is often lost.
         // A parameter packet and its answer are about 40 bytes each; a second S does no harm.
         let initial = Duration::from_secs(1) + line_time(config.line.rate_bps, 80);
         let adapt = config.adapt_length && !config.is_reliable();
@@ -155,7 +155,7 @@ impl Core {
         self.link.agreed.streaming && self.state == Sending::Data
     }
 
-    /// Ends with a failure; `say` is what the partner is told, if anything.
+    /// Ends with a failure; `say` is what the peer is told, if anything.
     fn fail(
         &mut self,
         cx: &mut Cx<'_>,
@@ -205,7 +205,7 @@ impl Core {
         packet::finish(slot, len, (number % 64) as u8, kind, check, mark, seven_bit)
     }
 
-    /// Bytes of data that fit in a packet of this type, by the partner's limits and ours.
+    /// Bytes of data that fit in a packet of this type, by the peer's limits and ours.
     fn room(&self, kind: u8) -> usize {
         let link = &self.link;
         let check = link.check_for(kind);
@@ -408,7 +408,7 @@ impl Core {
         }
         self.open = None;
         if open.len == 0 && !self.source.exhausted() {
-            // Not even one encoded byte fits in the packets this partner takes.
+            // Not even one encoded byte fits in the packets this peer takes.
             return Err(FailureKind::Violation);
         }
         self.link.stats.encoded_bytes += open.len as u64;
@@ -513,7 +513,7 @@ impl Core {
         });
     }
 
-    /// The partner's word on the oldest packet, or on one behind it.
+    /// The peer's word on the oldest packet, or on one behind it.
     fn on_ack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         let Some(number) = self.flight.locate(packet.seq) else {
             if self.is_streaming_data() {
@@ -645,7 +645,7 @@ impl Core {
         }
     }
 
-    /// Sends a packet again, unless the partner cannot have seen its last copy yet.
+    /// Sends a packet again, unless the peer cannot have seen its last copy yet.
     fn resend(&mut self, cx: &mut Cx<'_>, number: u64, why: Again) -> bool {
         let again = self.flight.again(number, cx.now, self.timing.soonest(), why);
         if again {
@@ -742,7 +742,7 @@ impl Core {
         }
         if low.kind == kind::EOF && self.link.agreed.streaming {
             // Nothing is lost on this line, but what was streamed may still be on its way: in the
-            // partner's buffers, and in those of any relay. A Z again would only come after it.
+            // peer's buffers, and in those of any relay. A Z again would only come after it.
             let under_way = self.link.stats.encoded_bytes.min(MOST_UNDER_WAY);
             let run_out = Duration::from_secs(under_way / SLOWEST_BYTES_PER_S);
             return Some(low.left? + self.link.patience() + run_out);

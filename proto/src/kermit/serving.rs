@@ -14,7 +14,7 @@
 //!
 //! What is done is the store's affair ([`Request::Serve`]): the server reads commands, keeps the
 //! settings of the protocol, and sees that a command that comes again because its answer was lost
-//! is not done twice. It says nothing while nobody asks, and has no timer then.
+//! is not done twice. Without a client it sends nothing and has no timer.
 
 use super::check::{Check, crc16};
 use super::command::{ServerCommand, code, is_whole};
@@ -68,7 +68,7 @@ struct Core {
     link: Link,
     active: Active,
     ask: Ask,
-    /// What the partner may set, it may not set higher than this: window, length.
+    /// What the peer may set, it may not set higher than this: window, length.
     limits: (u8, u16),
     words_len: usize,
     /// The packet whose answer is due.
@@ -88,7 +88,7 @@ struct Core {
     idle: Option<Duration>,
     idle_at: Instant,
     started: bool,
-    /// A person wants an end, once the transfer has told its partner.
+    /// A user wants an end, once the transfer has told its peer.
     stop: bool,
 }
 
@@ -251,7 +251,7 @@ impl Core {
             b'R' | b'J' | b'H' | b'V' | b'W' | b'O' | b'G' | b'C' | b'K' => {
                 self.on_command(cx, mem, &packet);
             }
-            // Two servers would talk to each other for ever.
+            // Two servers would answer each other indefinitely.
             kind::ACK | kind::ERROR => {}
             // Rests of a transfer that failed.
             _ if !drained => {}
@@ -309,7 +309,7 @@ impl Core {
     fn on_command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         let id = (packet.kind, packet.data.len(), crc16(packet.data));
         if let Some(said) = self.answered.filter(|said| said.command == id) {
-            // Its answer was lost: nobody who introduces himself says the same twice without.
+            // Its answer was lost: no client sends the same I packet twice otherwise.
             self.link.stats.duplicates += 1;
             let (out, answer) = (&mut *mem.out, &mem.answer[..said.len]);
             let check = self.link.check_for(packet.kind);
@@ -464,7 +464,7 @@ impl Core {
         self.link.stalled_at()
     }
 
-    /// Nobody takes what we say: the line is dead.
+    /// The port accepts no output: the line is dead.
     fn give_up(&mut self, cx: &mut Cx<'_>) {
         let failure = Failure { blame: Blame::Line, kind: FailureKind::Silence };
         self.link.output.drop_unsent();

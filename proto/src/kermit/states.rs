@@ -154,7 +154,7 @@ states! {
 /// What a sender does with an acknowledgement of the packet its state is named after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenderStep {
-    /// Take over the partner's parameters, ask the store for a file.
+    /// Take over the peer's parameters, ask the store for a file.
     Negotiate,
     /// Send A if attributes were agreed on, else open the window for D.
     Describe,
@@ -162,7 +162,7 @@ pub enum SenderStep {
     Decide,
     /// Look for a cancel in the data; at the end of the file, go on to Z.
     Advance,
-    /// The file is over at the partner too.
+    /// The file is over at the peer too.
     Closed,
     /// The transaction is over.
     Finish,

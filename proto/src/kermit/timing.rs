@@ -27,8 +27,8 @@ impl RoundTrip {
         Self { rtt: Rtt::default(), wait, longest: 0, ceiling }
     }
 
-    /// A packet sent once was answered after `rtt`; so many bytes were under way then, itself
-    /// among them, in a window of so many packets.
+    /// A packet sent once was answered after `rtt`; this many bytes were in flight then, itself
+    /// among them, in a window of this many packets.
     pub(crate) fn sample(&mut self, rtt: Duration, bytes: u64, window: u8) {
         self.longest = self.longest.max(bytes);
         let smoothed = self.rtt.sample(rtt, 8);
@@ -37,7 +37,7 @@ impl RoundTrip {
 
     /// How long to wait where nothing has gone wrong.
     fn usual(&self, smoothed: Duration, window: u8) -> Duration {
-        // In a window what is lost is told by the partner, or by the packets behind it, before any
+        // In a window what is lost is told by the peer, or by the packets behind it, before any
         // timer, and a packet that goes twice for nothing costs its whole length.
         let wait = match window {
             0 | 1 => smoothed + self.rtt.variation() * 4,
@@ -60,7 +60,7 @@ impl RoundTrip {
         self.wait = (self.wait * 2).min(self.ceiling.max(self.wait));
     }
 
-    /// How long to wait for an answer from the moment the packet has left, with so many bytes under
+    /// How long to wait for an answer from the moment the packet has left, with this many bytes in
     /// way then.
     ///
     /// With more of them than were ever measured, the wait grows in proportion: at worst all of the

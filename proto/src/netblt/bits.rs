@@ -1,6 +1,6 @@
 //! Sets of small numbers as bits in bytes that somebody else owns.
 
-/// Bytes that hold so many bits; a multiple of eight, so that words can be looked at.
+/// Bytes that hold N bits; a multiple of eight, so that they can be read as words.
 pub(crate) const fn len_for(bits: usize) -> usize {
     bits.div_ceil(64) * 8
 }

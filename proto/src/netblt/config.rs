@@ -15,7 +15,7 @@ pub enum Role {
 }
 
 crate::settings! {
-    /// Everything that a person may choose.
+    /// Everything that a user may choose.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// What passes the path in one piece.
@@ -39,7 +39,7 @@ crate::settings! {
             "Never faster than this; 0 is no bound",
             "docs/decisions/053";
         "netblt.death" death: Span[1..=65_535 seconds] = 60,
-            "Silence after which the other end is taken for dead",
+            "Silence after which the peer is taken for dead",
             "RFC 998 death timer";
         "netblt.open-timeout" open_timeout: Span[10..=65_535 milliseconds] = 2000,
             "Wait for the answer to an OPEN",
@@ -52,7 +52,7 @@ crate::settings! {
             "RFC 998 C flag";
         /// A receiver's store must then be able to make it: the sender takes the last OK for the comparison.
         "netblt.digest" digest: bool[word] = "on",
-            "Compare a digest of each whole file with partners of our own kind",
+            "Compare a digest of each whole file with peers of our own kind",
             "docs/decisions/052", no_flag;
         "netblt.files" files: bool[word] = "on",
             "Describe files in the client string; off sends the bare name",
@@ -69,15 +69,15 @@ crate::settings! {
         role: Role = Role::Active,
         /// NETBLT port of this end. An active end takes the next one for each connection.
         local_port: u16 = 4096,
-        /// Active: NETBLT port at which the other end waits.
+        /// Active: NETBLT port at which the peer waits.
         foreign_port: u16 = 7000,
         /// Active: the unique ID of the first connection. The driver draws it, and `local_port`, by
-        /// chance: nobody shall guess them.
+        /// random: they must not be guessable.
         id: u32 = 1,
         /// Receiver: number of the first buffer (RFC 998 leaves it open). One that nobody can guess makes data a
         /// proof that the sender has seen the GO.
         first_buffer: u32 = 1,
-        /// The other end may say no more than it has heard: a listener that does not know us yet. It is asked
+        /// The peer may say no more than it has heard: a listener that does not know us yet. It is asked
         /// sooner, and hears more of us.
         metered: bool = false,
         /// Receiver: bytes that its host keeps of packets that have come and were not handed over yet; 0 if that is

@@ -44,7 +44,7 @@ pub enum Message<'a> {
         rate: u32,
         /// Packets that leave at once.
         burst: u16,
-        /// One of so many bursts has a packet more; 0 is none.
+        /// One in N bursts has an additional packet; 0 is none.
         extra: u8,
         /// What the receiver's control timer is now, in milliseconds.
         control_timer_ms: u16,
@@ -95,7 +95,7 @@ pub const OK_LEN: usize = 16;
 /// Bytes of a RATE.
 pub const RATE_LEN: usize = 12;
 
-/// Bytes of a RESEND of so many packets.
+/// Bytes of a RESEND of N packets.
 pub const fn resend_len(count: usize) -> usize {
     padded(12 + 2 * count)
 }

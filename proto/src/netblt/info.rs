@@ -44,9 +44,9 @@ pub(crate) struct Said<'a> {
     pub(crate) why: Option<Refusal>,
     /// Another connection for the same file follows.
     pub(crate) again: bool,
-    /// The person gave up the file.
+    /// The user gave up the file.
     pub(crate) cancel: bool,
-    /// The person gave up all files.
+    /// The user gave up all files.
     pub(crate) cancel_batch: bool,
     /// The name, still escaped where the string is ours.
     pub(crate) name: &'a [u8],

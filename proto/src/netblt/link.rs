@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the connection's ports and timers, short packets, how it
-//! ends and what to tell the person.
+//! ends and what to tell the user.
 
 use super::config::Config;
 use super::packet::{Body, Packet, Ports};
@@ -10,7 +10,7 @@ use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent, Wait};
 
-/// What the receiver's store could not do, for the person at the other end.
+/// What the receiver's store could not do, for the user at the peer.
 pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
     match error {
         StoreError::NoSpace => b"the receiver has no space left",
@@ -96,20 +96,20 @@ pub(crate) struct Link {
     /// Bytes of the packet that is lent, and its type in the trace.
     pub(crate) lent: usize,
     pub(crate) lent_letter: char,
-    /// When the other end was heard last, and when something last went on.
+    /// When the peer was heard last, and when something last went on.
     pub(crate) heard: Option<Instant>,
     pub(crate) progress: Instant,
-    /// When something was heard last that says more than that the other end lives.
+    /// When something was heard last that says more than that the peer lives.
     worked: Instant,
     /// When something was sent last.
     pub(crate) spoke: Instant,
-    /// Seconds of silence after which the other end takes us for dead.
+    /// Seconds of silence after which the peer takes us for dead.
     pub(crate) peer_death_s: u16,
     /// The interval of OPEN and QUIT, which [`Timer::Repeat`] has, and how often it may still run out.
     again_every: Duration,
     pub(crate) tries: u8,
     pub(crate) waits: WaitTrace,
-    /// The other end's QUIT has ended it: our QUITACK may be lost, and the QUIT come again.
+    /// The peer's QUIT has ended it: our QUITACK may be lost, and the QUIT come again.
     pub(crate) quit: bool,
     /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long under way
     /// opens nothing.
@@ -118,7 +118,7 @@ pub(crate) struct Link {
 
 /// How many connections are remembered.
 const RECENT: usize = 16;
-/// A peer whose client is not ready, and that says no more than that it lives, is waited for so long at least.
+/// Least wait for a peer whose client is not ready and that sends only keepalives.
 const IDLE: Duration = Duration::from_secs(240);
 /// A QUIT whose QUITACK was lost comes again within this. RFC 998 has no value ("dally").
 const DALLY: Duration = Duration::from_secs(3);
@@ -156,7 +156,7 @@ impl Link {
         }
     }
 
-    // ---- the person ----
+    // ---- the user ----
 
     /// Tells a text.
     pub(crate) fn tell(&mut self, text: &[u8]) {
@@ -257,7 +257,7 @@ impl Link {
         }
     }
 
-    /// The other end lives: a packet of the connection has come.
+    /// The peer lives: a packet of the connection has come.
     pub(crate) fn lives(&mut self, now: Instant, said: &Body<'_>) {
         self.heard = Some(now);
         if !matches!(said, Body::KeepAlive | Body::NullAck { .. }) {
@@ -292,7 +292,7 @@ impl Link {
         Some((heard + death).min(self.progress + most))
     }
 
-    /// When the other end must hear from us.
+    /// When the peer must hear from us.
     pub(crate) fn keepalive_at(&self) -> Option<Instant> {
         let quarter = Duration::from_millis(u64::from(self.peer_death_s) * 250);
         (self.heard.is_some() && self.is_open() && self.peer_death_s > 0)
@@ -315,7 +315,7 @@ impl Link {
         self.tries = self.tries.saturating_add(quick);
     }
 
-    /// When it is repeated next: ever later, until an interval is what a person has said.
+    /// When it is repeated next: ever later, until an interval is what a user has said.
     pub(crate) fn repeat_again(&mut self, now: Instant) {
         self.again_every = (self.again_every * 2).min(self.open_timeout());
         self.timers.set(Timer::Repeat, now + self.again_every);
@@ -361,7 +361,7 @@ impl Link {
         true
     }
 
-    /// Fails, and tells the other end why if that makes sense.
+    /// Fails, and tells the peer why if that makes sense.
     pub(crate) fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, say: &[u8]) {
         if !self.end(cx, Outcome::Failed(Failure { blame, kind })) {
             return;
@@ -376,7 +376,7 @@ impl Link {
         }
     }
 
-    /// The other end's QUIT is answered, as often as it comes. Each may be followed by another.
+    /// The peer's QUIT is answered, as often as it comes. Each may be followed by another.
     pub(crate) fn quit_came(&mut self, now: Instant, ports: Ports) {
         self.quit = true;
         if let Ending::Linger { .. } = self.ending {
@@ -407,7 +407,7 @@ impl Link {
         }
     }
 
-    /// Everything is said; the other end may have missed it, and is answered for so long.
+    /// All is sent; the peer may have missed it, and is answered for this long.
     pub(crate) fn linger(&mut self, now: Instant, outcome: Outcome, stay: Duration) {
         self.ending.linger(&mut self.timers, now, outcome, stay);
     }

@@ -9,7 +9,7 @@ const ENTRY: usize = 24;
 /// More are not under way: their numbers would be taken for old ones.
 const MOST: usize = AHEAD as usize;
 
-/// Bytes of the ring for so many buffers.
+/// Bytes of the ring for N buffers.
 pub(crate) const fn ring_len(slots: usize) -> usize {
     let entries = 3 * slots + 16;
     ENTRY * if entries > MOST { MOST } else { entries }

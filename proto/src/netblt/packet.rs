@@ -368,7 +368,7 @@ fn put_terms(into: &mut [u8], kind: u8, ports: Ports, terms: &Terms<'_>) -> Opti
     put_terms_before(into, kind, ports, terms, client.len())
 }
 
-/// Writes OPEN or RESPONSE around a client string of so many bytes that stands in its place already.
+/// Writes OPEN or RESPONSE around a client string that is in its place already.
 /// [`Terms::client`] is not looked at.
 pub(crate) fn put_terms_before(
     into: &mut [u8],

@@ -122,7 +122,7 @@ impl Having {
         self.count == 0
     }
 
-    /// Leaves out the parts for which a client string of so many bytes has no room, of which `used` are taken:
+    /// Leaves out the parts that do not fit in a client string of this length, of which `used` are taken:
     /// both ends must reckon with the same.
     pub(crate) fn fit(&mut self, used: usize, room: usize) {
         let digits = |number: u64| number.checked_ilog10().map_or(1, |log| log as usize + 1);

@@ -45,14 +45,14 @@ const ONE: u64 = 65_536;
 /// Rates are kept within this.
 const SLOWEST: u64 = 10;
 const FASTEST: u64 = 4_000_000_000;
-/// The first offer is at most so many packets in a round trip, and a quarter of that where nothing is known of the
+/// The first offer is at most this many packets per round trip, and a quarter of that where nothing is known of the
 /// bottleneck.
 const FIRST_PACKETS: u64 = 64;
 /// The same if one of the first two does not come.
 const FEWEST: u64 = 2;
 /// The first packets are waited for that long at most.
 const FIRST_WAIT: u64 = 3_000_000_000;
-/// One of so many bursts has a packet more, which measures the bottleneck.
+/// One in N bursts has an additional packet, which measures the bottleneck.
 const EXTRA: u8 = 8;
 
 /// Where the receiver stands with the rate.
@@ -131,7 +131,7 @@ fn mpps(packets: u64, ns: u64) -> u64 {
     u64::try_from(rate).unwrap_or(FASTEST).min(FASTEST)
 }
 
-/// The time of so many packets at a rate.
+/// The time of N packets at a rate.
 fn time_of(packets: u64, rate: u64) -> u64 {
     let ns = u128::from(packets) * 1_000_000_000_000 / u128::from(rate.max(1));
     u64::try_from(ns).unwrap_or(u64::MAX)
@@ -243,7 +243,7 @@ impl Controller {
         u64::try_from(packets).unwrap_or(u64::MAX)
     }
 
-    /// The time that so many packets take.
+    /// The time that N packets take.
     pub(crate) fn takes(&self, packets: u64) -> Duration {
         Duration::from_nanos(time_of(packets, self.offered))
     }

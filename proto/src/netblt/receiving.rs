@@ -28,7 +28,7 @@ use crate::file::{FileInfo, FileKind, Left};
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent};
 
-/// A CONTROL packet that waited so long for its port left later than it says.
+/// A CONTROL packet that waited this long for its port left later than it says.
 const LATE: Duration = Duration::from_millis(5);
 
 /// The current file as the sender describes it; its name stands in the memory.
@@ -106,7 +106,7 @@ struct Core {
     base: u32,
     /// All buffers below this index are whole.
     low: u64,
-    /// Above it, so many are whole.
+    /// Complete ones above it.
     ahead_whole: u64,
     /// Those below this one were granted, and those below that one know it.
     granted: u64,
@@ -474,7 +474,7 @@ impl Core {
         }
     }
 
-    /// The other end says nothing any more.
+    /// The peer'says nothing any more.
     fn died(&mut self, cx: &mut Cx<'_>) {
         self.timeout(cx, "death", u64::from(self.link.id));
         let last = self.file.left.is_none_or(|left| left.files <= 1);
@@ -497,7 +497,7 @@ impl Core {
         }
     }
 
-    // ---- the person ----
+    // ---- the user ----
 
     /// What the store is told of the file.
     pub(super) fn offered<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
@@ -536,7 +536,7 @@ impl Core {
             self.ask = Ask::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
             match outcome {
-                // What the other end may not have heard is said again. One that is not of our kind says no more.
+                // What the peer may not have heard is said again. One that is not of our kind says no more.
                 Outcome::Done if self.link.config.role == Role::Passive && self.ours => {
                     self.link.linger(cx.now, outcome, self.repeat_after() * 3);
                 }

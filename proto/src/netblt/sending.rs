@@ -27,7 +27,7 @@ use crate::trace::{Load, TraceEvent};
 
 /// A receiver that has said of nothing yet that it is whole hears from us this often.
 const UNHEARD: Duration = Duration::from_millis(500);
-/// An OPEN or QUIT that is lost on a path that is known is said again so much later than its answer is due.
+/// An OPEN or QUIT on a known path is retransmitted this long after its answer is due.
 const REPEAT: Duration = Duration::from_millis(10);
 
 /// The current file; its name stands in the memory.
@@ -80,7 +80,7 @@ struct Core {
     open: bool,
     /// No further file is wanted.
     stop: bool,
-    /// The other end understands our strings.
+    /// The peer understands our strings.
     ours: bool,
     past: Past,
     seen: Seen,
@@ -278,7 +278,7 @@ impl Core {
                 return;
             }
             (Stage::Waiting, Ending::No) => {}
-            // The store has not answered yet, or a connection is under way: the other end asks again.
+            // The store has not answered yet, or a connection is under way: the peer asks again.
             _ => return,
         }
         let lowest = terms.buffer_size.min(u32::from(terms.packet_size)).min(1);
@@ -369,7 +369,7 @@ impl Core {
         true
     }
 
-    /// Tells the person what was agreed.
+    /// Tells the user what was agreed.
     fn note_terms(&mut self) {
         use core::fmt::Write;
         let agreed = self.link.agreed;
@@ -490,7 +490,7 @@ impl Core {
         }
     }
 
-    /// When the other end must hear from us. As long as it has not said that anything is whole, what it said
+    /// When the peer must hear from us. As long as it has not said that anything is whole, what it said
     /// may be lost, or it may not say more before it has heard more of us.
     pub(super) fn keepalive_at(&self) -> Option<Instant> {
         let begins = self.stage == Stage::Moving && self.low == 0 && self.link.is_running();
@@ -532,7 +532,7 @@ impl Core {
         }
     }
 
-    // ---- the person ----
+    // ---- the user ----
 
     /// Ends the connection of the current file in good order, if there is one.
     fn give_up(&mut self, cx: &mut Cx<'_>) {

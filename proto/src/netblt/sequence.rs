@@ -5,7 +5,7 @@ use super::bits;
 /// Bytes of the set of numbers that came ahead of their turn.
 pub(crate) const SEEN_LEN: usize = 65_536 / 8;
 
-/// Numbers that may be under way. All others are old ones: copies of what was acknowledged may come so much
+/// Numbers that may be in flight. All others are old: copies of what was acknowledged may come that much
 /// later that more than half of the numbers have been used meanwhile.
 pub(crate) const AHEAD: u16 = 28_000;
 

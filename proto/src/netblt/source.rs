@@ -91,7 +91,7 @@ impl Source {
         (offset, &mut memory[start..start + len])
     }
 
-    /// The store put so many bytes there; none is the end. False if that comes too early.
+    /// The store put this many bytes there; 0 is the end. False if that is too early.
     pub(crate) fn filled(&mut self, len: usize) -> bool {
         self.high += len.min(self.lent) as u64;
         if len > 0 {
@@ -176,7 +176,7 @@ impl Source {
         (offset, &mut patch[here..here + want])
     }
 
-    /// The store put so many bytes there. False if it has them no more.
+    /// The store put this many bytes there. False if it no longer has them.
     pub(crate) fn patched(&mut self, patch: &mut [u8], got: usize) -> bool {
         if let Some((_, _, here)) = &mut self.patch {
             *here += got.min(self.lent);

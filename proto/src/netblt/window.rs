@@ -25,7 +25,7 @@ impl Shape {
         bits::len_for(self.packets as usize)
     }
 
-    /// Buffers of a ring for so many outstanding ones. Those behind one with a hole go on while it is
+    /// Buffers of a ring for N outstanding ones. Those behind one with a hole go on while it is
     /// repaired (RFC 1030 section 3 counts what is in transmission or error
     /// recovery), so the ring reaches beyond them.
     pub(crate) fn span(outstanding: u16) -> usize {
@@ -43,7 +43,7 @@ impl Shape {
         self.slots * (self.stride() + RECORD)
     }
 
-    /// As many slots as the memory holds, at most so many as wanted.
+    /// As many slots as the memory holds, at most as many as wanted.
     pub(crate) fn fit(packets: u32, wanted: usize, len: usize, need: fn(Self) -> usize) -> Self {
         let mut shape = Self { packets, slots: wanted };
         if need(shape) > len {

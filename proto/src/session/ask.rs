@@ -18,7 +18,7 @@ pub(crate) enum Ask {
         from: u64,
     },
     Write,
-    /// A digest of so many leading bytes.
+    /// A digest of this many leading bytes.
     Digest {
         kind: DigestKind,
         len: u64,

@@ -11,7 +11,7 @@ pub(crate) struct WaitTrace(Wait);
 
 impl WaitTrace {
     /// Traces what is waited for now, if that is another thing than before. `wait` is not asked
-    /// when nobody listens.
+    /// when the trace is off.
     pub(crate) fn note(self, cx: &mut Cx<'_>, wait: impl FnOnce() -> Wait) -> Self {
         if !cx.trace.enabled() {
             return self;
@@ -24,7 +24,7 @@ impl WaitTrace {
     }
 }
 
-/// When bytes left, without a line for every single one: a port that is full takes them so.
+/// When bytes left, without a line for every single one: a full port takes them one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutputTrace {
     /// Bytes that have a line.
@@ -34,7 +34,7 @@ pub(crate) struct OutputTrace {
 }
 
 impl OutputTrace {
-    /// So many bytes have a line, and whatever was the last.
+    /// A line for at least this many bytes, and for the last ones.
     const MANY: u64 = 64;
 
     /// Traces that the port has taken `total` bytes since the start; `pending` more wait for it.
@@ -63,11 +63,10 @@ pub(crate) struct InputTrace {
 }
 
 impl InputTrace {
-    /// So many bytes at a time always have a line.
+    /// At least this many bytes at a time always have a line.
     const MANY: usize = 64;
 
-    /// Traces that `used` bytes came, with which there were so many since the start, and so many
-    /// packets had ended.
+    /// Traces that `used` bytes came; `stats` already counts them and the packets they ended.
     pub(crate) fn note(self, cx: &mut Cx<'_>, used: usize, stats: &Stats) -> Self {
         if used == 0 || !cx.trace.enabled() {
             return self;

@@ -105,7 +105,7 @@ impl CompressorStats {
 /// Compresses the headers of what is sent (RFC 1144), in the order in which it is sent.
 ///
 /// The slots stand in memory that is given, [`Compressor::memory`] bytes. A compressor must not have
-/// more of them than the decompressor at the other end.
+/// more of them than the decompressor at the peer.
 #[derive(Clone, Debug)]
 pub struct Compressor<M> {
     table: Table<M>,
@@ -136,7 +136,7 @@ impl<M: Memory> Compressor<M> {
         &self.stats
     }
 
-    /// Forgets all connections, as after the line was opened anew.
+    /// Forgets all connections, as after the line was reopened.
     pub fn reset(&mut self) {
         self.table.reset();
         self.last = None;
@@ -233,7 +233,7 @@ impl Change {
         // A receiver built after the code of RFC 1144 would leave URG set with a special.
         let special = was[13] & flag::URG == 0;
         match change.mask {
-            // Data behind an acknowledgement; all else that looks so is said again, and the other end may
+            // Data behind an acknowledgement; all else that looks so is said again, and the peer may
             // have lost it.
             0 if before == 0 && u16_at(new, 2) != u16_at(old, 2) => {}
             0 | mask::SPECIAL_I | mask::SPECIAL_D => return None,

@@ -66,7 +66,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The customary settings for packets of this length: 16 slots, compressed when the other end is, and
+    /// The customary settings for packets of this length: 16 slots, compressed when the peer is, and
     /// room for 32 packets.
     pub fn new(mtu: u16) -> Self {
         Self {

@@ -9,7 +9,7 @@ use crate::Memory;
 use crate::checksum::checksum;
 use core::fmt;
 
-/// Bytes that have to be free before a frame: a rebuilt header is so much longer, at most.
+/// Bytes that have to be free before a frame: the most by which a rebuilt header is longer.
 pub const HEADROOM: usize = 128;
 
 /// Why a frame gave no packet. After each, frames that do not say their slot are tossed until one says it;
@@ -134,7 +134,7 @@ impl<M: Memory> Decompressor<M> {
         &self.stats
     }
 
-    /// Forgets all connections, as after the line was opened anew.
+    /// Forgets all connections, as after the line was reopened.
     pub fn reset(&mut self) {
         self.table.reset();
         self.last = None;

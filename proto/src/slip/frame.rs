@@ -104,7 +104,7 @@ impl core::error::Error for BadFrame {}
 /// What was found on the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// A frame; so many bytes of the room are it.
+    /// A frame; its length in the room.
     Frame(usize),
     /// A frame that was dropped whole.
     Bad(BadFrame),
@@ -163,7 +163,7 @@ impl Decoder {
         self.bad.get_or_insert(BadFrame::Line);
     }
 
-    /// Forgets the frame under way, as after a line was opened anew.
+    /// Forgets the current frame, as after a line was reopened.
     pub fn reset(&mut self) {
         (self.len, self.escaped, self.bad) = (0, false, None);
     }

@@ -56,7 +56,7 @@ pub struct LinkStats {
     pub refused: u64,
     /// Of these, frames that only CSLIP has, while compression is off here.
     pub compressed_refused: u64,
-    /// Acknowledgements that were said again to find out whether the other end compresses.
+    /// Acknowledgements that were said again to find out whether the peer compresses.
     pub probes: u64,
     /// SYNs, both ways, that timestamps were taken out of.
     pub timestamps: u64,
@@ -137,7 +137,7 @@ impl<M: Memory> Link<M> {
         })
     }
 
-    /// The line was opened anew: the other end may know nothing. What waits goes on waiting, the frame that
+    /// The line was reopened: the peer may know nothing. Queued packets stay queued, the frame that
     /// was under way is lost, and so is one that was coming in.
     pub fn reopened(&mut self) {
         match &mut self.outgoing {
@@ -179,7 +179,7 @@ impl<M: Memory> Link<M> {
         &self.wire.as_ref()[self.wire_at..self.wire_len]
     }
 
-    /// The line has taken so many of the bytes lent.
+    /// The line has taken this many of the bytes lent.
     pub fn transmitted(&mut self, now: Instant, len: usize) {
         let len = len.min(self.wire_len - self.wire_at);
         self.wire_at += len;
@@ -258,7 +258,7 @@ impl<M: Memory> Link<M> {
         self.line_free.since(now)
     }
 
-    /// What goes out is compressed: from the start, or since the other end was seen to be.
+    /// What goes out is compressed: from the start, or since the peer was seen to be.
     pub fn is_compressing(&self) -> bool {
         self.compressing
     }

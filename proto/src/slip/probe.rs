@@ -1,4 +1,4 @@
-//! Finding out whether the other end knows compressed headers, without asking it: RFC 1144 has no
+//! Finding out whether the peer knows compressed headers, without asking it: RFC 1144 has no
 //! negotiation.
 //!
 //! An acknowledgement without data is sent as it is, and then once more the way only CSLIP has it (type 7).
@@ -12,7 +12,7 @@ use crate::{Duration, Instant};
 const FIRST: Duration = Duration::from_secs(5);
 /// From one to the next, at most.
 const MOST: Duration = Duration::from_secs(600);
-/// Each wait is so many times the one before.
+/// Factor from one wait to the next.
 const LONGER: u32 = 4;
 
 /// When the next question is due, and the one that is to be asked now.

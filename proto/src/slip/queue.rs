@@ -9,7 +9,7 @@
 //! * **Priority** is strict, but for the guard: a class that has seen [`QueueConfig::starvation`] bytes of
 //!   more urgent ones go by gets one packet.
 //! * **A flow stays together**: its packets never overtake each other. One that has more waiting than its
-//!   class allows goes down a class as a whole, and begins anew when it has nothing waiting.
+//!   class allows goes down a class as a whole, and starts again in its own class when it has nothing queued.
 //! * **Memory** is blocks of [`BLOCK`] bytes. When they run out, packets are dropped from the front of the
 //!   longest flow of the least urgent class; never for a packet of a less urgent one.
 //! * At most [`FLOWS`] flows have turns of their own; beyond, they share, and only then can a packet overtake
@@ -229,7 +229,7 @@ impl<M: Memory> Queue<M> {
     /// Lets a packet wait. For one that is urgent, less urgent ones may be dropped.
     pub fn put(&mut self, now: Instant, packet: &[u8]) -> Result<(), NotQueued> {
         let longest = self.config.longest;
-        // The other end takes a shorter frame for an error of the line, and tosses what follows.
+        // The peer takes a shorter frame for an error of the line, and tosses what follows.
         if packet.len() < SHORTEST || packet.len() > usize::from(longest) {
             return Err(NotQueued::Length { longest, got: packet.len() });
         }
@@ -319,7 +319,7 @@ impl<M: Memory> Queue<M> {
         Some(starved.unwrap_or(urgent))
     }
 
-    /// So many bytes of this class were sent.
+    /// This many bytes of the class were sent.
     fn went_by(&mut self, class: Class, len: u32) {
         self.rings[class as usize].passed = 0;
         for ring in self.rings.iter_mut().skip(class as usize + 1) {
@@ -327,8 +327,8 @@ impl<M: Memory> Queue<M> {
         }
     }
 
-    /// Drops from the front of the longest flow of the least urgent class until so many blocks are free;
-    /// whether they are. Nothing is dropped in vain.
+    /// Drops from the front of the longest flow of the least urgent class until this many blocks are free;
+    /// whether they are. If that cannot be reached, nothing is dropped.
     fn make_room(&mut self, blocks: usize, class: Class) -> bool {
         let may_go = |flow: &&Flow| flow.class.is_some_and(|of| of >= class);
         let held = self.flows.iter().filter(may_go).map(|flow| usize::from(flow.blocks));

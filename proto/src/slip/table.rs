@@ -18,7 +18,7 @@ const NEXT: usize = LONGEST_HEADER + 1;
 /// Where a slot counts the packets in a row that were rebuilt from it with a wrong checksum.
 const DOUBT: usize = LONGEST_HEADER + 2;
 
-/// So many packets with a wrong checksum in a row, and a slot is out of step. One may be damaged data.
+/// Packets with a wrong checksum in a row after which a slot is out of step. One may be damaged data.
 const MOST_DOUBT: u8 = 2;
 
 /// Why a table of slots cannot be made.

@@ -106,7 +106,7 @@ impl Command {
     }
 }
 
-/// What is known of a serial port behind the partner.
+/// What is known of a serial port behind the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ComPort {
     /// Subjects whose answers are still to come.
@@ -123,7 +123,7 @@ pub struct ComPort {
     pub flow: Option<Flow>,
     /// The modem's lines as in a 16550's MSR: CTS 0x10, DSR 0x20, RI 0x40, CD 0x80.
     pub modem: Option<u8>,
-    /// The partner wants nothing to be sent for now.
+    /// The peer wants nothing to be sent for now.
     pub suspended: bool,
 }
 

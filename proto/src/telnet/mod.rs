@@ -18,10 +18,10 @@
 //! | ECHO | accepted from a server: a terminal session stays in character mode |
 //! | TERMINAL-TYPE | `UNKNOWN` |
 //! | KERMIT [RFC 2840] | whether a Kermit server is there: see [`Plan::SERVER`] and [`Plan::CLIENT`] |
-//! | COM-PORT-OPTION [RFC 2217] | the serial port behind the other end: see [`Plan::COM_PORT`] and [`com_port`] |
+//! | COM-PORT-OPTION [RFC 2217] | the serial port behind the peer: see [`Plan::COM_PORT`] and [`com_port`] |
 //!
 //! Where BINARY is refused, NVT rules hold: every CR that is sent gets a NUL, and a NUL behind a CR
-//! that comes is dropped. So all bytes pass either way, as long as the partner keeps to the same rules.
+//! that comes is dropped. So all bytes pass either way, as long as the peer keeps to the same rules.
 //!
 //! Not implemented: the urgent mark (Synch), authentication and encryption, LINEMODE, and FORWARD-X;
 //! they are refused.
@@ -93,11 +93,11 @@ const OWED: usize = 512;
 pub struct Plan {
     /// Options that this end wants to use.
     pub ask_us: Options,
-    /// Options that the partner shall use.
+    /// Options that the peer is asked to use.
     pub ask_him: Options,
     /// Options that this end uses if it is asked to.
     pub allow_us: Options,
-    /// Options that the partner may use if it wants to.
+    /// Options that the peer may use if it wants to.
     pub allow_him: Options,
 }
 
@@ -171,7 +171,7 @@ pub struct Telnet {
     sub_len: usize,
     owed: [u8; OWED],
     owed_len: usize,
-    /// Whether the partner's Kermit server is active, if it has ever said.
+    /// Whether the peer's Kermit server is active, if it has ever said.
     serves: Option<bool>,
     /// Whether the answer to REQ-START-SERVER is still to come.
     asked_server: bool,
@@ -212,7 +212,7 @@ impl Telnet {
         &self.owed[..self.owed_len]
     }
 
-    /// So many of the replies have left.
+    /// Bytes of the replies that have left.
     pub fn replied(&mut self, len: usize) {
         let len = len.min(self.owed_len);
         self.owed.copy_within(len..self.owed_len, 0);
@@ -269,7 +269,7 @@ impl Telnet {
                 self.hearing = Hearing::Sub;
                 self.sub_len = 0;
             }
-            // Any answer will do, and one that nobody sees is the best here.
+            // Any answer will do; an invisible one is best here.
             (Hearing::Command, AYT) => {
                 self.owe(&[IAC, NOP]);
             }
@@ -320,7 +320,7 @@ impl Telnet {
         self.us[option.index()] == State::Yes
     }
 
-    /// Whether the partner uses an option.
+    /// Whether the peer uses an option.
     pub fn has_him(&self, option: TelnetOption) -> bool {
         self.him[option.index()] == State::Yes
     }
@@ -337,22 +337,22 @@ impl Telnet {
         !asked && !self.asked_server && !self.com_port.is_asking()
     }
 
-    /// Wants an option off, at this end or at the partner's.
+    /// Wants an option off, at this end or at the peer's.
     pub fn leave(&mut self, option: TelnetOption, us: bool) {
         let state = if us { &mut self.us } else { &mut self.him };
         let say = state[option.index()].want_off();
         if us { self.say_us(option.code(), say) } else { self.say_him(option.code(), say) }
     }
 
-    /// Whether there is an active Kermit server at the partner's: `None` if the partner knows nothing
+    /// Whether there is an active Kermit server at the peer's: `None` if the peer knows nothing
     /// of such servers.
-    pub fn partner_serves(&self) -> Option<bool> {
+    pub fn peer_serves(&self) -> Option<bool> {
         self.has_him(O::Kermit).then(|| self.serves.unwrap_or(false))
     }
 
-    /// Asks for a Kermit server, if the partner has one that is not active.
+    /// Asks for a Kermit server, if the peer has one that is not active.
     pub fn request_server(&mut self) {
-        if self.partner_serves() == Some(false) && !self.asked_server {
+        if self.peer_serves() == Some(false) && !self.asked_server {
             self.asked_server = self.owe_sub(O::Kermit, &[code::REQ_START_SERVER]);
         }
     }
@@ -369,12 +369,12 @@ impl Telnet {
         self.owe(&[IAC, BREAK]);
     }
 
-    /// The serial port behind the partner.
+    /// The serial port behind the peer.
     pub fn com_port(&self) -> &ComPort {
         &self.com_port
     }
 
-    /// Sets the serial port behind the partner; false if there is none, or no room to say so.
+    /// Sets the serial port behind the peer; false if there is none, or no room to say so.
     pub fn set_com_port(&mut self, command: com_port::Command) -> bool {
         if !(self.has_us(O::ComPort) || self.has_him(O::ComPort)) {
             return false;
@@ -441,7 +441,7 @@ impl Telnet {
         }
     }
 
-    /// The partner uses an option from now on.
+    /// The peer uses an option from now on.
     fn begin_him(&mut self, option: TelnetOption) {
         if option == O::Kermit {
             self.serves = Some(false);

@@ -11,7 +11,7 @@ pub enum TelnetOption {
     SuppressGoAhead,
     /// The kind of terminal is told [RFC 1091].
     TerminalType,
-    /// A serial port behind the other end is set from here [RFC 2217].
+    /// A serial port behind the peer is set from here [RFC 2217].
     ComPort,
     /// There is a Kermit server at the end that says it [RFC 2840].
     Kermit,
@@ -82,14 +82,14 @@ impl Options {
 /// What one side of an option is, and what has been asked for [RFC 1143 7].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum State {
-    /// Off, and nobody has asked.
+    /// Off, and not requested.
     #[default]
     No,
     /// On.
     Yes,
-    /// Off was asked for; with `again`, on shall be asked for when that is answered.
+    /// Off was requested; with `again`, on is requested when that is answered.
     WantNo { again: bool },
-    /// On was asked for; with `again`, off shall be asked for when that is answered.
+    /// On was requested; with `again`, off is requested when that is answered.
     WantYes { again: bool },
 }
 
@@ -97,7 +97,7 @@ pub(super) enum State {
 pub(super) type Say = Option<bool>;
 
 impl State {
-    /// The partner says on.
+    /// The peer says on.
     pub(super) fn hear_on(&mut self, willing: bool) -> Say {
         let (next, say) = match *self {
             Self::No if willing => (Self::Yes, Some(true)),
@@ -112,7 +112,7 @@ impl State {
         say
     }
 
-    /// The partner says off, which nobody may refuse.
+    /// The peer says off, which must be accepted.
     pub(super) fn hear_off(&mut self) -> Say {
         let (next, say) = match *self {
             Self::No | Self::WantNo { again: false } | Self::WantYes { .. } => (Self::No, None),

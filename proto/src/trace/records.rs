@@ -158,7 +158,7 @@ pub const RECORDS: &[Record] = &[
         doc: "What the engine waits for has changed.",
         keys: &[key(
             "for",
-            Kind::Word(&["nothing", "window", "answer", "partner", "store", "turn", "pause"]),
+            Kind::Word(&["nothing", "window", "answer", "peer", "store", "turn", "pause"]),
             "what it waits for",
         )],
     },
@@ -200,7 +200,7 @@ pub const RECORDS: &[Record] = &[
     },
     Record {
         word: "event",
-        doc: "The engine told the person something (laboratory only).",
+        doc: "The engine told the user something (laboratory only).",
         keys: &[
             key("kind", Kind::Word(HAPPENED), "what it was"),
             maybe("offset", Kind::Number, "of `file-started`: from which position"),
@@ -246,7 +246,7 @@ pub const RECORDS: &[Record] = &[
             key(
                 "what",
                 Kind::Word(&["cancel-file", "cancel-batch", "abort", "calm"]),
-                "a person's command; `calm`: the faults of the line stop",
+                "a user's command; `calm`: the faults of the line stop",
             ),
             maybe("end", Kind::Word(&["A", "B"]), "whose command"),
         ],

@@ -71,11 +71,11 @@ pub enum Command<'a> {
         /// The reason, or a position.
         rest: &'a [u8],
     },
-    /// A command that this end does not follow: `R`, `X`, `E`, or one that nobody knows.
+    /// A command that this end does not support: `R`, `X`, `E`, or an unknown one.
     Other(u8),
 }
 
-/// The answer to a command that is not followed: never. The other end drops its job.
+/// The answer to a command that is not followed: never. The peer drops its job.
 pub const fn refusal(command: u8) -> &'static [u8] {
     match command {
         b'S' => b"SN2\0",
@@ -86,7 +86,7 @@ pub const fn refusal(command: u8) -> &'static [u8] {
     }
 }
 
-/// The answer to a command that is not followed now: the job stays in the other end's queue. `None` if
+/// The answer to a command that is not followed now: the job stays in the peer's queue. `None` if
 /// this system has no such answer.
 ///
 /// 4 ("no temporary file") is old and means this everywhere. A request to fetch has only the 9 of Taylor
@@ -296,7 +296,7 @@ impl<'a> Text<'a> {
 }
 
 /// Writes an `S` command for a file of this name, with its zero. `None` if the name cannot be said
-/// to this partner, or does not fit.
+/// to this peer, or does not fit.
 pub fn emit(
     name: &[u8],
     user: &str,

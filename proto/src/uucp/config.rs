@@ -77,7 +77,7 @@ impl fmt::Debug for SystemName {
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// Everything that a user may choose, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         "uucp.role" role: Role[word] = "auto",
@@ -87,10 +87,10 @@ crate::settings! {
             "What this system calls itself: 1 to 32 letters, digits, points, hyphens and underscores",
             "[TUUCP] 6.5.1";
         "uucp.window" window: u8[1..=7 "packets"] = 7,
-            "How many packets may be under way: what the other end is told, and the most that is sent",
+            "How many packets may be under way: what the peer is told, and the most that is sent",
             "[TUUCP] 6.6";
         "uucp.packet" packet: usize[32 | 64 | 128 | 256 | 512 | 1024 | 2048 | 4096 "bytes"] = 1024,
-            "Length of a packet's data: what the other end is told, and the most that is sent; old systems know only 64, and the check of short packets is weak",
+            "Length of a packet's data: what the peer is told, and the most that is sent; old systems know only 64, and the check of short packets is weak",
             "[TUUCP] 6.6; docs/decisions/061";
         "uucp.timeout" timeout: Span[1..=600 seconds] = 10,
             "Longest wait for a packet or an acknowledgement before it is asked for, or sent, again",
@@ -99,10 +99,10 @@ crate::settings! {
             "How often one packet may fail before the transfer does",
             "Taylor UUCP 1.07, where it is 6";
         "uucp.patience" patience: Span[1..=3600 seconds] = 120,
-            "How long to wait for the partner to begin",
+            "How long to wait for the peer to begin",
             "Taylor UUCP 1.07";
         "uucp.linger" linger: Span[0..=60_000 milliseconds] = 4000,
-            "How long to stay for the partner's last words",
+            "How long to stay for the peer's last words",
             "docs/decisions/061";
         "uucp.buffer" buffer_len: usize[4096..=1_048_576 "bytes"] = 65_536,
             "File data kept between the engine and its store",
@@ -111,7 +111,7 @@ crate::settings! {
     also {
         /// The line.
         line: LineFacts = LineFacts::default(),
-        /// A sender takes what the other end has for it, too. Its store then receives as well. No
+        /// A sender takes what the peer has for it, too. Its store then receives as well. No
         /// setting: it follows from what the engine is used for.
         takes: bool = false,
     }

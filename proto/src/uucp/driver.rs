@@ -67,9 +67,9 @@ pub(super) struct Driver {
     /// This end begins.
     caller: bool,
     pub(super) stage: Stage,
-    /// What the other end is told.
+    /// What the peer is told.
     announced: (u8, u8),
-    /// Packets and bytes that may be sent: the other end's word, and our memory.
+    /// Packets and bytes that may be sent: the peer's word, and our memory.
     slots: usize,
     longest: usize,
     pub(super) window: usize,
@@ -92,7 +92,7 @@ pub(super) struct Driver {
     cursor: usize,
     /// Only the oldest was repeated; what becomes of it decides about the others.
     probing: bool,
-    /// The other end asked for what follows this, and until when it may only be saying so again.
+    /// The peer asked for what follows this, and until when it may only be saying so again.
     rejected: Option<u8>,
     reject_until: Option<Instant>,
     /// Timers that ran out in a row.
@@ -118,7 +118,7 @@ pub(super) struct Driver {
     trigger: Option<u8>,
     /// Bytes were lost, and nothing good has come since.
     owed: bool,
-    /// The session waits for the other end.
+    /// The session waits for the peer.
     pub(super) expecting: bool,
     heard: Instant,
     good: Instant,
@@ -432,7 +432,7 @@ impl Driver {
         false
     }
 
-    /// One of the three INITs: what the other end allows us to send.
+    /// One of the three INITs: what the peer allows us to send.
     fn init(&mut self, cx: &Cx<'_>, stage: Stage, bit: u8, value: usize) {
         if self.stage == stage {
             if bit == 2 {
@@ -450,7 +450,7 @@ impl Driver {
             (self.silent, self.progress) = (0, cx.now);
         } else if self.stage > stage && !self.caller {
             // Our answer was lost. If the caller answered repetitions too, the two would go on
-            // answering each other for ever.
+            // answering each other indefinitely.
             self.init_due |= bit;
         }
     }
@@ -508,7 +508,7 @@ impl Driver {
         self.owed = false;
         let Some(progress) = self.acknowledged(cx, last) else { return };
         if self.high == 0 {
-            // The other end waits for something that we have not said yet: we are here.
+            // The peer waits for something that we have not said yet: we are here.
             self.ready_due = true;
             return;
         }

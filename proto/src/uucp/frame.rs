@@ -70,7 +70,7 @@ reasons! {
         /// Of a data packet.
         Check = "check",
         /// A control packet of a kind that does not exist.
-        Control = "a control byte that nobody uses",
+        Control = "an unassigned control byte",
         /// The rest of a packet does not come.
         Silence = "silence inside a packet",
     }

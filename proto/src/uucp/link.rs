@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the messages before and after the packets, commands as
-//! packets, the things to tell the person, and how a conversation ends.
+//! packets, the things to tell the user, and how a conversation ends.
 
 use super::command::{self, Features};
 use super::config::Config;
@@ -17,12 +17,12 @@ use crate::trace::TraceEvent;
 use core::fmt::Write as _;
 use core::ops::Range;
 
-/// The one who is called says who it is again after so long, and then less and less often: a caller that was
+/// The called side repeats its greeting after this time, and then less and less often: a caller that was
 /// only slow hears it twice, and Taylor UUCP takes the second for the answer to its name. But it also throws
 /// away what came before it began to listen, and then waits for the next one.
 const SHERE_AGAIN: Duration = Duration::from_secs(10);
 
-/// A port that takes nothing for so long takes nothing any more.
+/// Write stall timeout.
 const STUCK: Duration = Duration::from_secs(5);
 
 /// The memory of an engine, divided.
@@ -51,11 +51,11 @@ impl<'a> Mem<'a> {
 /// What came, for the session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Heard {
-    /// A command: so many bytes of the text.
+    /// A command: its length in the text.
     Command(usize),
     /// Bytes of a file, in the field; none is its end.
     Bytes(Range<usize>),
-    /// The other end closes.
+    /// The peer closes.
     Close,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Link {
     /// A message has begun.
     in_text: bool,
     text_len: usize,
-    /// Length of the message that the person is to see.
+    /// Length of the message that the user is to see.
     message_len: usize,
     /// Commands on their way into packets.
     commands: Outbox,
@@ -453,7 +453,7 @@ impl Link {
         self.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    /// Begins to end; the partner is told. The first reason counts.
+    /// Begins to end; the peer is told. The first reason counts.
     pub(super) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
         if !self.ending.begin(cx, outcome) {
             return;
@@ -497,7 +497,7 @@ impl Link {
         }
     }
 
-    /// Passes over input while ending, up to the partner's last words.
+    /// Passes over input while ending, up to the peer's last words.
     fn pass_over(&mut self, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let mut used = 0;
         for byte in bytes {

@@ -15,13 +15,13 @@
 //! The window is 1 to 7 packets, each direction's by the word of the one who receives; after a loss
 //! all is sent again from there. The check has 16 bits over the data and the control byte, 8 more
 //! guard the header: of packets that noise has hit about one in 65,000 is taken for good, and nothing
-//! above it notices (docs/decisions/061). `CY` says that the far end has stored the file, and no more.
+//! above it notices (docs/decisions/061). `CY` says that the peer has stored the file, and no more.
 //!
 //! Reading order: [`frame`] finds packets in the stream of bytes, [`packet`] says what a control byte
 //! means, `driver` is the protocol `g`, [`command`] is what the systems say to each other, `session`
 //! is whose turn it is, [`Sender`] and [`Receiver`] are the engines.
 //!
-//! Not here: requests to fetch (`R`), to run (`X`, `E`) and spooled files, which stay in the other end's
+//! Not here: requests to fetch (`R`), to run (`X`, `E`) and spooled files, which stay in the peer's
 //! queue where the protocol has an answer for that; restart in the middle of a file; the protocols other than `g`; logging in.
 
 pub mod command;

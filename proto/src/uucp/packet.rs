@@ -18,7 +18,7 @@ pub enum Kind {
     SelectiveReject(u8),
     /// RR: received up to this one.
     Ready(u8),
-    /// INITA: so many packets may be under way to the one who says it.
+    /// INITA: window: most packets in flight to its sender.
     InitA(u8),
     /// INITB: packets to the one who says it have up to 32 << code bytes.
     InitB(u8),
@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Reads a control byte. `None` for the alternate channel and the type 0, which nobody uses.
+    /// Reads a control byte. `None` for the alternate channel and the type 0, which are unused.
     pub const fn parse(control: u8) -> Option<Self> {
         let (x, y) = (control >> 3 & 7, control & 7);
         Some(match (control >> 6, x) {

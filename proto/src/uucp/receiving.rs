@@ -43,7 +43,7 @@ impl Core {
         self.link.stats.files_skipped += 1;
         self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
         // What the store does not take today it may take tomorrow, and a refusal for good deletes the job
-        // at the other end. A name that cannot be written will never be better.
+        // at the peer. A name that cannot be written will never be better.
         let later = command::postponement(b'S', self.link.theirs).filter(|_| why != Refusal::Name);
         self.link.say(say, later.unwrap_or_else(|| command::refusal(b'S')));
         self.enter(cx, Input::Refused);

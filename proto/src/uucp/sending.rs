@@ -41,7 +41,7 @@ impl Core {
         self.ask = Ask::close(false);
     }
 
-    /// The other end takes the file.
+    /// The peer takes the file.
     pub(super) fn begin_file(&mut self, cx: &mut Cx<'_>) {
         self.source = Source::new(self.file.info.size);
         self.link.stats.current_file_bytes = 0;
@@ -52,7 +52,7 @@ impl Core {
 
     /// Makes the next packet of the file. True if there may be more to make.
     pub(super) fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
-        // The other end may close in between.
+        // The peer may close in between.
         if self.state != State::Data || !self.link.is_up() || !self.link.driver.has_room() {
             return false;
         }

@@ -140,7 +140,7 @@ impl Core {
         }
     }
 
-    /// All that we came for is done, and the other end has said so: what is missing is only the goodbye.
+    /// All that we came for is done, and the peer has said so: what is missing is only the goodbye.
     ///
     /// A system of the family HDB leaves without a word after a `SN4`.
     pub(super) fn is_content(&self) -> bool {
@@ -151,7 +151,7 @@ impl Core {
         }
     }
 
-    /// The line failed, or the other end fell silent.
+    /// The line failed, or the peer fell silent.
     fn line_failed(&mut self, cx: &mut Cx<'_>, failure: Failure) {
         let content = self.is_content();
         self.ended(cx, if content { Outcome::Done } else { Outcome::Failed(failure) });
@@ -164,11 +164,11 @@ impl Core {
             _ if !self.link.ending.is_running() => Wait::Nothing,
             State::Slave | State::Weigh | State::Take | State::Keep | State::Farewell => {
                 let full = store && !self.takes_input(memory_len);
-                if full { Wait::Store } else { Wait::Partner }
+                if full { Wait::Store } else { Wait::Peer }
             }
             _ if self.link.driver.has_output() => Wait::Nothing,
             _ if store => Wait::Store,
-            _ if !self.link.is_up() => Wait::Partner,
+            _ if !self.link.is_up() => Wait::Peer,
             State::Data => Wait::Window,
             State::Parting => Wait::Window,
             State::Offer | State::Confirm | State::Hangup => Wait::Answer,
@@ -277,7 +277,7 @@ impl Core {
         }
     }
 
-    /// For so long the last words are waited for.
+    /// Longest wait for the peer's last words.
     fn begin_farewell(&mut self, cx: &Cx<'_>) {
         let most = self.link.config.linger.get().max(self.link.config.timeout.get());
         self.link.timers.set(Timer::Farewell, cx.now + most);

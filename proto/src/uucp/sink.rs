@@ -24,7 +24,7 @@ impl Sink {
         self.offset + self.pending() as u64
     }
 
-    /// Whether so many bytes have room, perhaps after moving what is here.
+    /// Whether this many bytes fit, perhaps after moving what is buffered.
     pub(super) fn has_room(&self, memory_len: usize, want: usize) -> bool {
         let movable = if self.lent == 0 { self.from } else { 0 };
         memory_len - self.to + movable >= want

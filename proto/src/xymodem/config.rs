@@ -11,7 +11,7 @@ crate::choice! {
     pub enum Variant {
         /// One file, blocks of 128 bytes; as a receiver, checksums.
         Xmodem = "xmodem",
-        /// One file, blocks of 128 bytes; as a receiver, CRCs, and checksums if nobody answers.
+        /// One file, blocks of 128 bytes; as a receiver, CRCs, and checksums if there is no answer.
         XmodemCrc = "xmodem-crc",
         /// One file, blocks of 1024 bytes; as a receiver like `XmodemCrc`.
         Xmodem1k = "xmodem-1k",
@@ -59,7 +59,7 @@ crate::choice! {
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// Everything that a user may choose, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         "xymodem.variant" variant: Variant[word] = "ymodem",
@@ -87,7 +87,7 @@ crate::settings! {
             "A sender's wait for an answer before it sends the block again",
             "[XY88] chapter 7";
         "xymodem.patience" patience: Span[1..=3600 seconds] = 120,
-            "How long to wait for the partner to begin",
+            "How long to wait for the peer to begin",
             "lrzsz rx, 140 s";
         "xymodem.char-timeout" char_timeout: Span[10..=60_000 milliseconds] = 1000,
             "Silence inside a block that ends it",
@@ -98,7 +98,7 @@ crate::settings! {
         "xymodem.first-eot" first_eot: FirstEot[word] = "auto",
             "What a receiver does with the first EOT: take it if the announced length agrees, else NAK; NAK always; take it if a second of silence follows",
             "[XY88] figures 3 to 5; lrzsz";
-        /// Right as it is unless the partner is known to need one.
+        /// Right as it is unless the peer is known to need one.
         "xymodem.pause" pause: Span[0..=1000 milliseconds] = 0,
             "Pause before each block or answer; a need for one is learnt from losses",
             "docs/decisions/020";
@@ -166,7 +166,7 @@ impl Config {
         self.buffer_len.max(self.receive_block() * blocks)
     }
 
-    /// The queue towards the port: one block, or many if nobody acknowledges them.
+    /// The queue towards the port: one block, or many where they are not acknowledged.
     pub(crate) fn queue_len(&self) -> usize {
         // Block 0 may be a long one whatever the blocks are.
         let block = wire_len(if self.variant.is_batch() { LONG } else { self.send_block() });

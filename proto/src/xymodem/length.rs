@@ -66,7 +66,7 @@ impl LengthPolicy {
         self.long.max(self.short).unwrap_or_default()
     }
 
-    /// A block was acknowledged so long after it was first sent, and after so many copies.
+    /// A block was acknowledged: the time since it was first sent, and the copies sent.
     pub(crate) fn taken(&mut self, long: bool, copies: u8, cost: Duration) {
         self.hopeless |= self.adapt && long && copies > MOST_COPIES && self.short.is_some();
         let smoothed = if long { &mut self.long } else { &mut self.short };

@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the words towards the port, counters, the things to
-//! tell the person, and how a transfer ends.
+//! tell the user, and how a transfer ends.
 
 use super::config::Config;
 use super::frame::{CANCEL, Check};
@@ -17,7 +17,7 @@ const DRAIN: Duration = Duration::from_millis(400);
 /// Quiet after which a receiver that was cut off in a block has noticed it: a second for the next
 /// byte, a second of purge, and its NAK.
 const DRAIN_CUT: Duration = Duration::from_millis(2600);
-/// How often a cancel is repeated to a partner that goes on.
+/// How often a cancel is repeated to a peer that goes on.
 const CANCELS: u8 = 3;
 
 /// The common part of both engines.
@@ -38,10 +38,10 @@ pub(crate) struct Link {
     pub(crate) message: &'static [u8],
     /// Consecutive CAN between blocks.
     pub(crate) cans: u8,
-    /// The partner is told, and told again if it goes on.
+    /// The peer is told, and told again if it goes on.
     cancelling: bool,
     cancels: u8,
-    /// The partner goes on after the end.
+    /// The peer goes on after the end.
     heard: bool,
     /// We stopped in the middle of a block.
     pub(crate) cut: bool,
@@ -100,7 +100,7 @@ impl Link {
         let pending = self.answers.pending();
         self.port.given(cx.now, pending);
         self.answers.reuse();
-        // No room means that the port takes nothing; the partner will ask again.
+        // No room means that the port takes nothing; the peer will ask again.
         self.answers.put(&mut self.characters, words);
         let load = Load { at: self.stats.wire_out_bytes + pending as u64, ..Load::default() };
         trace_sent(cx, letter(words[0]), number, words.len(), 0, load);
@@ -126,7 +126,7 @@ impl Link {
         self.cans >= 2
     }
 
-    /// Begins to end, with a cancel if the partner does not know. The first reason counts.
+    /// Begins to end, with a cancel if the peer does not know. The first reason counts.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome, cancel: bool) {
         if !self.ending.begin(cx, outcome) {
             return;
@@ -168,7 +168,7 @@ impl Link {
             Ending::Over(_) | Ending::No => 0,
             Ending::Words(_) => len,
             Ending::Linger { .. } => {
-                // A partner that goes on is waited for only as often as it is told to stop.
+                // A peer that goes on is waited for only as often as it is told to stop.
                 if !self.heard {
                     self.heard = true;
                     self.timers.set(Timer::Linger, cx.now + DRAIN);
@@ -199,7 +199,7 @@ impl Link {
         Words { agreement: self.agreement, message: self.message, ..Words::default() }
     }
 
-    /// Tells the person what was agreed, and what the protocol loses.
+    /// Tells the user what was agreed, and what the protocol loses.
     pub(crate) fn agreed(&mut self, check: Check, streaming: bool) {
         let batch = self.config.variant.is_batch();
         self.agreement = match (batch, streaming, check) {

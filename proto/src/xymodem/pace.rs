@@ -1,4 +1,4 @@
-//! When to answer a partner that throws away what comes too soon (docs/decisions/020).
+//! When to answer a peer that throws away what comes too soon (docs/decisions/020).
 
 use crate::time::Duration;
 
@@ -44,7 +44,7 @@ impl Pace {
         self.start = (self.start * 2).clamp(FIRST * 10, LONGEST * 4);
     }
 
-    /// An answer to a start character was heard: later files need not wait so long.
+    /// An answer to a start character was heard: later files need not wait as long.
     pub(crate) fn start_heard(&mut self, first: Duration) {
         if self.start <= first {
             self.start = first / 4;

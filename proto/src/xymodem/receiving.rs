@@ -152,7 +152,7 @@ impl Core {
         }
     }
 
-    /// Ends with a failure; `cancel`: the partner is told.
+    /// Ends with a failure; `cancel`: the peer is told.
     fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
         if !self.link.ending.is_running() {
             return;
@@ -175,7 +175,7 @@ impl Core {
         self.fail(cx, Blame::Local, FailureKind::Aborted, true);
     }
 
-    /// Says something to the partner, after the pause it may need.
+    /// Says something to the peer, after the pause it may need.
     fn say(&mut self, cx: &mut Cx<'_>, words: &[u8]) {
         let pause = self.link.pace.block();
         self.link.pause(cx.now, pause);

@@ -34,7 +34,7 @@ const ALONE: Duration = Duration::from_millis(30);
 /// A receiver of a stream may never acknowledge the end of the batch. One that does is waited for,
 /// so that its answer does not reach whatever has the line next.
 const BEHIND_STREAM: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(1));
-/// What a person is told of a receiver that cancels at the second EOT of an empty file.
+/// What a user is told of a receiver that cancels at the second EOT of an empty file.
 const CANCELLED_EMPTY: &[u8] =
     b"(it cancelled at the end of an empty file, of which it has all there is)";
 /// The file that is being sent. Its name stands in memory.
@@ -82,7 +82,7 @@ struct Core {
     flight: Option<Flight>,
     check: Check,
     streaming: bool,
-    /// The partner's start character has come: it waits for what is next.
+    /// The peer's start character has come: it waits for what is next.
     invited: bool,
     /// There is no file to send any more.
     exhausted: bool,
@@ -106,7 +106,7 @@ struct Core {
     lent: bool,
     /// An answer that came while the port had not told yet that all has left.
     early: Option<(u8, Instant)>,
-    /// When we began to wait for the partner to begin.
+    /// When we began to wait for the peer to begin.
     base: Option<Instant>,
 }
 
@@ -167,7 +167,7 @@ impl Core {
         }
     }
 
-    /// Ends with a failure; `cancel`: the partner is told.
+    /// Ends with a failure; `cancel`: the peer is told.
     fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, cancel: bool) {
         if !self.link.ending.is_running() {
             return;
@@ -213,7 +213,7 @@ impl Core {
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.flight.is_some() => Wait::Window,
             _ if self.flight.is_some() => Wait::Answer,
-            Sending::Invite | Sending::Go | Sending::Confirm => Wait::Partner,
+            Sending::Invite | Sending::Go | Sending::Confirm => Wait::Peer,
             _ => Wait::Nothing,
         }
     }
@@ -287,7 +287,7 @@ impl Core {
         // One long block against several short ones, each with a round trip. XMODEM keeps the
         // padding, so the fewer the better there.
         let least = if self.is_batch() { 4 * SHORT } else { 7 * SHORT };
-        // Receivers that ask for checksums may be older than long blocks; the person knows.
+        // Receivers that ask for checksums may be older than long blocks; the user knows.
         let known = self.check == Check::Crc || self.link.config.insists_on_long();
         let possible = longest == LONG && ready > least && known;
         if possible && (self.streaming || self.lengths.is_long()) { LONG } else { SHORT }
@@ -692,7 +692,7 @@ impl Core {
             Sending::Invite | Sending::Go => {
                 self.fail(cx, Blame::Peer, FailureKind::Silence, true);
             }
-            // It was acknowledged, and the partner says no more.
+            // It was acknowledged, and the peer says no more.
             Sending::Confirm => self.close(cx),
             // It need not be acknowledged, and a shell may be there by now.
             Sending::Goodbye if self.streaming => self.done(cx),

@@ -88,7 +88,7 @@ pub enum SenderStep {
 
 /// The sender: in this state, one of these characters leads to this step. Others are noise.
 pub const SENDER: &[(Sending, &[u8], SenderStep)] = &[
-    // The partner may be ready before the store is.
+    // The peer may be ready before the store is.
     (Sending::Next, &[NAK, WANT_CRC, WANT_STREAM], SenderStep::Begin),
     (Sending::Invite, &[NAK, WANT_CRC, WANT_STREAM], SenderStep::Begin),
     (Sending::Header, &[ACK], SenderStep::Advance),

@@ -14,7 +14,7 @@ crate::choice! {
         /// Answers that it failed.
         #[default]
         Refuse = "refuse",
-        /// Shows it to the person and answers that it was done.
+        /// Shows it to the user and answers that it was done.
         Announce = "announce",
         /// Shows it, and asks the store to run it ([`Request::Run`](crate::file::Request::Run)); answers
         /// what came of it. The sender of the files is then master of this machine.
@@ -84,7 +84,7 @@ impl Attention {
 }
 
 crate::settings! {
-    /// Everything that a person may choose, with the facts of the line.
+    /// Everything that a user may choose, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// [`Escaping::Controls`] at a receiver asks the sender for it.
@@ -93,7 +93,7 @@ crate::settings! {
             "[Z88] ESCCTL; sz -e, sz -E; DirZap";
         /// If it is not 0, at least 32.
         "zmodem.send-length" send_length: u16[0..=8192 "bytes" if is_send_length] = 0,
-            "Longest data subpacket to send; 0 goes by the partner (1024 unless it is a Wetstring) and the line",
+            "Longest data subpacket to send; 0 goes by the peer (1024 unless it is a Wetstring) and the line",
             "[Z88]; 8192 is ZedZap's";
         "zmodem.receive-length" receive_length: u16[1024..=8192 "bytes"] = 8192,
             "Longest data subpacket to take",
@@ -102,7 +102,7 @@ crate::settings! {
             "Fit the length of data subpackets to the errors of the line",
             "docs/decisions/031";
         "zmodem.crc32" crc32: bool[word] = "on",
-            "Use CRC-32 where the partner can",
+            "Use CRC-32 where the peer can",
             "[Z88] CANFC32";
         /// 0 is no bound where the rate of the line is known, else what the acknowledgements show that the line
         /// holds.
@@ -113,10 +113,10 @@ crate::settings! {
             "Bytes the sender may send before it waits for an acknowledgement; 0 is no bound",
             "[Z88] ZRINIT buffer length";
         "zmodem.rle" rle: bool[word] = "off",
-            "Code runs of equal bytes if the partner offers it too",
+            "Code runs of equal bytes if the peer offers it too",
             "Omen rz/sz 2002";
         "zmodem.variable-headers" variable_headers: bool[word] = "off",
-            "Use headers of variable length if the partner offers it too",
+            "Use headers of variable length if the peer offers it too",
             "Omen rz/sz 2002";
         /// `Unsaid` or `Binary`.
         "zmodem.conversion" conversion: Conversion[word] = "binary",

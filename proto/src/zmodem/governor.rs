@@ -2,7 +2,7 @@
 //!
 //! A stream into a socket fills it, and what the socket holds cannot be taken back: behind a fast
 //! socket there may be a slow line, and an error on that costs the time of everything under way.
-//! So nothing is believed of such a line. Acknowledgements are asked for every so often (ZCRCQ),
+//! So nothing is assumed of such a line. Acknowledgements are requested regularly (ZCRCQ),
 //! and from what they say (bytes per time, and the shortest round trip) follows what the line
 //! itself holds. A line that turns out to be fast is left alone: acknowledgements would cost it
 //! more than its errors do.
@@ -15,7 +15,7 @@ const FIRST: u64 = 2048;
 const LEAST: u64 = 512;
 /// Bytes beyond what the line holds, so that one subpacket and its acknowledgement fit too.
 const BESIDE: u64 = 64;
-/// A line that carries so many bytes per second empties any socket in a moment.
+/// A line with this many bytes per second empties any socket at once.
 const FAST: u64 = 500_000;
 /// Acknowledgements that may be awaited at a time.
 const PROBES: usize = 12;
@@ -106,7 +106,7 @@ impl Governor {
         (held.saturating_mul(quarters) / 4 + BESIDE).max(least)
     }
 
-    /// How long so many bytes take to arrive; `None` while nothing is known.
+    /// How long this many bytes take to arrive; `None` while unknown.
     pub(crate) fn time_of(&self, bytes: u64) -> Option<Duration> {
         Some(Duration::from_micros(bytes.saturating_mul(1_000_000).checked_div(self.rate)?))
     }

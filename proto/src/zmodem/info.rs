@@ -132,7 +132,7 @@ pub fn parse<'a>(data: &'a [u8], options: &FileOptions) -> Option<FileInfo<'a>> 
     let size = fields.next().and_then(|field| number(field, 10));
     let modified = fields.next().and_then(|field| number(field, 8)).filter(|time| *time != 0);
     let mode = fields.next().and_then(|field| number(field, 8)).filter(|mode| *mode != 0);
-    // A serial number, which nobody uses, stands before what is left.
+    // An unused serial number precedes what is left.
     let files = fields.nth(1).and_then(|field| number(field, 10));
     let bytes = fields.next().and_then(|field| number(field, 10));
     let left = files

@@ -32,7 +32,7 @@ impl LengthPolicy {
         self.enabled = true;
     }
 
-    /// The line was hit after so many good bytes since it was hit last.
+    /// The line had an error after this many good bytes since the last one.
     pub(crate) fn hit(&mut self, good: u64) {
         self.good += good;
         self.losses += 1;
@@ -54,7 +54,7 @@ impl LengthPolicy {
             Some(expected) => (self.good + since.max(expected) + TRUST[1]) / (self.losses + 1),
         };
         let best = usize::try_from((OVERHEAD * between).isqrt()).unwrap_or(usize::MAX);
-        // Multiples of 16: a length that wanders does nobody good.
+        // Multiples of 16, so that the length does not jitter.
         (best & !15).clamp(SHORTEST.min(longest), longest)
     }
 }

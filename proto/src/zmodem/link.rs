@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the queue towards the port, counters, how it ends and
-//! what to tell the person.
+//! what to tell the user.
 
 use super::config::Config;
 use super::escape::Escaper;
@@ -132,11 +132,11 @@ pub(crate) struct Link {
     pub(crate) ending: Ending,
     pub(crate) timers: Timers,
     pub(crate) port: Port,
-    /// When the partner last said something usable.
+    /// When the peer last said something usable.
     pub(crate) spoke: Instant,
     /// When what the port was given is through the line, as far as its rate is known.
     through: Instant,
-    /// What the partner has to answer.
+    /// What the peer has to answer.
     pub(crate) question: Option<Question>,
     pub(crate) timing: RoundTrip,
     /// What the trace says we wait for.
@@ -169,7 +169,7 @@ impl Link {
         }
     }
 
-    /// Silence that nothing explains ends the transfer after so long.
+    /// Unexplained silence ends the transfer after this.
     pub(crate) fn patience(&self) -> Duration {
         self.config.patience.get()
     }
@@ -195,13 +195,13 @@ impl Link {
         true
     }
 
-    /// So many bytes were put into the room of the queue.
+    /// This many bytes were put into the room of the queue.
     pub(crate) fn queued(&mut self, cx: &Cx<'_>, len: usize) {
         self.port.given(cx.now, self.output.pending());
         self.output.push(len);
     }
 
-    /// Tells the partner that all is over.
+    /// Tells the peer that all is over.
     pub(crate) fn say_cancel(&mut self, cx: &Cx<'_>, out: &mut [u8]) {
         self.say_bytes(cx, out, CANCEL);
     }
@@ -318,7 +318,7 @@ impl Link {
         self.port.words_are_out(now, self.output.pending())
     }
 
-    /// Everything is said; what may still come for us is awaited for so long.
+    /// All is sent; lingers this long for what may still come.
     pub(crate) fn linger(&mut self, cx: &Cx<'_>, outcome: Outcome, stay: Duration) {
         self.ending.linger(&mut self.timers, cx.now, outcome, stay);
     }
@@ -327,7 +327,7 @@ impl Link {
         self.ending.deadline(&self.timers, self.port.words_until())
     }
 
-    /// Counts a good frame from the partner, with `len` bytes of decoded data, of which `data` are
+    /// Counts a good frame from the peer, with `len` bytes of decoded data, of which `data` are
     /// the file's.
     pub(crate) fn heard(
         &mut self,
@@ -351,7 +351,7 @@ impl Link {
         cx.trace.record(cx.now, &TraceEvent::Damaged { why: why.as_str(), len });
     }
 
-    /// Something the partner said in words.
+    /// Something the peer said in words.
     pub(crate) fn take_message(&mut self, text: &[u8]) {
         self.message.set(text);
         self.notes.push(Note::Message);

@@ -46,7 +46,7 @@ pub use sending::{BadCommand, Sender};
 
 use frame::{Found, FrameReader};
 
-/// Who speaks ZMODEM at the other end.
+/// Who speaks ZMODEM at the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
     /// A sender (ZRQINIT, or what follows ZRINIT at once): start a receiver.
@@ -63,7 +63,7 @@ pub fn recognise(bytes: &[u8]) -> Option<(usize, Speaker)> {
     while at < bytes.len() {
         at += bytes[at..].iter().position(|byte| byte & 0x7F == packet::ZPAD)?;
         let mut reader = FrameReader::new(escape::Dropping::FlowControl);
-        // From each ZPAD anew: the bytes of one header are few.
+        // Again from each ZPAD: a header is only a few bytes.
         let end = bytes.len().min(at + 2 * packet::MAX_HEADER);
         if let (_, Some(Found::Header(header))) = reader.next(&mut [], &bytes[at..end]) {
             match header.kind {

@@ -35,7 +35,7 @@ impl Pace {
         usize::try_from(bytes).unwrap_or(usize::MAX).max(1)
     }
 
-    /// The port took so many bytes. Returns when it should be given more.
+    /// The port took this many bytes. Returns when it should get more.
     pub(crate) fn took(&mut self, now: Instant, len: usize) -> Option<Instant> {
         self.empty_at = self.empty_at.max(now) + line_time(self.rate_bps, len);
         let surplus = (self.empty_at - now).saturating_sub(self.ahead / 2);

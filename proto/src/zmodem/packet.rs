@@ -80,7 +80,7 @@ pub mod capability {
     pub const ESC8: u8 = 0x80;
     /// ZF1: variable headers.
     pub const CANVHDR: u8 = 0x01;
-    /// ZF1: takes data subpackets of 8192 bytes. Our own; nobody else uses this bit.
+    /// ZF1: takes data subpackets of 8192 bytes. Our own; this bit is otherwise unused.
     pub const OWN_LONG: u8 = 0x40;
 }
 

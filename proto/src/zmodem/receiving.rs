@@ -25,9 +25,9 @@ pub use receiver::Receiver;
 const DRAIN: Duration = Duration::from_millis(400);
 /// The shortest silence in the middle of data that is taken for a loss.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Our own echo, so often, means that nobody else is there.
+/// Echoes of our own frames after which there is no peer.
 const MOST_ECHOES: u32 = 3;
-/// The longest pause that a partner may ask for with its attention string.
+/// The longest pause that a peer may ask for with its attention string.
 const LONGEST_PAUSE: u32 = 5;
 /// A ZFIN that comes again, as far as it is the same from every sender.
 const FINISH: &[u8; 18] = b"**\x18B0800000000022d";
@@ -35,10 +35,10 @@ const FINISH: &[u8; 18] = b"**\x18B0800000000022d";
 const OFFER: usize = 150;
 /// How often it is answered.
 const MOST_FINISH: u32 = 5;
-/// What a person is told of a sender that ends when it is asked for a CRC.
+/// What a user is told of a sender that ends when it is asked for a CRC.
 const NO_CHECK: &[u8] =
     b"(it may not know ZCRC, which resuming asks for; zmodem.resume-check=off resumes without)";
-/// So many headers without a byte of a file, or a new one, are no transfer.
+/// Most headers without file data or a new file.
 const MOST_HEADERS: u32 = 2000;
 
 /// The file that is being received. Its name stands in memory.
@@ -118,7 +118,7 @@ struct Core {
     closed_at: Option<u64>,
     /// Our CRC of the part that is here; without one, the sender's is for the store.
     check: Option<u32>,
-    /// So much is here, and the sender was asked for a CRC of it and said none.
+    /// This much is stored, and the sender was asked for its CRC and sent none.
     unchecked: u64,
     order: command::Order,
     /// An end of the file, short of the announced length, that was asked about.
@@ -138,9 +138,9 @@ struct Core {
     files: u32,
     echoes: u32,
     finishes: u32,
-    /// The person does not want the file that is on offer.
+    /// The user does not want the file that is on offer.
     unwanted: bool,
-    /// The person wants no more files.
+    /// The user wants no more files.
     last: bool,
     started: bool,
 }
@@ -299,7 +299,7 @@ impl Core {
         self.fail(cx, mem, Blame::Peer, FailureKind::TooManyRetries);
     }
 
-    /// What came last was damaged: it shall come again.
+    /// The last input was damaged: request it again.
     fn say_garbled(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.reader.hunt();
         self.expecting = Expecting::Nothing;
@@ -345,7 +345,7 @@ impl Core {
         self.link.damaged(cx, why, len);
         let expecting = core::mem::replace(&mut self.expecting, Expecting::Nothing);
         if len >= self.link.config.longest_taken() && matches!(expecting, Expecting::File(_)) {
-            // No file information is so long, and what follows is part of it.
+            // No file information is this long, and what follows is part of it.
             return self.fail(cx, mem, Blame::Peer, FailureKind::Violation);
         }
         if !self.fault(cx, mem) {
@@ -485,7 +485,7 @@ impl Core {
             self.link.answered(cx.now);
             self.close(cx, mem);
         } else if number > self.position && !self.link.too_soon(cx.now) && self.fault(cx, mem) {
-            // Data is missing, and nobody has asked for it.
+            // Data is missing, and has not been requested.
             self.ask_position(cx, mem);
         }
     }
@@ -625,7 +625,7 @@ impl Core {
             return;
         }
         match self.state {
-            // It may be of another file already: no answer fits but that it shall come again.
+            // It may belong to another file already: the only fitting answer is to request it again.
             Receiving::Init | Receiving::Skip | Receiving::Data if self.offered => {
                 if self.fault(cx, mem) {
                     self.say_garbled(cx, mem);
@@ -682,7 +682,7 @@ impl Core {
         }
     }
 
-    /// A person here gives up the file that is under way.
+    /// A user here gives up the file that is under way.
     fn skip_open(&mut self, cx: &mut Cx<'_>) {
         self.link.notes.push(Note::Cancelled { by_peer: false });
         self.link.reader.hunt();

@@ -35,7 +35,7 @@ const DRAIN: Duration = Duration::from_millis(400);
 const TAIL: Duration = Duration::from_millis(200);
 /// Omen's receivers stop at the fifth ZRQINIT.
 const MOST_ZRQINIT: u32 = 4;
-/// ZFIN that nobody answers is said so often.
+/// Maximum unanswered ZFINs.
 const MOST_ZFIN: u32 = 3;
 
 /// The file that is being sent. Its name stands in memory.
@@ -77,15 +77,15 @@ struct Core {
     answers: stream::Answers,
     /// A command to send instead of files.
     order: Option<command::Order>,
-    /// The person does not want the file that is on offer.
+    /// The user does not want the file that is on offer.
     unwanted: bool,
-    /// The person wants no more files.
+    /// The user wants no more files.
     last: bool,
     /// Faults in a row.
     faults: u32,
     /// Requests for XMODEM or YMODEM that came instead of ZRINIT.
     other_protocol: u32,
-    /// A CRC of the file was asked for so often.
+    /// How often a CRC of the file was requested.
     digests: u32,
     /// The file before may be skipped a second time: it was offered twice, or skipped in its data.
     skip_may_come_again: bool,
@@ -94,7 +94,7 @@ struct Core {
     /// The file before, of which events may still have to be told, and where its name stands.
     told: Current,
     told_at: usize,
-    /// So many notes are about that one.
+    /// Events in the queue that are about that one.
     old_notes: usize,
 }
 
@@ -176,7 +176,7 @@ impl Core {
             _ if self.link.timers.is_running(Timer::Pause) => Wait::Pause,
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if self.link.question.is_some() => Wait::Window,
-            Sending::Init => Wait::Partner,
+            Sending::Init => Wait::Peer,
             _ if self.link.question.is_some() => Wait::Answer,
             _ => Wait::Nothing,
         }
@@ -230,7 +230,7 @@ impl Core {
 
     fn cancelled_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.state == Sending::Finish {
-            // Every file is closed at the partner; how it says goodbye is its own affair.
+            // Every file is closed at the peer; how it says goodbye is its own affair.
             return self.finish(cx);
         }
         self.link.take_message(b"cancelled by the receiver");
@@ -416,7 +416,7 @@ impl Core {
             }
             return;
         }
-        // Whoever asks for it: two programs could keep that up for ever.
+        // Regardless of who asks: two programs could keep that up indefinitely.
         if self.state != Sending::Finish && self.link.asked_enough() {
             return self.too_often(cx, mem);
         }
@@ -450,7 +450,7 @@ impl Core {
 
     fn say_finish(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, again: bool) {
         if self.link.question.is_some_and(|q| again && q.copies >= MOST_ZFIN) {
-            // Every file is closed at the partner; only the goodbye was not heard.
+            // Every file is closed at the peer; only the goodbye was not heard.
             return self.finish(cx);
         }
         self.link.say(cx, mem.out, &Header::hex(kind::ZFIN, 0));

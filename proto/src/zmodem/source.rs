@@ -67,7 +67,7 @@ impl Source {
         &memory[self.from..self.to]
     }
 
-    /// So many of them are in a subpacket.
+    /// Bytes of them in a subpacket.
     pub(crate) fn advance(&mut self, len: usize) {
         self.from += len;
     }

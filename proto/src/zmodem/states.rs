@@ -25,7 +25,7 @@ states! {
         Data = "data",
         /// ZEOF is out.
         Eof = "eof",
-        /// ZSKIP is out: the person here has given up the file.
+        /// ZSKIP is out: the user here has given up the file.
         Skip = "skip",
         /// ZCOMMAND is out.
         Command = "command",
@@ -64,7 +64,7 @@ states! {
         Lost,
         /// ZRINIT after ZEOF: the receiver has the whole file.
         Whole,
-        /// A person here gives up the file.
+        /// A user here gives up the file.
         GivenUp,
         /// The receiver has put the file aside that was given up.
         Left,
@@ -169,7 +169,7 @@ pub enum SenderStep {
     Acknowledged,
     /// The receiver does not want the file.
     Skipped,
-    /// The receiver has begun anew in the middle of a file.
+    /// The receiver has restarted in the middle of a file.
     Lost,
     /// The file is whole at the receiver.
     Closed,

@@ -12,7 +12,7 @@ pub(crate) struct RoundTrip {
     ceiling: Duration,
 }
 
-/// The shortest wait: partners stop to write to disks.
+/// The shortest wait: peers stop to write to disks.
 const FLOOR: Duration = Duration::from_secs(1);
 
 impl RoundTrip {

@@ -19,7 +19,7 @@ pub struct Server {
     next: u32,
     /// How many processes there may be.
     pub most: usize,
-    /// So many octets more are announced than come.
+    /// Octets announced beyond those sent.
     pub boast: i64,
 }
 

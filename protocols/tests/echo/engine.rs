@@ -383,7 +383,7 @@ impl<M: Memory> Engine for Echo<M> {
             .with(Wants::INPUT, self.state != State::Over)
             .with(Wants::OUTPUT, self.out.1 < self.out.0)
             .with(Wants::STORE, asks)
-            .with(Wants::PERSON, !self.done.is_empty())
+            .with(Wants::USER, !self.done.is_empty())
     }
 
     fn status(&self) -> Status {

@@ -1,4 +1,4 @@
-//! "Echo file": a protocol made to show what a protocol costs that nobody above the engines knows of.
+//! "Echo file": a protocol that shows what adding one costs: nothing above the engines knows of it.
 //!
 //! A frame is `SOH kind number length data crc crc`. The sender asks by `F` (name, then a zero and the length in
 //! eight bytes), `D` (data), `Z` (end of file) and `B` (end of all); the receiver says each good frame back as it came, or

@@ -73,13 +73,13 @@ impl<M: Memory> Client<M> {
         user.pump(cx, host, &mut mem);
     }
 
-    /// The next thing to tell the person.
+    /// The next thing to tell the user.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let (user, mem) = self.parts();
         user.event(mem.name, mem.message)
     }
 
-    /// The person's wish.
+    /// The user's wish.
     pub fn command(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, command: Command) {
         let (user, mut mem) = self.parts();
         user.command(cx, host, command);
@@ -166,7 +166,7 @@ impl<M: Memory> Service<M> {
         session.pump(cx, host, &mut mem);
     }
 
-    /// The next thing to tell the person.
+    /// The next thing to tell the user.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let (session, mem) = self.parts();
         session.event(mem.name)

@@ -107,14 +107,14 @@ pub(crate) struct Mem<'a> {
     pub(crate) say: &'a mut [u8],
     /// Octets of the file.
     pub(crate) file: &'a mut [u8],
-    /// The name of the file, and what the other end said of it.
+    /// The name of the file, and what the peer'said of it.
     pub(crate) name: &'a mut [u8],
     pub(crate) message: &'a mut [u8],
     /// Names of files that are to be retrieved.
     pub(crate) names: &'a mut [u8],
 }
 
-/// Lengths of the parts, with so many octets for the file.
+/// Lengths of the parts, with this many octets for the file.
 pub(crate) fn lengths(buffer_len: usize) -> [usize; 6] {
     [LINE, SAY, buffer_len.max(4096), NAME, LINE, NAMES]
 }
@@ -151,7 +151,7 @@ crate::settings! {
             "STRU for file transfer: records are lines",
             "RFC 542";
         "ncp.timeout" timeout: Span[1..=3600 seconds] = 120,
-            "How long the other end's process may be silent",
+            "How long the peer's process may be silent",
             "docs/decisions/071";
     }
     also {

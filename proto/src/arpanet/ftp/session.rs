@@ -108,7 +108,7 @@ enum Verdict {
     Failed,
 }
 
-/// Things to tell the program's person.
+/// Things to tell the program's user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Note {
     Started,
@@ -604,7 +604,7 @@ impl Session {
         }
     }
 
-    /// The next thing to tell the program's person.
+    /// The next thing to tell the program's user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
         let note = self.notes[0].take()?;
         self.notes.rotate_left(1);

@@ -73,7 +73,7 @@ states! {
         Offered,
         /// Data flows.
         Begun,
-        /// The data connection is over, or nobody wants what comes over it.
+        /// The data connection is closed, or its data is not wanted.
         DataOver,
         /// The file is whole at both ends.
         Whole,

@@ -28,7 +28,7 @@ enum Ask {
     Close { complete: bool },
 }
 
-/// Things to tell the person, in order.
+/// Things to tell the user, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Note {
     Started,
@@ -187,7 +187,7 @@ impl User {
         self.fail(cx, host, blame, kind);
     }
 
-    /// Tells the person something.
+    /// Tells the user something.
     fn message(&mut self, mem: &mut Mem<'_>, what: &dyn core::fmt::Display) {
         let mut writer = super::text::Writer { octets: mem.message, len: 0 };
         let _ = core::fmt::Write::write_fmt(&mut writer, format_args!("{what}"));
@@ -429,7 +429,7 @@ impl User {
         self.fail(cx, host, Blame::Store, FailureKind::Store(error));
     }
 
-    /// The next thing to tell the person.
+    /// The next thing to tell the user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8], message: &'a [u8]) -> Option<Event<'a>> {
         let note = self.notes[0].take()?;
         self.notes.rotate_left(1);
@@ -443,7 +443,7 @@ impl User {
         })
     }
 
-    /// A person's wish: there is no way to leave one file, so all ends.
+    /// A user's wish: there is no way to leave one file, so all ends.
     pub(crate) fn command(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, _: Command) {
         self.fail(cx, host, Blame::Local, FailureKind::Aborted);
     }

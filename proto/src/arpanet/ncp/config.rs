@@ -47,7 +47,7 @@ crate::settings! {
             "Messages under way to one host: beyond 8 (4 until 1974) the IMP stops the interface",
             "RFC 660";
         "ncp.buffer" buffer_len: usize[1024..=1_048_576 "octets"] = 8192,
-            "Kept for each connection; the other end is allowed as much",
+            "Kept for each connection; the peer is allowed as much",
             "docs/decisions/071";
         "ncp.rfnm" rfnm: Span[1..=600 seconds] = 30,
             "How long a RFNM may take",
@@ -110,7 +110,7 @@ impl Config {
         usize::from(self.window).clamp(1, WINDOW)
     }
 
-    /// Bits of text that a message takes where so many wait, and whether it is a large one.
+    /// Bits of text that a message takes of this many waiting, and whether it is a large one.
     pub(crate) fn text(&self, waiting: usize) -> (usize, bool) {
         let small = usize::from(self.small_bits).min(LONGEST_TEXT);
         match self.buffers {

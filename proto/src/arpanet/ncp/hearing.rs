@@ -101,7 +101,7 @@ impl Core {
                     (opcode, Some(bad.code()))
                 }
             };
-            // An error in an error is not told: that could go on for ever.
+            // An error in an error is not reported: two hosts could loop indefinitely.
             if let Some(code) = bad
                 && text[0] != (Control::Err { code: 0, data: [0; 10] }).opcode()
             {
@@ -201,7 +201,7 @@ impl Core {
         })
     }
 
-    /// A link that the other end may send to us by, the lowest that is free.
+    /// A link that the peer may send to us by, the lowest that is free.
     pub(super) fn free_link(&self, peer: usize) -> Option<u8> {
         LINKS.into_iter().find(|link| {
             !self
@@ -247,7 +247,7 @@ impl Core {
         }
     }
 
-    /// The other end's request and ours belong together.
+    /// The peer's request and ours belong together.
     pub(super) fn matched(&mut self, slot: usize, foreign: u32, number: u8) {
         let c = &mut self.connections[slot];
         c.got_rfc = true;
@@ -494,7 +494,7 @@ impl Core {
         }
     }
 
-    /// A connection comes to nothing; if the other end has asked for it, it is refused.
+    /// A connection comes to nothing; if the peer has asked for it, it is refused.
     pub(super) fn fail(&mut self, slot: usize, trouble: Trouble) {
         let c = &mut self.connections[slot];
         let unanswered = c.got_rfc && !c.said_rfc && c.trouble.is_none();

@@ -235,7 +235,7 @@ impl Core {
     fn purge(&mut self, peer: usize, trouble: Trouble) {
         for index in 0..CONNECTIONS {
             let c = &mut self.connections[index];
-            // What the other end has heard nothing of stays.
+            // What the peer has heard nothing of stays.
             let known = c.said_rfc || c.got_rfc || trouble != Trouble::Reset;
             if c.used && usize::from(c.peer) == peer && known {
                 c.forget(trouble);
@@ -259,7 +259,7 @@ impl Core {
         (self.out, self.out_len) = (Out::Nothing, 0);
     }
 
-    /// Frees the place of a connection that is over and that nobody looks at.
+    /// Frees the slot of a connection that is over and released.
     fn reap(&mut self, index: usize) {
         let c = &mut self.connections[index];
         let failed_unsaid = c.trouble.is_some() && !c.said_rfc && !c.got_rfc;

@@ -210,7 +210,7 @@ impl Machine for Core {
                 Wants::OUTPUT,
                 fresh || (link.output.pending() > 0 && !link.timers.is_running(Timer::Turn)),
             )
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

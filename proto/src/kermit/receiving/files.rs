@@ -208,7 +208,7 @@ impl Core {
                 self.cancel = Cancel::Said(letter);
             }
             _ if self.link.agreed.streaming => {}
-            // Some partners only look at the acknowledgement of the oldest packet: say it again.
+            // Some peers only look at the acknowledgement of the oldest packet: say it again.
             Cancel::Said(letter) => self.ack(cx, mem, number, &[letter]),
             Cancel::No => self.ack(cx, mem, number, &[]),
         }

@@ -62,7 +62,7 @@ impl Machine for Core {
         let store = self.waiting != Waiting::Nothing && !self.ask.is_idle();
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
-            Ending::No => Wait::Partner,
+            Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
         let Ending::Words(outcome) = self.link.ending else { return };
@@ -217,7 +217,7 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, link.output.pending() > 0 && !link.timers.is_running(Timer::Turn))
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

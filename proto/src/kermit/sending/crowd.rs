@@ -23,7 +23,7 @@ const TRIAL: u32 = 32;
 const LONGEST_TRIAL: u32 = 1024;
 /// How long after a copy the next one leaves at the earliest, at a receiver that repeats NAKs.
 pub(super) const QUIET: Duration = Duration::from_millis(200);
-/// A packet is not given up before it was tried for so long, however often it was refused.
+/// A packet is retried for at least this long, regardless of the number of NAKs.
 pub(super) const LONG_ENOUGH: Duration = Duration::from_secs(10);
 
 /// Times the retry limit that a packet may be sent on a line that carries others: one of 250 bytes
@@ -69,7 +69,7 @@ impl Crowd {
         Self { window: usize::MAX, score: 0, repeats: false, calm: 0, trial: TRIAL, tried: false }
     }
 
-    /// Packets that may be under way where so many were agreed on.
+    /// Packets that may be in flight in a window of this size.
     pub(super) fn window(&self, agreed: u8) -> usize {
         usize::from(agreed).min(self.window)
     }
@@ -78,7 +78,7 @@ impl Crowd {
         self.repeats
     }
 
-    /// A NAK for a packet of which a copy was on its way, with so many packets in flight.
+    /// A NAK for a packet of which a copy was in flight, with `in_flight` packets in flight.
     pub(super) fn asked_again(&mut self, agreed: u8, in_flight: usize) {
         self.count(REPEATED, agreed, in_flight);
     }

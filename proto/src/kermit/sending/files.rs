@@ -80,7 +80,7 @@ impl Core {
         }
         self.look_for_cancel(data);
         if self.file.info.size.is_some_and(|size| offset > size) {
-            // The partner has more than there is: not the same file.
+            // The peer has more than there is: not the same file.
             self.refused(Some(Refusal::Resume), false);
         }
         self.start_data(cx, offset);
@@ -178,7 +178,7 @@ impl Core {
         });
     }
 
-    /// Shortens a name that does not fit in one packet to this partner, before its extension; the
+    /// Shortens a name that does not fit in one packet to this peer, before its extension; the
     /// event that the file has started shows the name that was sent.
     fn fit_name(&mut self, name: &mut [u8]) {
         let coding = self.link.text_coding();

@@ -36,7 +36,7 @@ pub(in crate::kermit) struct Mem<'a> {
     pub(in crate::kermit) out: &'a mut [u8],
     /// Packets of the window.
     pub(in crate::kermit) slots: &'a mut [u8],
-    /// An unfinished packet from the partner.
+    /// An unfinished packet from the peer.
     pub(in crate::kermit) frame: &'a mut [u8],
     /// The name of the current file.
     pub(in crate::kermit) name: &'a mut [u8],
@@ -177,12 +177,12 @@ impl Machine for Core {
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         let Self { state, link, .. } = self;
-        // Every file is acknowledged, and partners that are done hang up: C-Kermit's answer to B
+        // Every file is acknowledged, and peers that are done hang up: C-Kermit's answer to B
         // dies with its terminal. Where that can be (not on TCP) only the goodbye is missing.
         if *state == Sending::Break && link.ending.is_running() && !link.config.is_reliable() {
             return Status::Lingering(Outcome::Done);

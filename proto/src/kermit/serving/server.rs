@@ -91,7 +91,7 @@ impl Core {
 
     fn abort_after(&mut self, command: Command) {
         if command == Command::Abort {
-            // When the transfer has told its partner, we end too.
+            // When the transfer has told its peer, we end too.
             self.stop = true;
         }
     }
@@ -133,7 +133,7 @@ impl Machine for Core {
         }
         let wait = match (self.link.ending, self.ask) {
             (Ending::No, Ask::Serve { .. }) => Wait::Store,
-            (Ending::No, Ask::Nothing) => Wait::Partner,
+            (Ending::No, Ask::Nothing) => Wait::Peer,
             _ => Wait::Nothing,
         };
         self.link.waits = self.link.waits.note(cx, || wait);
@@ -319,7 +319,7 @@ impl Machine for Core {
         match &self.active {
             Active::Sending(core) if core.has_done() => {
                 let wants = core.wants();
-                [Wants::OUTPUT, Wants::STORE, Wants::PERSON]
+                [Wants::OUTPUT, Wants::STORE, Wants::USER]
                     .into_iter()
                     .fold(Wants::NONE, |all, one| all.with(one, wants.contains(one)))
             }
@@ -337,7 +337,7 @@ impl Machine for Core {
                     .with(Wants::INPUT, input)
                     .with(Wants::OUTPUT, output)
                     .with(Wants::STORE, !self.ask.is_idle())
-                    .with(Wants::PERSON, !self.link.notes.is_empty())
+                    .with(Wants::USER, !self.link.notes.is_empty())
             }
         }
     }

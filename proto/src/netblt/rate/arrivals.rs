@@ -29,7 +29,7 @@ impl Arrivals {
         Self { since, last: since, ..Self::default() }
     }
 
-    /// A packet came: `fresh` if not one that was asked for; first passes went on by so many. `pause` is what the
+    /// A packet came: `fresh` if not a retransmission; first transmissions advanced by `ahead`. `pause` is what the
     /// sender's clock does not explain.
     pub(super) fn came(&mut self, now: u64, fresh: bool, went: u64, pause: u64) {
         if self.since == 0 {

@@ -1,6 +1,6 @@
 //! What TCP with CUBIC (RFC 9438) would have of a bottleneck that it shares: a congestion window in packets, which is cut to
 //! 0.7 when packets are lost, once in a round trip, and then grows by a cubic function of the time; where that is slower, as
-//! Reno's would. Beside others no less than this is sent, so that nobody who fills queues takes everything.
+//! Reno's would. Beside others no less than this is sent, so that a flow that fills queues does not take everything.
 
 use super::FASTEST;
 
@@ -11,7 +11,7 @@ const LEFT: u64 = 7;
 /// A window is never less than this, and never more.
 const LEAST: u64 = 2 * PACKET;
 const MOST: u64 = 1_000_000_000 * PACKET;
-/// Growth goes on for so long at most, in milliseconds.
+/// Growth lasts at most this long, in milliseconds.
 const LONGEST_MS: i64 = 200_000;
 
 /// A congestion window.

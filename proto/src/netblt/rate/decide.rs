@@ -15,24 +15,24 @@ const MANY_PACKETS: u64 = 256;
 const LONG: u64 = 250_000_000;
 /// A queue that is as short as this does not stand: timers are no finer.
 const SHORT_QUEUE: u64 = 3_000_000;
-/// In slow start so much more is sent per round trip: within the capacity that pairs tell, and where none is known.
+/// Growth per round trip in slow start: within the capacity that pairs tell, and where none is known.
 const CLIMB: u64 = 8;
 const FEEL: u64 = 4;
 /// Packets that are missing by chance there, at most.
 const CLIMB_ROW: u64 = 24;
 /// More packets that are missing, and more than half of all, are not waited for: far too much is sent.
 const FLOOD: u64 = 64;
-/// Every so many decisions at the capacity, a little more is tried.
+/// Every N decisions at the capacity, a slightly higher rate is tried.
 const TRY_MORE: u32 = 8;
-/// So much more than usual is not chance, whatever the capacity is.
+/// Loss that exceeds the usual by this is not chance, at any capacity.
 const MUCH: u64 = ONE / 12;
 /// Where packets are lost though less is sent than the bottleneck carries, it is tried now and then whether others
-/// lose them: after so long first, and twice as long each time that it is chance.
+/// lose them: after this time first, doubled each time that it is chance.
 pub(super) const PROBE_EVERY: u64 = 5_000_000_000;
 /// Rows of packets that have to be missing before, and that are expected to be while less is sent.
 const PROBE_BEFORE: u64 = 24;
 const PROBE_ROWS: u64 = 16;
-/// Before that half is sent for so many round trips, where the time between two of these looks is so many at least.
+/// Before that, half is sent for this many round trips, where the time between two of these probes is at least as many.
 const DRAIN_TRIPS: u64 = 2;
 const DRAIN_EVERY: u64 = 128;
 /// More packets are not waited for.

@@ -1,6 +1,6 @@
 //! Round trips, and the least of them: the path without a queue.
 
-/// The least round trip is forgotten after so long.
+/// The minimum round trip expires after this.
 const FORGET_NS: u64 = 10_000_000_000;
 
 /// What round trips say, in nanoseconds.

@@ -23,7 +23,7 @@ use super::mpps;
 const SET: u8 = 8;
 /// Of which the quickest are kept, up to the one in the middle.
 const QUICKEST: usize = 5;
-/// A mean of so few tells little: a period lasts until so many were taken, if any.
+/// Least samples for a mean: a period lasts until it has that many, if any.
 const MEANS: u8 = 64;
 /// A time below this is the clock's, not the path's, in nanoseconds.
 const FINEST: u64 = 100_000;
@@ -110,7 +110,7 @@ impl Dispersion {
         }
     }
 
-    /// A set told so much in its middle.
+    /// The median of a set.
     fn tell(&mut self, middle: u64) {
         if self.middle == 0 {
             self.middle = middle;
@@ -120,22 +120,22 @@ impl Dispersion {
         }
     }
 
-    /// The capacity is so much at least, by what pairs tell mostly.
+    /// Lower bound of the capacity, by most pairs.
     pub(super) fn sure(&self) -> Option<u64> {
         let rate = self.rate()?;
         let middle = self.middle.saturating_sub(self.varies);
         Some(if self.middle == 0 { rate } else { rate.min(middle) })
     }
 
-    /// The capacity is so much at most, by what pairs tell mostly.
+    /// Upper bound of the capacity, by most pairs.
     pub(super) fn most(&self) -> Option<u64> {
         let rate = self.rate()?;
-        // Pairs may differ so much that they tell nothing.
+        // Pairs may be too dispersed to tell anything.
         let blind = self.middle == 0 || self.varies > self.middle / 4;
         Some(if blind { rate } else { rate.min(self.middle + self.varies) })
     }
 
-    /// Whether pairs differ so much that they tell the capacity roughly.
+    /// Whether pairs are so dispersed that they tell the capacity only roughly.
     pub(super) fn is_rough(&self) -> bool {
         self.varies > self.middle / 32
     }
@@ -163,7 +163,7 @@ impl Dispersion {
         self.policed
     }
 
-    /// So much was delivered: the capacity is not less.
+    /// A delivered rate: the capacity is not less.
     pub(super) fn delivered(&mut self, rate: u64) {
         if self.rate().is_some_and(|capacity| rate > capacity + capacity / 64) {
             self.best[0] = self.best[0].max(rate);

@@ -14,9 +14,9 @@ const FEW: u64 = 3;
 const LEAST: u64 = ONE * 3 / 200;
 /// More than this is not lost by chance.
 const MOST: u64 = ONE / 4;
-/// So many packets, and more than half of all, are more than usual, however long the rows are in which they are missing.
+/// Losing this many packets, and more than half of all, is more than usual, regardless of the lengths of runs.
 const VERY: u64 = 8;
-/// More packets that are missing in a row count as so many.
+/// A longer run of lost packets counts as this many.
 const LONGEST_RUN: u64 = 16 * ONE;
 /// Missing packets over which the rows are averaged in which they are missing.
 const WIDE: u64 = 32;
@@ -33,7 +33,7 @@ enum Trial {
     Less { before: u64, lost: u64 },
     /// Less was lost of less. Now as much is sent as before: is as much lost again?
     Again { less: u64 },
-    /// The rate before was too high: no more is tried for so many decisions.
+    /// The rate before was too high: no increase for this many decisions.
     Careful(u8),
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Verdict {
     Usual,
     /// This rate is to be tried.
     Try(u64),
-    /// So much is sent from now on, more is too much.
+    /// The rate from now on; a higher one is too much.
     Full(u64),
     /// As much is missing, whatever is sent: this rate again.
     Chance(u64),
@@ -80,7 +80,7 @@ impl Loss {
         *self = Self { run: self.run, wide: self.wide, ..Self::new() };
     }
 
-    /// So many packets are missing in a row.
+    /// A run of N lost packets.
     pub(super) fn hole(&mut self, packets: u64) {
         let row = (packets << 16).min(LONGEST_RUN);
         // Long rows are few, and matter most.
@@ -103,7 +103,7 @@ impl Loss {
         many && lost > self.usual + self.doubt(packets) && (self.known || lost > FIRST)
     }
 
-    /// How much more than usual may be lost of so many packets by chance, in runs too.
+    /// By how much losses of N packets may exceed the usual by chance, in runs too.
     fn doubt(&self, packets: u64) -> u64 {
         let usual = self.usual.max(ONE / 200);
         // Three times the deviation of losses in runs as they are, or four times what was seen.
@@ -112,12 +112,12 @@ impl Loss {
         (3 * deviation).max(4 * self.varies).max(LEAST)
     }
 
-    /// Packets that are missing count as a row if they are so many, at least one.
+    /// Lost packets count as a run from this many on, at least one.
     pub(super) fn row(&self) -> u64 {
         self.wide.max(self.run).div_ceil(ONE).max(1)
     }
 
-    /// So much is lost by chance.
+    /// Share lost by chance.
     pub(super) fn learn(&mut self, lost: u64) {
         let lost = lost.min(MOST);
         if !self.known {
@@ -128,7 +128,7 @@ impl Loss {
         self.usual = (self.usual * 7 + lost) / 8;
     }
 
-    /// So much was lost of what was sent at this rate, and it is `more` than usual or not.
+    /// Share lost at this rate, and whether it is `more` than usual.
     pub(super) fn judge(&mut self, sent: u64, lost: u64, more: bool) -> Verdict {
         let over = lost.saturating_sub(self.usual);
         match core::mem::take(&mut self.trial) {

@@ -9,15 +9,15 @@ pub(crate) struct Pace {
     pub(crate) rate: u64,
     /// Packets that leave at once.
     pub(crate) burst: u16,
-    /// One of so many bursts has a packet more, which measures the path; 0 is none.
+    /// One in N bursts has an additional packet, which measures the path; 0 is none.
     pub(crate) extra: u8,
 }
 
 /// Packets that leave before a rate is known: they tell one.
 const FIRST: u16 = 2;
-/// If nobody says one, as many leave after so long.
+/// Burst interval where none is given, for the same rate.
 const FIRST_WAIT: Duration = Duration::from_secs(3);
-/// Bursts that start late do not move those after them, up to so much: on a busy machine one of a hundred
+/// Bursts that start late by at most this do not delay those after them: on a busy machine one of a hundred
 /// wakes up 4 to 24 ms late, and a path that waited in the meantime takes what it missed.
 const LATE: Duration = Duration::from_millis(40);
 /// Packets count as sent together if the clock goes on by no more than this between them.
@@ -105,7 +105,7 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// Leaves whenever it may, for so long: times, and which left at once behind the one before.
+    /// Sends whenever it may, for this long: times, and which left back to back.
     fn run(pacer: &mut Pacer, until: u64) -> std::vec::Vec<(u64, bool)> {
         let mut left = std::vec::Vec::new();
         let mut now = pacer.at();

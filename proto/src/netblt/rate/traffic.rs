@@ -13,10 +13,10 @@ const STUCK: u32 = 5;
 /// sum on it is that of others; a decision without one takes one off.
 const SIGN: u32 = 4;
 const SIGNS: u32 = 10;
-/// Nearly all that the bottleneck carries comes for so long, and in so many round trips: the others have gone.
+/// Time and round trips at nearly the bottleneck's capacity after which cross traffic is taken to have ended.
 const ALONE: u64 = 3_000_000_000;
 const ALONE_TRIPS: u64 = 16;
-/// Others that filled the queue may need so long to come back, and twice the time that a window needs.
+/// Time that flows which filled the queue may need to come back, and twice the time that a window needs.
 const BACK: u64 = 10_000_000_000;
 /// Meanwhile no more than this is sent, in sixteenths of the capacity: they come back the sooner.
 const MOST: u64 = 11;
@@ -91,7 +91,7 @@ impl Traffic {
         (self.stuck, self.last_queue) = (0, queue);
     }
 
-    /// A queue stands while so much passes. The decisions in a row; none if it is that of others.
+    /// Decisions in a row with a standing queue at this throughput; none if other flows fill it.
     pub(super) fn stands(&mut self, queue: u64, passed: u64) -> Option<u32> {
         if self.stuck == 0 {
             self.before = passed;

@@ -8,7 +8,7 @@
 const LONGEST_MS: u64 = 100;
 /// Longest burst, unless a millisecond has more.
 const LONGEST_BURST: u64 = 16;
-/// Bursts that take turns have so many packets at least, if the rate is not too slow for that.
+/// Alternating bursts have at least this many packets, unless the rate is too low.
 const LEAST_TURN: u64 = 4;
 /// What is made up for at most: 64 packets.
 const MOST_OVER: i64 = 64_000_000_000_000;

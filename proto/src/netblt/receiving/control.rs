@@ -22,26 +22,26 @@ const FIRST_TIMER_PACED: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
 const GATHER: Duration = Duration::from_millis(4);
-/// After so long at most a message is said again, for safety's sake; where they are many, after a quarter.
+/// Longest time to retransmit a message, for safety; where there are many, a quarter of it.
 const LATER: Duration = Duration::from_millis(128);
 /// Losses in a row are of packets: what is said seldom is lost for long. So CONTROL leaves a part of a long
 /// round trip after the one before while anything waits for its acknowledgement, but not sooner than this,
 const PACE: Duration = Duration::from_millis(64);
-/// and after a control timer has run out, for so many times, not sooner than that. Then it becomes longer.
+/// and after a control timeout, this many times, not sooner than that. Then it becomes longer.
 const HURRY: Duration = Duration::from_millis(8);
 const HURRIED: u32 = 16;
-/// What was asked for so often is waited for longer than the path needs,
+/// After this many requests the wait is longer than the path needs,
 const BARREN: u16 = 3;
 /// but after this, or four round trips, in any case: where much is lost that is many times.
 const BARREN_MOST: Duration = Duration::from_secs(1);
 /// How often the control timer is doubled at most while all that is acknowledged had been said again.
 const MOST_STRAIN: u32 = 3;
-/// So many unacknowledged messages are a part of the 16-bit numbers that matters: one that is missing
+/// This many unacknowledged messages are a sizeable part of the 16-bit number space: one that is missing
 /// must not hold up all of them. Then there are more copies of each, and of the oldest above all.
 const MANY: usize = 4096;
 /// Copies for safety's sake, where there are many.
 pub(super) const COPIES: usize = 4;
-/// Of the oldest, so many are in every packet once they are overdue, where there are many.
+/// This many of the oldest are in every packet once they are overdue, where there are many.
 const OLDEST: usize = 16;
 
 impl Core {
@@ -53,7 +53,7 @@ impl Core {
         let interval = self.interval();
         let timer = rtt + self.path.variance() * 4 + interval + Duration::from_millis(5);
         let timer = timer * (1 << self.strain);
-        // Several fit into the other end's patience.
+        // Several fit into the peer's patience.
         let patience = Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 6);
         timer.min(patience.max(PATIENCE))
     }
@@ -120,7 +120,7 @@ impl Core {
         Some(again.max(left + lull.min(self.patience())).max(now))
     }
 
-    /// However long nothing comes back, so many copies fit into the other end's patience: losses in a row are of
+    /// However long nothing comes back, so many copies fit into the peer's patience: losses in a row are of
     /// packets, not of time.
     fn patience(&self) -> Duration {
         Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 16)

@@ -506,7 +506,7 @@ impl Core {
 
     /// Buffers to grant beyond where the sender is at most, if it is near: what is on its way, and what this host
     /// keeps until it comes to read it. There nothing is lost on the way, but all that a host loses which is slower
-    /// than its partner; and what bursts say is how soon it came to read them. A host that keeps less than two
+    /// than its peer; and what bursts say is how soon it came to read them. A host that keeps less than two
     /// buffers would stop the sender all the time: there losses are the cheaper.
     fn near(&self, packets: u64) -> Option<u64> {
         let rtt = self.path.least_round_trip()?;

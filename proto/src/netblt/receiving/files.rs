@@ -16,7 +16,7 @@ use crate::netblt::states::ReceiverInput;
 use crate::netblt::window::Shape;
 use crate::session::{Ask, Note, Text, Timer};
 
-/// Connections that are tried for one file: what is here is told, was of no use, all anew.
+/// Connections tried for one file: with what is stored, without it, from the start.
 const ATTEMPTS: u8 = 4;
 /// What our client strings begin with, before the parts that are here.
 const OURS: &str = "wst1 x p";

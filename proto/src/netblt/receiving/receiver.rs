@@ -88,7 +88,7 @@ impl Machine for Core {
         let wait = match self.stage {
             _ if !self.ask.is_idle() => Wait::Store,
             Stage::Opening | Stage::Leaving | Stage::Quitting => Wait::Answer,
-            _ => Wait::Partner,
+            _ => Wait::Peer,
         };
         self.link.waiting(cx, wait);
     }
@@ -190,7 +190,7 @@ impl Machine for Core {
         }
         match command {
             Command::Abort => {
-                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
+                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by the user");
             }
             Command::CancelFile | Command::CancelBatch => {
                 self.stop |= command == Command::CancelBatch;
@@ -210,7 +210,7 @@ impl Machine for Core {
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

@@ -10,7 +10,7 @@ const KEPT: usize = 64;
 const NUMBERS: u16 = 1 << 14;
 /// Between two reports at least.
 const LEAST: Duration = Duration::from_millis(10);
-/// While an offer is not in force, the report that brings it is repeated: so many times before that becomes slower.
+/// While an offer is not in force its report is repeated: this many times before the interval grows.
 const HURRIED: u32 = 16;
 const SLOW: Duration = Duration::from_secs(1);
 

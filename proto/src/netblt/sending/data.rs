@@ -13,9 +13,9 @@ use crate::trace::{Again, Load};
 
 /// Data that leaves so soon carries the acknowledgement; else a NULL-ACK does.
 const SOON: Duration = Duration::from_millis(2);
-/// Where packets leave one by one it may wait for the next, up to so long.
+/// Where packets leave one by one it may wait for the next, at most this long.
 const SOON_PACED: Duration = Duration::from_secs(2);
-/// A burst that starts late does not move those after it, up to so much.
+/// A burst that starts late by at most this does not delay those after it.
 const LATE: Duration = Duration::from_millis(8);
 
 impl Core {
@@ -48,7 +48,7 @@ impl Core {
             if !self.seen.came(mem.seen, sequence) {
                 continue;
             }
-            // To ask for the same for ever, or for what there is not, is no progress.
+            // Endless requests for the same, or for what does not exist, are no progress.
             let progress = match message {
                 Message::Rate { .. } => false,
                 Message::Go { buffer } => self.go(mem, buffer),
@@ -361,7 +361,7 @@ impl Core {
     fn start_burst(&mut self, cx: &Cx<'_>) {
         let interval = Duration::from_millis(u64::from(self.burst.1));
         let late = cx.now.since(self.burst_at);
-        // A person's burst interval is kept to the letter; a measured rate is kept on average.
+        // A user's burst interval is kept to the letter; a measured rate is kept on average.
         let fixed = !self.link.config.is_automatic();
         let from = if fixed || late > LATE { cx.now } else { self.burst_at };
         self.burst_at = from + interval;

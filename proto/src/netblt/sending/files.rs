@@ -70,7 +70,7 @@ impl Core {
         }
     }
 
-    /// A file is there: the other end is told, or may ask.
+    /// A file is there: the peer is told, or may ask.
     fn offer(&mut self, cx: &mut Cx<'_>) {
         if self.link.config.role == Role::Passive {
             return self.enter(cx, SenderInput::Await);
@@ -98,7 +98,7 @@ impl Core {
         } else if active || self.link.opened > 0 {
             dally
         } else {
-            // Nobody has asked yet for what is not there.
+            // What is missing has not been requested yet.
             self.link.config.death.get()
         };
         self.link.linger(cx.now, Outcome::Done, wait);

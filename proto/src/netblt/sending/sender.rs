@@ -69,7 +69,7 @@ impl Machine for Core {
             _ if !self.ask.is_idle() => Wait::Store,
             Stage::Moving if self.ready => Wait::Nothing,
             Stage::Moving => Wait::Window,
-            Stage::Waiting => Wait::Partner,
+            Stage::Waiting => Wait::Peer,
             _ => Wait::Answer,
         };
         self.link.waiting(cx, wait);
@@ -163,7 +163,7 @@ impl Machine for Core {
         }
         match command {
             Command::Abort => {
-                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by a person");
+                self.link.fail(cx, Blame::Local, FailureKind::Aborted, b"aborted by the user");
             }
             Command::CancelFile | Command::CancelBatch => {
                 self.stop |= command == Command::CancelBatch;
@@ -181,7 +181,7 @@ impl Machine for Core {
             .with(Wants::INPUT, !self.link.is_over())
             .with(Wants::OUTPUT, self.link.lent > 0 || self.may_send())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

@@ -11,7 +11,7 @@ use crate::netblt::window::Sends;
 const KEPT: usize = 64;
 /// Fewer packets are not worth it.
 const FEWEST: u64 = 64;
-/// Unless one of so many was lost, nothing is said again.
+/// Loss of one in N from which retransmission starts.
 const LOST: u64 = 256;
 
 /// What has been said again.

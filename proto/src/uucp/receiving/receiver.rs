@@ -7,7 +7,7 @@ use crate::uucp::session::{Core, Duty};
 
 /// Receives files by UUCP. See [`Engine`](crate::Engine) for how to turn it.
 ///
-/// It is called, or calls and asks whether the other end has anything to do. A file of the public
+/// It is called, or calls and asks whether the peer has anything to do. A file of the public
 /// directory (`~/sub/name`) keeps its path, of any other path the last part is the name; spooled
 /// files, which mean mail and commands, and requests to fetch or to run something are put off, as far
 /// as the protocol can ([`Event::Declined`](crate::Event::Declined)).

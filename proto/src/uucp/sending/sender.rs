@@ -13,8 +13,8 @@ use crate::uucp::session::{Core, Duty};
 /// [`Command::CancelBatch`](crate::Command::CancelBatch) do what
 /// [`Command::Abort`](crate::Command::Abort) does.
 ///
-/// With [`Config::takes`] it takes the other end's files in that one's turn, and its store is asked
-/// what a receiver's is. Without, they are put off and stay in the other end's queue
+/// With [`Config::takes`] it takes the peer's files in that one's turn, and its store is asked
+/// what a receiver's is. Without, they are put off and stay in the peer's queue
 /// ([`Event::Declined`](crate::Event::Declined)).
 #[derive(Debug)]
 pub struct Sender<M>(Housed<Core, M>);

@@ -97,7 +97,7 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input(memory_len))
             .with(Wants::OUTPUT, output && !self.link.ending.is_over())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

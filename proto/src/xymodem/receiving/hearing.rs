@@ -291,7 +291,7 @@ impl Core {
         if unheard && !self.is_batch() && self.start == WANT_CRC {
             let starts = self.link.config.starts;
             if starts > 0 && self.starts >= starts {
-                // Nobody knows CRCs, it seems.
+                // The sender seems not to know CRCs.
                 self.start = NAK;
                 self.reader = BlockReader::new(Check::Sum, self.reader.longest());
                 self.reader.either = true;

@@ -62,7 +62,7 @@ impl Machine for Core {
         let store = !self.ask.is_idle() && !self.takes_input(mem.file.len());
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if store => Wait::Store,
-            Ending::No => Wait::Partner,
+            Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
         if !self.link.ending.is_running() {
@@ -206,7 +206,7 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input(link.config.sink_len()))
             .with(Wants::OUTPUT, !self.started() || words)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

@@ -52,7 +52,7 @@ impl Core {
         self.ask = Ask::close(false);
     }
 
-    /// The partner waits for what comes next: block 0, the data, or the end.
+    /// The peer waits for what comes next: block 0, the data, or the end.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.invited = false;
         if self.link.stats.files_done == 0 && !self.exhausted {

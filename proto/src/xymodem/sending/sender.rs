@@ -169,12 +169,12 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, !self.started() || link.answers.pending() > 0 || block)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !link.notes.is_empty())
+            .with(Wants::USER, !link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         let Self { state, link, queue, .. } = self;
-        // Every file is acknowledged; only the answer to the goodbye is missing, and partners that
+        // Every file is acknowledged; only the answer to the goodbye is missing, and peers that
         // are done hang up. The goodbye itself must have left, which a pause may hold back.
         let said = *state == Sending::Goodbye && queue.pending() == 0;
         if said && link.ending.is_running() {

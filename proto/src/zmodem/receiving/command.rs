@@ -67,7 +67,7 @@ impl Core {
     pub(super) fn command_ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, status: u32) {
         let late = matches!(self.order, Order::Later(_));
         self.order = Order::Over(status);
-        // It took its time, in which nobody was listening.
+        // It took a while, during which no input was read.
         self.link.spoke = cx.now;
         if !late {
             self.say_completed(cx, mem, status);

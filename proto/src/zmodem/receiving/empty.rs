@@ -15,7 +15,7 @@ use crate::zmodem::packet::{Header, MAX_HEADER, kind};
 #[derive(Clone, Debug)]
 pub(super) enum Empty {
     No,
-    /// So many bytes behind ZDATA may be a header; what was noise before them.
+    /// Bytes behind ZDATA that may be a header; the noise count before them.
     Perhaps(FrameReader, usize, u64),
     /// It is there, with nothing but its line end behind it. Silence confirms it.
     Unless(FrameReader, Header),

@@ -194,7 +194,7 @@ impl Core {
         }
     }
 
-    /// So many bytes of the sender's file are good, and so many came of them.
+    /// Good bytes of the sender's file, and how many of them were received.
     pub(super) fn stored(&mut self, _: &Cx<'_>, len: usize, made: usize) {
         self.position += len as u64;
         let stats = &mut self.link.stats;

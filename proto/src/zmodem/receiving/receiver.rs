@@ -47,7 +47,7 @@ impl Machine for Core {
         }
         self.link.waits = self.link.waits.note(cx, || match self.link.ending {
             Ending::No if self.blocked() && !self.ask.is_idle() => Wait::Store,
-            Ending::No => Wait::Partner,
+            Ending::No => Wait::Peer,
             _ => Wait::Nothing,
         });
         let Ending::Words(outcome) = self.link.ending else { return };
@@ -219,7 +219,7 @@ impl Machine for Core {
             .with(Wants::INPUT, self.takes_input())
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || self.is_fresh())
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {

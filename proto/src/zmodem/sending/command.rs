@@ -9,7 +9,7 @@ use crate::zmodem::states::{SenderInput, Sending};
 
 /// ZCOMMAND, ZF0: answer at once, not when the command has ended.
 const ZCACK1: u8 = 1;
-/// A receiver that has not answered so many ZSKIPs does not know what they mean.
+/// Unanswered ZSKIPs after which the receiver is taken not to know them.
 const MOST_SKIPS: u32 = 12;
 
 /// A command that is sent instead of files. It stands where names of files do.
@@ -60,7 +60,7 @@ impl Core {
         self.say_finish(cx, mem, false);
     }
 
-    /// The person gives up the file that is under way.
+    /// The user gives up the file that is under way.
     pub(super) fn give_up_file(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         match self.state {
             // Its answer is under way: only then can the receiver be told.

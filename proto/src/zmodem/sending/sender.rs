@@ -83,7 +83,7 @@ impl Machine for Core {
         Mem { source, out, coded, name }
     }
 
-    /// Queues and builds as much as the port and the partner take.
+    /// Queues and builds as much as the port and the peer take.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump_frames(cx, mem);
         self.link.waits = self.link.waits.note(cx, || self.waits_for());
@@ -234,12 +234,12 @@ impl Machine for Core {
             .with(Wants::INPUT, !matches!(self.link.ending, Ending::Over(_)))
             .with(Wants::OUTPUT, self.link.output.pending() > 0 || fresh)
             .with(Wants::STORE, !self.ask.is_idle())
-            .with(Wants::PERSON, !self.link.notes.is_empty())
+            .with(Wants::USER, !self.link.notes.is_empty())
     }
 
     fn status(&self) -> Status {
         let Self { state, link, .. } = self;
-        // Every file is closed at the partner, and partners that are done hang up. Where that can
+        // Every file is closed at the peer, and peers that are done hang up. Where that can
         // be (not on TCP) only the goodbye is missing.
         let reliable = link.config.line.reliable == Some(true);
         if *state == Sending::Finish && link.ending.is_running() && !reliable {

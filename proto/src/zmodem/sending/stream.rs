@@ -76,13 +76,13 @@ pub(super) struct Answers {
     none: bool,
 }
 
-/// So many ZCRCQs without an answer, before a ZCRCW with one, were passed over and not lost.
+/// Unanswered ZCRCQs before an answered ZCRCW that were ignored and not lost.
 const TOO_QUIET: u32 = 3;
 /// Bytes in a subpacket that only asks.
 const SHORTEST: usize = 32;
 
 impl Flow {
-    /// The port has taken so much of the stream.
+    /// Bytes of the stream that the port has taken.
     pub(super) fn left(&mut self, taken: u64, now: Instant) {
         if let Some((ends_at, left @ None)) = &mut self.restart
             && *ends_at <= taken
@@ -179,12 +179,12 @@ impl Core {
         }
     }
 
-    /// The person or the receiver bounds what is under way.
+    /// The user or the receiver bounds what is under way.
     fn is_bounded(&self) -> bool {
         self.link.config.window > 0 || self.peer.buffer > 0 || self.peer.one_at_a_time
     }
 
-    /// What is under way follows from the acknowledgements: nobody knows the rate of the line.
+    /// The limit in flight follows from the acknowledgements: the rate of the line is unknown.
     pub(super) fn governs(&self) -> bool {
         self.link.config.line.rate_bps == 0 && !self.is_bounded()
     }
@@ -207,7 +207,7 @@ impl Core {
         self.flow.ended
     }
 
-    /// An acknowledgement is asked for so often in a window.
+    /// Acknowledgements requested per window.
     fn parts(&self) -> u64 {
         if self.governs() { self.governor.parts() } else { 4 }
     }

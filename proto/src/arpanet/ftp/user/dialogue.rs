@@ -21,7 +21,7 @@ impl User {
             self.say.put(mem.say, word);
         }
         self.say.put(mem.say, b"\r\n");
-        // A password is for nobody's trace.
+        // Passwords are never traced.
         if cx.trace.enabled() && words.first() != Some(&&b"PASS"[..]) {
             for text in words {
                 cx.trace.record(cx.now, &TraceEvent::Text { name: "say", text });
