@@ -54,7 +54,7 @@ pub enum Event<'a> {
     },
     /// The roles have changed in a call that goes both ways (UUCP): files go the other way from here
     /// on.
-    Turned {
+    RolesReversed {
         /// They come to this end.
         receives: bool,
     },

@@ -1,5 +1,5 @@
 //! What all engines have in common. A protocol writes a [`Machine`], which knows what to do at each
-//! door; [`Housed`] keeps it with its memory, and [`engine!`] gives it the doors of an [`Engine`].
+//! door; [`WithMemory`] keeps it with its memory, and [`engine!`] gives it the doors of an [`Engine`].
 //!
 //! [`Engine`]: crate::Engine
 
@@ -49,13 +49,13 @@ pub(crate) trait Machine {
 
 /// A machine with the memory that it lives in.
 #[derive(Debug)]
-pub(crate) struct Housed<C: Machine, M> {
+pub(crate) struct WithMemory<C: Machine, M> {
     pub(crate) core: C,
     lengths: C::Lengths,
     memory: M,
 }
 
-impl<C: Machine, M: Memory> Housed<C, M> {
+impl<C: Machine, M: Memory> WithMemory<C, M> {
     /// The memory has at least the bytes of all parts together.
     pub(crate) fn new(core: C, lengths: C::Lengths, memory: M) -> Result<Self, MemoryTooSmall> {
         let (needed, given) = (lengths.as_ref().iter().sum(), memory.as_ref().len());
@@ -80,7 +80,7 @@ pub(crate) fn split<const N: usize>(mut memory: &mut [u8], lengths: [usize; N]) 
     })
 }
 
-/// Makes an [`Engine`](crate::Engine) of `struct $name<M>(Housed<_, M>)`.
+/// Makes an [`Engine`](crate::Engine) of `struct $name<M>(WithMemory<_, M>)`.
 macro_rules! engine {
     ($name:ident) => {
         impl<M: $crate::Memory> $crate::Engine for $name<M> {

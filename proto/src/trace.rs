@@ -197,7 +197,7 @@ pub enum TraceEvent<'a> {
         text: &'a [u8],
     },
     /// The engine told the user something.
-    Told(&'a Event<'a>),
+    Reported(&'a Event<'a>),
     /// The outcome is fixed at this end.
     Settled(Outcome),
     /// The run is over.
@@ -279,7 +279,7 @@ fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
         Event::FileRefused { name, .. } => ("file-refused", name),
         Event::FileCancelled { .. } => ("file-cancelled", b""),
         Event::Completed { .. } => ("completed", b""),
-        Event::Turned { .. } => ("turned", b""),
+        Event::RolesReversed { .. } => ("turned", b""),
         Event::Declined { .. } => ("declined", b""),
         Event::Message(text) => ("message", text),
         Event::Replied(text) => ("replied", text),
@@ -295,7 +295,7 @@ fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
             write!(f, " by_peer={by_peer}")?;
         }
         Event::Completed { status } => write!(f, " status={status}")?,
-        Event::Turned { receives } => write!(f, " receives={receives}")?,
+        Event::RolesReversed { receives } => write!(f, " receives={receives}")?,
         Event::Declined { kept, .. } => write!(f, " kept={kept}")?,
         Event::Negotiated(_) | Event::Message(_) | Event::Replied(_) => {}
     }
@@ -338,7 +338,7 @@ impl fmt::Display for TraceEvent<'_> {
             }
             Self::Value { name, value } => write!(f, "value {name}={value}"),
             Self::Text { name, text } => write!(f, "text {name}={}", text.escape_ascii()),
-            Self::Told(event) => told(f, event),
+            Self::Reported(event) => told(f, event),
             Self::Settled(of) => outcome(f, "settled", Some(of)),
             Self::Ended(of) => outcome(f, "end", of),
             Self::Stats { file, encoded } => write!(f, "stats file={file} encoded={encoded}"),

@@ -5,7 +5,7 @@ use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Ends, Talk, data, twist};
-use wetstring_proto::slip::differential::Undiffer;
+use wetstring_proto::slip::differential::DifferentialDecompressor;
 use wetstring_proto::slip::packet::LONGEST_HEADER;
 use wetstring_proto::slip::table::SLOT;
 use wetstring_proto::slip::{Compression, Config, HEADROOM, Link, Rate, Refused};
@@ -42,7 +42,7 @@ fn any_frames_are_rebuilt_within_bounds_or_refused() {
         let mut dice = Dice(seed);
         let slots = [3, 16, 256][dice.roll(3)];
         let mut ends = Ends::new(slots, true);
-        let mut undiffer = Undiffer::new(16, vec![0xEE; 16 * SLOT]).unwrap();
+        let mut undiffer = DifferentialDecompressor::new(16, vec![0xEE; 16 * SLOT]).unwrap();
         let mut talk = Talk::new(seed, 3);
         for _ in 0..200 {
             let packet = talk.next().bytes();

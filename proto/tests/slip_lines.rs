@@ -5,7 +5,7 @@ use crate::slip_packets;
 
 use common::Dice;
 use slip_packets::{Ends, Talk, Tcp, data, is_taken, twist};
-use wetstring_proto::slip::differential::{Differ, Undiffer};
+use wetstring_proto::slip::differential::{DifferentialCompressor, DifferentialDecompressor};
 use wetstring_proto::slip::frame::{BadFrame, Found, encode, longest};
 use wetstring_proto::slip::packet::{Kind, flag};
 use wetstring_proto::slip::{Decoder, HEADROOM, Refused};
@@ -301,7 +301,10 @@ fn what_is_believed_is_wrong_in_numbers_that_make_up_for_each_other() {
 fn the_differential_scheme_keeps_packets_and_takes_eleven_bytes_for_an_acknowledgement() {
     let ends = |slots| {
         let memory = || vec![0; usize::from(slots) * wetstring_proto::slip::table::SLOT];
-        (Differ::new(slots, memory()).unwrap(), Undiffer::new(slots, memory()).unwrap())
+        (
+            DifferentialCompressor::new(slots, memory()).unwrap(),
+            DifferentialDecompressor::new(slots, memory()).unwrap(),
+        )
     };
     let mut compressed = 0;
     let (mut caught, mut lost) = (0, 0);

@@ -168,7 +168,7 @@ enum Filter {
     Controls([u8; 4]),
     /// All controls, all bytes with bit 7, and these.
     High([u8; 4]),
-    Everything,
+    All,
 }
 
 impl Filter {
@@ -182,7 +182,7 @@ impl Filter {
             3..=6 => Filter::Six(collect(all())),
             _ if others().count() <= 4 => Filter::Controls(collect(others())),
             _ if low().count() <= 4 => Filter::High(collect(low())),
-            _ => Filter::Everything,
+            _ => Filter::All,
         }
     }
 }
@@ -250,7 +250,7 @@ impl Encoder {
             Filter::High(codes) => {
                 self.blocks_with(src, dst, |block| scan::controls_and_high(block, codes))
             }
-            Filter::Everything => self.blocks_with(src, dst, |_| u64::MAX),
+            Filter::All => self.blocks_with(src, dst, |_| u64::MAX),
         }
     }
 

@@ -10,10 +10,11 @@ use super::frame::{FrameReader, FrameSettings, Parity};
 use super::packet::{BadPacket, LONG_HEADER, Packet, data_room, finish, kind};
 use super::params::{self, Agreed, OWN_DIGEST, OWN_LENGTH, Params};
 use super::prefix::PrefixTable;
-use super::probe::Bare;
+use super::probe::ProbeState;
 use crate::engine::{Cx, Outcome};
 use crate::session::{
-    Ending, InputTrace, Note, Notes, Outbox, Port, Text, Timer, Timers, WaitTrace, Words,
+    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
+    Words,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -110,7 +111,7 @@ pub(crate) struct Link {
     pub(crate) reader: FrameReader,
     pub(crate) output: Output,
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes,
+    pub(crate) notes: EventQueue,
     pub(crate) message: Text<160>,
     /// An error packet that may have been another one, with what it would say.
     pub(crate) weak_error: Text<96>,
@@ -120,7 +121,7 @@ pub(crate) struct Link {
     pub(crate) theirs: Params,
     pub(crate) agreed: Agreed,
     /// Whether bare control characters pass the line.
-    pub(crate) bare: Bare,
+    pub(crate) bare: ProbeState,
     /// Parity of what we send: configured, or as sensed from the peer.
     pub(crate) parity: Parity,
     pub(crate) ending: Ending,
@@ -170,13 +171,13 @@ impl Link {
             reader,
             output: Output::new(),
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             message: Text::new(),
             weak_error: Text::new(),
             has_weak_error: false,
             agreement: Text::new(),
             theirs: Params::default(),
-            bare: Bare::Untried,
+            bare: ProbeState::Untried,
             agreed: Agreed {
                 forced_check: config.check == BlockCheck::Crc16Always,
                 ..NOTHING_AGREED
@@ -276,7 +277,7 @@ impl Link {
         let a = &self.agreed;
         let eight_bit = a.qbin.is_none() && a.shift == Shift::Off && !self.seven_bit();
         let open = !a.clear && self.config.prefixing == Prefixing::Auto;
-        self.bare == Bare::Untried && a.own.is_some() && eight_bit && open
+        self.bare == ProbeState::Untried && a.own.is_some() && eight_bit && open
     }
 
     /// The codes that get a prefix in file data to this peer (kermit.md §7.4).
@@ -293,7 +294,7 @@ impl Link {
             }
             Prefixing::Auto if by_length => PrefixTable::CLEAR_OWN,
             Prefixing::Auto if self.agreed.clear => PrefixTable::CLEAR,
-            Prefixing::Auto if self.bare == Bare::Passed => PrefixTable::TRIED,
+            Prefixing::Auto if self.bare == ProbeState::Passed => PrefixTable::TRIED,
             Prefixing::Auto if self.theirs.whatami.is_some() => PrefixTable::CAUTIOUS,
             Prefixing::Auto => PrefixTable::ALL,
         };
@@ -574,7 +575,7 @@ impl Link {
             to[..len].copy_from_slice(&text[..len]);
             len
         });
-        self.notes.push(Note::Message);
+        self.notes.push(QueuedEvent::Message);
     }
 
     /// What follows from an agreement for the line itself.
@@ -641,7 +642,7 @@ impl Link {
         also(a.attributes, "attributes");
         also(a.own.is_some_and(|own| own & OWN_DIGEST != 0), "whole-file digests");
         self.agreement = text;
-        self.notes.push(Note::Negotiated);
+        self.notes.push(QueuedEvent::Negotiated);
     }
 }
 

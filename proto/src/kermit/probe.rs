@@ -21,7 +21,7 @@ pub(crate) const MOST: usize = 66;
 
 /// Where the try stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Bare {
+pub(crate) enum ProbeState {
     /// Not tried yet.
     #[default]
     Untried,

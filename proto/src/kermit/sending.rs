@@ -1,7 +1,7 @@
 //! The state machine of the sender (\[KPM\] §10, kermit.md §10–19). The window is in `flight`, the file
 //! in `source`, what both engines share in `link`.
 
-use self::crowd::{Crowd, QUIET};
+use self::congestion::{Congestion, QUIET};
 use super::config::Config;
 use super::flight::{Flight, Slot};
 use super::length::LengthPolicy;
@@ -10,7 +10,7 @@ use super::packet::{
     self, BadPacket, LONG_HEADER, MAX_SHORT, Packet, SHORT_HEADER, data_room, kind,
 };
 use super::params::{self, DIGESTS_DIFFER, OWN_DIGEST, Params};
-use super::probe::Bare;
+use super::probe::ProbeState;
 use super::source::Source;
 use super::states::{SenderInput, SenderStep, Sending, on_ack};
 use super::timing::RoundTrip;
@@ -21,7 +21,7 @@ use crate::session::{self, Ask, Ending, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
-mod crowd;
+mod congestion;
 mod files;
 mod sender;
 
@@ -80,7 +80,7 @@ pub(super) struct Core {
     flight: Flight,
     timing: RoundTrip,
     lengths: LengthPolicy,
-    crowd: Crowd,
+    congestion: Congestion,
     ours: Params,
     source: Source,
     file: Current,
@@ -118,7 +118,7 @@ impl Core {
             flight: Flight::new(link.config.slots()),
             timing: RoundTrip::new(initial, ceiling),
             lengths: LengthPolicy::new(adapt),
-            crowd: Crowd::new(),
+            congestion: Congestion::new(),
             ours: link.config.params(announced),
             source: Source::new(&link.text_coding()),
             file: Current::default(),
@@ -246,7 +246,9 @@ impl Core {
             _ if link.timers.is_running(Timer::Turn) => Wait::Turn,
             _ if !self.ask.is_idle() => Wait::Store,
             Sending::Data if link.agreed.streaming || flight.to_queue().is_some() => Wait::Nothing,
-            Sending::Data if flight.len() >= self.crowd.window(link.agreed.window) => Wait::Window,
+            Sending::Data if flight.len() >= self.congestion.window(link.agreed.window) => {
+                Wait::Window
+            }
             _ if !flight.is_empty() => Wait::Answer,
             _ => Wait::Nothing,
         }
@@ -327,8 +329,8 @@ impl Core {
 
     /// The A packet goes again: perhaps the line did not pass what it carried for a try.
     fn without_try(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
-        if self.link.bare == Bare::Asked {
-            self.link.bare = Bare::Failed;
+        if self.link.bare == ProbeState::Asked {
+            self.link.bare = ProbeState::Failed;
             let room = self.room(kind::ATTRIBUTES);
             let memory = slot_of(mem.slots, &self.link, &self.flight, number);
             let len = self.attributes(&mut memory[LONG_HEADER..LONG_HEADER + room]);
@@ -362,7 +364,7 @@ impl Core {
         if self.file.encoded {
             return self.end_of_data(cx, mem);
         }
-        let window = self.crowd.window(self.link.agreed.window);
+        let window = self.congestion.window(self.link.agreed.window);
         if !self.link.agreed.streaming && self.flight.len() >= window {
             return false;
         }
@@ -544,12 +546,12 @@ impl Core {
         self.echoes = acked.copies.saturating_sub(1);
         let window = self.link.agreed.window;
         if acked.copies == 1 {
-            self.crowd.passed(window);
+            self.congestion.passed(window);
         } else if window > 1 && acked.kind == kind::DATA {
-            self.crowd.repeated(window, self.flight.len() + 1);
+            self.congestion.repeated(window, self.flight.len() + 1);
         }
         if acked.waited {
-            self.crowd.waited();
+            self.congestion.waited();
         }
         if let Some((rtt, bytes)) = acked.rtt {
             self.timing.sample(rtt, bytes, window);
@@ -563,7 +565,7 @@ impl Core {
                 self.resend(cx, lost, Again::Lost);
             }
         }
-        if self.crowd.repeats() && acked.copies > 1 && !self.flight.is_empty() {
+        if self.congestion.repeats() && acked.copies > 1 && !self.flight.is_empty() {
             // What left before that copy was heard as little as the one before it.
             self.resend(cx, self.flight.low, Again::Lost);
         }
@@ -632,7 +634,7 @@ impl Core {
         let slot = self.flight.slot(number);
         let often = slot.copies > u32::from(self.link.config.retries / 2);
         let fresh = slot.left.is_none_or(|left| cx.now - left < QUIET);
-        let waits = fresh && (often || self.crowd.repeats());
+        let waits = fresh && (often || self.congestion.repeats());
         let (acked, window) = (slot.acked, self.link.agreed.window);
         if waits {
             self.flight.want(number);
@@ -641,7 +643,7 @@ impl Core {
         }
         // The first one may have crossed with a copy that left because later packets were answered.
         if window > 1 && !acked && before > 0 {
-            self.crowd.asked_again(window, self.flight.len());
+            self.congestion.asked_again(window, self.flight.len());
         }
     }
 

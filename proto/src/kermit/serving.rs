@@ -18,8 +18,8 @@
 
 use super::check::{Check, crc16};
 use super::command::{ServerCommand, code, is_whole};
+use super::command_memory::{Mem, WORDS};
 use super::config::{BlockCheck, Config, Names};
-use super::dialogue::{Mem, WORDS};
 use super::encode::Shift;
 use super::link::{Link, trace_got};
 use super::packet::{self, BadPacket, Packet, kind};

@@ -120,7 +120,7 @@ states! {
 
 states! {
     /// States of a client, named by what it has sent.
-    pub enum Asking {
+    pub enum Requesting {
         /// Nothing has been sent yet.
         Start = "start",
         /// I is out.

@@ -165,7 +165,7 @@ impl Config {
     }
 
     /// The ceiling in thousandths of packets per second, if there is one.
-    pub(crate) fn ceiling_mpps(&self) -> Option<u64> {
+    pub(crate) fn ceiling_millipps(&self) -> Option<u64> {
         if !self.is_automatic() || self.max_rate == BitRate::ZERO {
             return None;
         }

@@ -5,7 +5,7 @@ use super::config::Config;
 use super::packet::{Body, Packet, Ports};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::StoreError;
-use crate::session::{Ending, Note, Notes, Text, Timer, Timers, WaitTrace, Words};
+use crate::session::{Ending, EventQueue, QueuedEvent, Text, Timer, Timers, WaitTrace, Words};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent, Wait};
@@ -21,7 +21,7 @@ pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
 
 /// A short packet that waits to leave. Those that come first leave first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Short {
+pub(crate) enum ShortPacket {
     Abort,
     Refused,
     QuitAck,
@@ -34,21 +34,22 @@ pub(crate) enum Short {
 }
 
 /// The order in which they leave.
-pub(crate) const SHORTS: [Short; 9] = [
-    Short::Abort,
-    Short::Refused,
-    Short::QuitAck,
-    Short::Done,
-    Short::Response,
-    Short::Open,
-    Short::Quit,
-    Short::NullAck,
-    Short::KeepAlive,
+pub(crate) const SHORTS: [ShortPacket; 9] = [
+    ShortPacket::Abort,
+    ShortPacket::Refused,
+    ShortPacket::QuitAck,
+    ShortPacket::Done,
+    ShortPacket::Response,
+    ShortPacket::Open,
+    ShortPacket::Quit,
+    ShortPacket::NullAck,
+    ShortPacket::KeepAlive,
 ];
 
 /// Those that answer what came, whatever becomes of the connection.
-const REPLIES: u16 =
-    1 << Short::Refused as u16 | 1 << Short::QuitAck as u16 | 1 << Short::Done as u16;
+const REPLIES: u16 = 1 << ShortPacket::Refused as u16
+    | 1 << ShortPacket::QuitAck as u16
+    | 1 << ShortPacket::Done as u16;
 
 /// The values of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,7 +74,7 @@ impl Agreed {
 pub(crate) struct Link {
     pub(crate) config: Config,
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes,
+    pub(crate) notes: EventQueue,
     message: Text<96>,
     pub(crate) agreement: Text<96>,
     pub(crate) timers: Timers,
@@ -127,7 +128,7 @@ impl Link {
     pub(crate) fn new(config: Config) -> Self {
         Self {
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             timers: Timers::default(),
             message: Text::new(),
             agreement: Text::new(),
@@ -161,7 +162,7 @@ impl Link {
     /// Tells a text.
     pub(crate) fn tell(&mut self, text: &[u8]) {
         self.message.set(text);
-        self.notes.push(Note::Message);
+        self.notes.push(QueuedEvent::Message);
     }
 
     /// The words that notes refer to.
@@ -172,27 +173,27 @@ impl Link {
 
     // ---- short packets ----
 
-    pub(crate) fn say(&mut self, short: Short) {
+    pub(crate) fn say(&mut self, short: ShortPacket) {
         // A RESPONSE that has not left yet answers this OPEN too.
-        let waits = short == Short::Response && self.lent > 0 && self.lent_letter == 'R';
+        let waits = short == ShortPacket::Response && self.lent > 0 && self.lent_letter == 'R';
         self.shorts |= u16::from(!waits) << short as u16;
     }
 
-    pub(crate) fn unsay(&mut self, short: Short) {
+    pub(crate) fn unsay(&mut self, short: ShortPacket) {
         self.shorts &= !(1 << short as u16);
     }
 
-    pub(crate) fn says(&self, short: Short) -> bool {
+    pub(crate) fn says(&self, short: ShortPacket) -> bool {
         self.shorts & 1 << short as u16 != 0
     }
 
     /// The short packet that leaves next, if one waits.
-    pub(crate) fn next_short(&self) -> Option<Short> {
+    pub(crate) fn next_short(&self) -> Option<ShortPacket> {
         SHORTS.into_iter().find(|short| self.says(*short))
     }
 
     /// Refuses or ends something that is not this connection.
-    pub(crate) fn reply(&mut self, short: Short, to: Ports, reason: &[u8]) {
+    pub(crate) fn reply(&mut self, short: ShortPacket, to: Ports, reason: &[u8]) {
         self.reply_ports = Ports { local: to.foreign, foreign: to.local };
         self.refusal.set(reason);
         self.say(short);
@@ -300,7 +301,7 @@ impl Link {
     }
 
     /// Begins to repeat an OPEN or a QUIT.
-    pub(crate) fn repeat(&mut self, now: Instant, short: Short, every: Duration) {
+    pub(crate) fn repeat(&mut self, now: Instant, short: ShortPacket, every: Duration) {
         self.say(short);
         self.timers.set(Timer::Repeat, now + every);
         self.again_every = every;
@@ -372,7 +373,7 @@ impl Link {
         let there = kind != FailureKind::Silence || self.heard.is_some();
         if self.is_open() && blame != Blame::Peer && there {
             self.reason.set(say);
-            self.say(Short::Abort);
+            self.say(ShortPacket::Abort);
         }
     }
 
@@ -383,7 +384,7 @@ impl Link {
             let until = self.timers.get(Timer::Linger).map_or(now, |until| until.max(now + DALLY));
             self.timers.set(Timer::Linger, until);
         }
-        self.reply(Short::QuitAck, ports, b"");
+        self.reply(ShortPacket::QuitAck, ports, b"");
     }
 
     /// Whether it has failed: of what still comes only a QUIT is answered.
@@ -428,7 +429,7 @@ impl Link {
         }
     }
 
-    /// Notes what is waited for.
+    /// Records what is waited for.
     pub(crate) fn waiting(&mut self, cx: &mut Cx<'_>, wait: Wait) {
         self.waits = self.waits.note(cx, || wait);
     }

@@ -87,19 +87,19 @@ impl Ranges {
 /// The parts that the receiver has, on the way to those it does not have. A piece too small to
 /// be worth a place is left out, and moves again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Having {
+pub(crate) struct HeldRanges {
     /// (from, to); unused ones are empty.
     parts: [(u64, u64); MOST - 1],
     count: usize,
 }
 
-impl Default for Having {
+impl Default for HeldRanges {
     fn default() -> Self {
         Self { parts: [(0, 0); MOST - 1], count: 0 }
     }
 }
 
-impl Having {
+impl HeldRanges {
     /// The receiver has this too; parts come in order. When there is no room the smallest goes.
     pub(crate) fn put(&mut self, from: u64, to: u64) {
         if from >= to {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_located() {
-        let mut have = Having::default();
+        let mut have = HeldRanges::default();
         have.put(0, 10);
         have.put(20, 25);
         let missing = have.missing(Some(30)).unwrap();
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_smallest_part_gives_way() {
-        let mut have = Having::default();
+        let mut have = HeldRanges::default();
         for at in 0..40 {
             have.put(at * 100, at * 100 + 10 + at);
         }

@@ -13,7 +13,7 @@
 //! | [`pacing`] | when does the next packet leave? (the sender's) |
 //! | [`values`] | how are burst values of whole milliseconds made of a rate? |
 //!
-//! Rates are in thousandths of packets per second (`mpps`), times in nanoseconds, shares in parts
+//! Rates are in thousandths of packets per second (`millipps`), times in nanoseconds, shares in parts
 //! of 65,536. Decisions are made one at a time: a rate is offered, waited for until the packets that arrive were
 //! sent at it, and judged by what arrives then.
 
@@ -126,7 +126,7 @@ fn share(a: u64, b: u64) -> u64 {
     u64::try_from((u128::from(a) << 16) / u128::from(b)).unwrap_or(u64::MAX)
 }
 
-fn mpps(packets: u64, ns: u64) -> u64 {
+fn millipps(packets: u64, ns: u64) -> u64 {
     let rate = u128::from(packets) * 1_000_000_000_000 / u128::from(ns.max(1));
     u64::try_from(rate).unwrap_or(FASTEST).min(FASTEST)
 }
@@ -319,7 +319,7 @@ impl Controller {
             self.offer(rate);
             return Some(self.say());
         }
-        let few = mpps(FIRST_PACKETS, rtt.max(100_000));
+        let few = millipps(FIRST_PACKETS, rtt.max(100_000));
         let told = match self.dispersion.rate() {
             Some(rate) if rtt > 0 => Some((rate - rate / 64).min(few)),
             // Two came within what no clock tells, or in one frame.
@@ -330,7 +330,8 @@ impl Controller {
         let told = told.filter(|rate| !self.guessed || *rate > self.offered);
         let wait = || self.first_due().is_some_and(|at| now >= at);
         // One of the two is lost, or far behind: two go again until two have come.
-        let rate = told.or_else(|| wait().then(|| mpps(FEWEST, rtt.clamp(100_000, FIRST_WAIT))))?;
+        let rate =
+            told.or_else(|| wait().then(|| millipps(FEWEST, rtt.clamp(100_000, FIRST_WAIT))))?;
         self.guessed = told.is_none();
         self.phase = Phase::Start;
         self.offer(rate);

@@ -14,11 +14,11 @@ pub use receiver::{Measured, Receiver};
 use reports::Reports;
 
 use super::config::{Config, Role};
-use super::info::{Said, Writing};
-use super::link::{Link, Short};
+use super::info::{ClientString, StringWriter};
+use super::link::{Link, ShortPacket};
 use super::messages::Messages;
 use super::packet::{Body, OPEN_HEADER, Packet, Ports, Terms, kind, mark_of, put_terms_before};
-use super::ranges::Having;
+use super::ranges::HeldRanges;
 use super::rate::Controller;
 use super::sink::Sink;
 use super::states::{ReceiverInput, Receiving as Stage};
@@ -63,7 +63,7 @@ struct Offered {
 
 /// After QUIT, what.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Then {
+enum AfterQuit {
     /// Another connection for the same file.
     SameFile,
     /// The next file.
@@ -84,7 +84,7 @@ struct Core {
     /// A file is open in the store.
     open: bool,
     /// What the store has of it.
-    have: Having,
+    have: HeldRanges,
     /// The sender knows it.
     told: bool,
     /// What was here was of no use: from the beginning.
@@ -93,7 +93,7 @@ struct Core {
     attempts: u8,
     stop: bool,
     ours: bool,
-    then: Then,
+    then: AfterQuit,
     /// Ports of a connection that the sender has ended with QUIT.
     past: Ports,
     path: Controller,
@@ -149,7 +149,7 @@ impl Core {
     fn new(config: Config) -> Self {
         let first = config.first_burst();
         Self {
-            path: Controller::new(first, config.ceiling_mpps()),
+            path: Controller::new(first, config.ceiling_millipps()),
             paced: false,
             reports: Reports::new(),
             shape: config.shape(),
@@ -161,13 +161,13 @@ impl Core {
             file: File::default(),
             offer: Offered::default(),
             open: false,
-            have: Having::default(),
+            have: HeldRanges::default(),
             told: false,
             anew: false,
             attempts: 0,
             stop: false,
             ours: false,
-            then: Then::NextFile,
+            then: AfterQuit::NextFile,
             past: Ports::default(),
             messages: Messages::default(),
             low: 0,
@@ -226,7 +226,7 @@ impl Core {
         if !self.link.is_ours(ports) {
             if of_before && matches!(packet.body, Body::Quit(_)) {
                 // Our QUITACK was lost.
-                self.link.reply(Short::QuitAck, ports, b"");
+                self.link.reply(ShortPacket::QuitAck, ports, b"");
             }
             return true;
         }
@@ -285,7 +285,7 @@ impl Core {
     fn open_next(&mut self, cx: &mut Cx<'_>) {
         self.link.next_connection();
         let every = self.repeat_after();
-        self.link.repeat(cx.now, Short::Open, every);
+        self.link.repeat(cx.now, ShortPacket::Open, every);
         self.enter(cx, ReceiverInput::Open);
     }
 
@@ -300,24 +300,24 @@ impl Core {
                 // To ABORT, as RFC 998 has it, would let anybody end what others have begun; and so
                 // would REFUSED before they know that it has.
                 (_, false) if self.known > 0 => {
-                    self.link.reply(Short::Refused, ports, b"these ports are in use");
+                    self.link.reply(ShortPacket::Refused, ports, b"these ports are in use");
                 }
                 (Stage::Moving | Stage::Checking | Stage::Leaving, true) => {
                     // It lives, and asks again.
                     self.link.heard = Some(cx.now);
-                    self.link.say(Short::Response);
+                    self.link.say(ShortPacket::Response);
                 }
                 _ => {}
             }
             return;
         }
-        let said = Said::parse(terms.client);
+        let said = ClientString::parse(terms.client);
         if !terms.write {
-            return self.link.reply(Short::Refused, ports, b"expected WRITE, got READ");
+            return self.link.reply(ShortPacket::Refused, ports, b"expected WRITE, got READ");
         }
         if self.offer.ports == turned && self.offer.id == terms.id && !self.link.is_open() {
             // Our REFUSED was lost.
-            return self.link.say(Short::Refused);
+            return self.link.say(ShortPacket::Refused);
         }
         if self.stage == Stage::Quitting {
             // It goes on: so it has our QUIT.
@@ -328,9 +328,9 @@ impl Core {
             // The store has to close the file first; the sender asks again.
             (Stage::Checking, Ending::No) => return,
             (_, Ending::Linger { .. }) if said.end => {
-                return self.link.reply(Short::Refused, ports, b"wst1 end");
+                return self.link.reply(ShortPacket::Refused, ports, b"wst1 end");
             }
-            _ => return self.link.reply(Short::Refused, ports, b"busy with another file"),
+            _ => return self.link.reply(ShortPacket::Refused, ports, b"busy with another file"),
         }
         if self.link.is_repeated(ports.local, terms.id) {
             return;
@@ -344,12 +344,12 @@ impl Core {
         self.link.heard = Some(cx.now);
         self.ours = said.ours;
         if said.end {
-            self.link.reply(Short::Refused, ports, b"wst1 end");
+            self.link.reply(ShortPacket::Refused, ports, b"wst1 end");
             return self.end_of_batch(cx);
         }
         let sizes = terms.buffer_size != 0 && terms.packet_size != 0;
         if !sizes || terms.burst_size == 0 || terms.outstanding == 0 {
-            return self.link.reply(Short::Refused, ports, b"expected sizes above zero");
+            return self.link.reply(ShortPacket::Refused, ports, b"expected sizes above zero");
         }
         self.link.ports = turned;
         self.link.id = terms.id;
@@ -369,7 +369,7 @@ impl Core {
             return self.link.fail(cx, Blame::Peer, FailureKind::Violation, say);
         }
         self.link.timers.stop(Timer::Repeat);
-        let said = Said::parse(terms.client);
+        let said = ClientString::parse(terms.client);
         self.ours = said.ours;
         self.describe(cx, mem, terms, &said);
     }
@@ -389,19 +389,23 @@ impl Core {
         }
     }
 
-    fn put_short(&mut self, mem: &mut Mem<'_>, short: Short) {
+    fn put_short(&mut self, mem: &mut Mem<'_>, short: ShortPacket) {
         self.link.unsay(short);
         let (ports, reply) = (self.link.ports, self.link.reply_ports);
         let link = &self.link;
         let packet = match short {
-            Short::Open => return self.put_open(mem, kind::OPEN),
-            Short::Response => return self.put_open(mem, kind::RESPONSE),
-            Short::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
-            Short::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
-            Short::Refused => Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) },
-            Short::QuitAck => Packet { ports: reply, body: Body::QuitAck },
-            Short::Done => Packet { ports: reply, body: Body::Done },
-            Short::NullAck | Short::KeepAlive => Packet { ports, body: Body::KeepAlive },
+            ShortPacket::Open => return self.put_open(mem, kind::OPEN),
+            ShortPacket::Response => return self.put_open(mem, kind::RESPONSE),
+            ShortPacket::Abort => Packet { ports, body: Body::Abort(link.reason.as_bytes()) },
+            ShortPacket::Quit => Packet { ports, body: Body::Quit(link.reason.as_bytes()) },
+            ShortPacket::Refused => {
+                Packet { ports: reply, body: Body::Refused(link.refusal.as_bytes()) }
+            }
+            ShortPacket::QuitAck => Packet { ports: reply, body: Body::QuitAck },
+            ShortPacket::Done => Packet { ports: reply, body: Body::Done },
+            ShortPacket::NullAck | ShortPacket::KeepAlive => {
+                Packet { ports, body: Body::KeepAlive }
+            }
         };
         let (len, letter) = (packet.put(mem.out).unwrap_or(0), packet.letter());
         (self.link.lent, self.link.lent_letter) = (len, letter);
@@ -420,7 +424,7 @@ impl Core {
         let room = mem.out.len() - 4;
         let mut len = 0;
         if self.link.config.files {
-            let mut writing = Writing::new(&mut mem.out[OPEN_HEADER..room]);
+            let mut writing = StringWriter::new(&mut mem.out[OPEN_HEADER..room]);
             if self.link.config.digest {
                 writing.word(format_args!("x"));
             }
@@ -457,9 +461,10 @@ impl Core {
 
     /// OPEN or QUIT was not answered.
     fn again(&mut self, cx: &mut Cx<'_>) {
-        let short = if self.stage == Stage::Quitting { Short::Quit } else { Short::Open };
+        let short =
+            if self.stage == Stage::Quitting { ShortPacket::Quit } else { ShortPacket::Open };
         self.link.tries = self.link.tries.saturating_sub(1);
-        self.timeout(cx, if short == Short::Quit { "quitack" } else { "response" }, 0);
+        self.timeout(cx, if short == ShortPacket::Quit { "quitack" } else { "response" }, 0);
         if self.link.tries > 0 {
             self.link.say(short);
             self.link.stats.retransmissions += 1;

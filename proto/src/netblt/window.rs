@@ -58,7 +58,7 @@ impl Shape {
 }
 
 /// A sender's ring: which packets of which buffer are to be sent.
-pub(crate) struct Sends<'a> {
+pub(crate) struct SendRing<'a> {
     shape: Shape,
     packets: &'a mut [u8],
     /// Slots with packets to send.
@@ -69,7 +69,7 @@ pub(crate) struct Sends<'a> {
     done: &'a mut [u8],
 }
 
-impl<'a> Sends<'a> {
+impl<'a> SendRing<'a> {
     /// The ring in its memory.
     pub(crate) fn new(shape: Shape, memory: &'a mut [u8]) -> Self {
         let (packets, rest) = memory.split_at_mut(shape.slots * shape.stride());
@@ -195,13 +195,13 @@ pub(crate) const SAID_OK: u16 = 8;
 pub(crate) const COUNTED: u16 = 16;
 
 /// A receiver's ring: which packets of which buffer have come.
-pub(crate) struct Gets<'a> {
+pub(crate) struct ReceiveRing<'a> {
     shape: Shape,
     packets: &'a mut [u8],
     records: &'a mut [u8],
 }
 
-impl<'a> Gets<'a> {
+impl<'a> ReceiveRing<'a> {
     /// The ring in its memory.
     pub(crate) fn new(shape: Shape, memory: &'a mut [u8]) -> Self {
         let (packets, rest) = memory.split_at_mut(shape.slots * shape.stride());
@@ -279,7 +279,7 @@ mod tests {
     fn the_lowest_packet_goes_first_around_the_ring() {
         let shape = Shape { packets: 3, slots: 5 };
         let mut memory = vec![0; shape.sender_len()];
-        let mut sends = Sends::new(shape, &mut memory);
+        let mut sends = SendRing::new(shape, &mut memory);
         for index in 3..8 {
             assert!(sends.grant(index, 3));
             assert!(!sends.grant(index, 3));
@@ -302,7 +302,7 @@ mod tests {
     fn records_are_kept() {
         let shape = Shape { packets: 70, slots: 2 };
         let mut memory = vec![0; shape.receiver_len()];
-        let mut gets = Gets::new(shape, &mut memory);
+        let mut gets = ReceiveRing::new(shape, &mut memory);
         gets.begin(5, 70, true);
         let record = Record {
             deadline_ns: u64::MAX - 1,

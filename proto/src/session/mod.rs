@@ -4,7 +4,7 @@
 //! port  <- Outbox (lend, acknowledge), Port (when it last moved)
 //! store <- Ask    (the one request that is open)
 //! clock <- Timers (one array, next_timeout), Rtt (how long an answer takes)
-//! user  <- Notes  (bounded queue of events), Text (fixed memory for words)
+//! user  <- EventQueue  (bounded queue of events), Text (fixed memory for words)
 //! end   <- Ending (running, last words, lingering, over)
 //! state <- states! (state, input -> state; nothing else moves an engine)
 //! ```
@@ -14,7 +14,7 @@
 
 mod ask;
 mod ending;
-mod notes;
+mod event_queue;
 mod outbox;
 mod rtt;
 pub mod states;
@@ -26,7 +26,7 @@ mod trace_lines;
 
 pub(crate) use ask::Ask;
 pub(crate) use ending::Ending;
-pub(crate) use notes::{Note, Notes, Words};
+pub(crate) use event_queue::{EventQueue, QueuedEvent, Words};
 pub(crate) use outbox::{Outbox, Port};
 pub(crate) use rtt::Rtt;
 pub(crate) use states::{State, enter, states};

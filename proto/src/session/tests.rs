@@ -1,6 +1,6 @@
 //! The parts by themselves; what engines make of them is in `tests/`.
 
-use super::{Ask, Ending, Note, Notes, Outbox, Port, Rtt, Text, Timer, Timers};
+use super::{Ask, Ending, EventQueue, Outbox, Port, QueuedEvent, Rtt, Text, Timer, Timers};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
 use crate::file::{DigestKind, Request};
 use crate::time::{Duration, Instant};
@@ -45,15 +45,15 @@ fn a_packet_that_is_being_built_moves_along() {
 
 #[test]
 fn a_full_queue_keeps_the_oldest() {
-    let mut notes = Notes::<8>::new();
+    let mut event_queue = EventQueue::<8>::new();
     for size in 0..20 {
-        notes.push(Note::Done { size, verified: false });
+        event_queue.push(QueuedEvent::Done { size, verified: false });
     }
-    assert_eq!(notes.len(), 8);
+    assert_eq!(event_queue.len(), 8);
     for size in 0..8 {
-        assert_eq!(notes.pop(), Some(Note::Done { size, verified: false }));
+        assert_eq!(event_queue.pop(), Some(QueuedEvent::Done { size, verified: false }));
     }
-    assert!(notes.pop().is_none() && notes.is_empty());
+    assert!(event_queue.pop().is_none() && event_queue.is_empty());
 }
 
 #[test]

@@ -47,12 +47,12 @@ fn checked(slots: u16) -> Result<u16, BadTable> {
 
 /// The sending side, in the shape of a [`Compressor`](super::Compressor).
 #[derive(Clone, Debug)]
-pub struct Differ<M> {
+pub struct DifferentialCompressor<M> {
     table: Table<M>,
     stats: CompressorStats,
 }
 
-impl<M: Memory> Differ<M> {
+impl<M: Memory> DifferentialCompressor<M> {
     /// One with 3 to 16 slots, each of [`SLOT`](super::table::SLOT) bytes.
     pub fn new(slots: u16, memory: M) -> Result<Self, BadTable> {
         let table = Table::new(checked(slots)?, memory)?;
@@ -128,12 +128,12 @@ fn goes_on(old: &[u8], packet: &[u8]) -> bool {
 
 /// The receiving side, in the shape of a [`Decompressor`](super::Decompressor).
 #[derive(Clone, Debug)]
-pub struct Undiffer<M> {
+pub struct DifferentialDecompressor<M> {
     table: Table<M>,
     stats: DecompressorStats,
 }
 
-impl<M: Memory> Undiffer<M> {
+impl<M: Memory> DifferentialDecompressor<M> {
     /// One with 3 to 16 slots, each of [`SLOT`](super::table::SLOT) bytes.
     pub fn new(slots: u16, memory: M) -> Result<Self, BadTable> {
         let table = Table::new(checked(slots)?, memory)?;

@@ -12,7 +12,7 @@
 use super::compress::{Compressor, CompressorStats, Framed, make_whole};
 use super::config::{BadConfig, Compression, Config, Parts};
 use super::decompress::{Decompressor, DecompressorStats, HEADROOM, Refused};
-use super::differential::{Differ, Undiffer};
+use super::differential::{DifferentialCompressor, DifferentialDecompressor};
 use super::frame::{Decoder, DecoderStats, Found, encode};
 use super::options::take_out_timestamps;
 use super::packet::{Shape, is_ip, is_sound_tcp, is_whole_ip};
@@ -25,7 +25,7 @@ use crate::{Duration, Instant, Memory, MemoryTooSmall};
 enum Outgoing<M> {
     Plain,
     Compressed(Compressor<M>),
-    Differential(Differ<M>),
+    Differential(DifferentialCompressor<M>),
 }
 
 /// What is done to headers on the way in.
@@ -33,7 +33,7 @@ enum Outgoing<M> {
 enum Incoming<M> {
     Plain,
     Compressed(Decompressor<M>),
-    Differential(Undiffer<M>),
+    Differential(DifferentialDecompressor<M>),
 }
 
 /// What a link has done, besides its parts.
@@ -113,8 +113,8 @@ impl<M: Memory> Link<M> {
                 Incoming::Compressed(Decompressor::new(slots, parts.received)?),
             ),
             Compression::Differential => (
-                Outgoing::Differential(Differ::new(slots, parts.sent)?),
-                Incoming::Differential(Undiffer::new(slots, parts.received)?),
+                Outgoing::Differential(DifferentialCompressor::new(slots, parts.sent)?),
+                Incoming::Differential(DifferentialDecompressor::new(slots, parts.received)?),
             ),
         };
         Ok(Self {

@@ -135,7 +135,7 @@ impl Plan {
 
 /// How far a command has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Hearing {
+enum ReceiveState {
     #[default]
     Data,
     /// Behind a CR, where NVT rules hold.
@@ -165,7 +165,7 @@ pub struct Telnet {
     plan: Plan,
     us: [State; TelnetOption::ALL.len()],
     him: [State; TelnetOption::ALL.len()],
-    hearing: Hearing,
+    hearing: ReceiveState,
     sub: [u8; SUB],
     /// How many came, also of those that are not kept.
     sub_len: usize,
@@ -185,7 +185,7 @@ impl Telnet {
             plan,
             us: Default::default(),
             him: Default::default(),
-            hearing: Hearing::Data,
+            hearing: ReceiveState::Data,
             sub: [0; SUB],
             sub_len: 0,
             owed: [0; OWED],
@@ -223,7 +223,7 @@ impl Telnet {
     pub fn receive(&mut self, bytes: &mut [u8]) -> usize {
         let (mut from, mut to) = (0, 0);
         while from < bytes.len() {
-            if self.hearing == Hearing::Data {
+            if self.hearing == ReceiveState::Data {
                 let nvt = !self.has_him(O::Binary);
                 let special = |&byte: &u8| byte == IAC || (byte == CR && nvt);
                 let rest = &bytes[from..];
@@ -237,7 +237,7 @@ impl Telnet {
                     bytes[to] = CR;
                     to += 1;
                 }
-                self.hearing = if byte == CR { Hearing::Cr } else { Hearing::Command };
+                self.hearing = if byte == CR { ReceiveState::Cr } else { ReceiveState::Command };
                 from += 1;
                 continue;
             }
@@ -247,7 +247,7 @@ impl Telnet {
                 bytes[to] = data;
                 to += 1;
                 if data == CR && !self.has_him(O::Binary) {
-                    self.hearing = Hearing::Cr;
+                    self.hearing = ReceiveState::Cr;
                 }
             }
         }
@@ -257,36 +257,38 @@ impl Telnet {
     /// A byte that is, or may be, part of a command; the data that it is.
     fn hear(&mut self, byte: u8) -> Option<u8> {
         let was = self.hearing;
-        self.hearing = Hearing::Data;
+        self.hearing = ReceiveState::Data;
         match (was, byte) {
-            (Hearing::Data, _) => return Some(byte),
-            (Hearing::Cr, NUL) => {}
-            (Hearing::Cr, IAC) => self.hearing = Hearing::Command,
-            (Hearing::Cr, _) => return Some(byte),
-            (Hearing::Command, IAC) => return Some(IAC),
-            (Hearing::Command, WILL | WONT | DO | DONT) => self.hearing = Hearing::Option(byte),
-            (Hearing::Command, SB) => {
-                self.hearing = Hearing::Sub;
+            (ReceiveState::Data, _) => return Some(byte),
+            (ReceiveState::Cr, NUL) => {}
+            (ReceiveState::Cr, IAC) => self.hearing = ReceiveState::Command,
+            (ReceiveState::Cr, _) => return Some(byte),
+            (ReceiveState::Command, IAC) => return Some(IAC),
+            (ReceiveState::Command, WILL | WONT | DO | DONT) => {
+                self.hearing = ReceiveState::Option(byte)
+            }
+            (ReceiveState::Command, SB) => {
+                self.hearing = ReceiveState::Sub;
                 self.sub_len = 0;
             }
             // Any answer will do; an invisible one is best here.
-            (Hearing::Command, AYT) => {
+            (ReceiveState::Command, AYT) => {
                 self.owe(&[IAC, NOP]);
             }
-            (Hearing::Command, _) => {}
-            (Hearing::Option(verb), option) => self.negotiate(verb, option),
-            (Hearing::Sub, IAC) => self.hearing = Hearing::SubCommand,
-            (Hearing::Sub, _) | (Hearing::SubCommand, IAC) => {
+            (ReceiveState::Command, _) => {}
+            (ReceiveState::Option(verb), option) => self.negotiate(verb, option),
+            (ReceiveState::Sub, IAC) => self.hearing = ReceiveState::SubCommand,
+            (ReceiveState::Sub, _) | (ReceiveState::SubCommand, IAC) => {
                 if let Some(place) = self.sub.get_mut(self.sub_len) {
                     *place = byte;
                 }
                 self.sub_len = self.sub_len.saturating_add(1);
-                self.hearing = Hearing::Sub;
+                self.hearing = ReceiveState::Sub;
             }
-            (Hearing::SubCommand, SE) => self.subnegotiate(),
+            (ReceiveState::SubCommand, SE) => self.subnegotiate(),
             // It was cut off, and another command begins.
-            (Hearing::SubCommand, _) => {
-                self.hearing = Hearing::Command;
+            (ReceiveState::SubCommand, _) => {
+                self.hearing = ReceiveState::Command;
                 return self.hear(byte);
             }
         }

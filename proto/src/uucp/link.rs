@@ -9,7 +9,8 @@ use super::packet::Kind;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::machine::split;
 use crate::session::{
-    Ending, InputTrace, Note, Notes, Outbox, Port, Text, Timer, Timers, WaitTrace, Words,
+    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
+    Words,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -50,7 +51,7 @@ impl<'a> Mem<'a> {
 
 /// What came, for the session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Heard {
+pub(super) enum Received {
     /// A command: its length in the text.
     Command(usize),
     /// Bytes of a file, in the field; none is its end.
@@ -61,7 +62,7 @@ pub(super) enum Heard {
 
 /// How far the messages before the packets have come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hello {
+enum Greeting {
     /// Called: the caller's name is waited for.
     Name,
     /// Called: its choice of a protocol.
@@ -88,12 +89,12 @@ pub(super) struct Link {
     pub(super) file_comes: bool,
     pub(super) waits: WaitTrace,
     pub(super) comings: InputTrace,
-    pub(super) notes: Notes,
+    pub(super) notes: EventQueue,
     pub(super) timers: Timers,
     port: Port,
     reader: PacketReader,
     caller: bool,
-    hello: Hello,
+    hello: Greeting,
     begun: Option<Instant>,
     /// When we said our last message.
     said: Instant,
@@ -122,12 +123,12 @@ impl Link {
             file_comes: false,
             waits: WaitTrace::default(),
             comings: InputTrace::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             timers: Timers::default(),
             port: Port::default(),
             reader: PacketReader::new(config.field_len()),
             caller,
-            hello: if caller { Hello::Here } else { Hello::Name },
+            hello: if caller { Greeting::Here } else { Greeting::Name },
             begun: None,
             said: Instant::ZERO,
             sheres: 0,
@@ -225,14 +226,14 @@ impl Link {
         cx: &mut Cx<'_>,
         mem: &mut Mem<'_>,
         bytes: &[u8],
-    ) -> (usize, Option<Heard>) {
+    ) -> (usize, Option<Received>) {
         self.driver.heard(cx.now);
         let mut used = 0;
         loop {
             if !self.ending.is_running() {
                 return (used + self.pass_over(mem, &bytes[used..]), None);
             }
-            if self.hello != Hello::Done {
+            if self.hello != Greeting::Done {
                 let Some(byte) = bytes.get(used) else { return (used, None) };
                 used += 1;
                 self.stats.wire_in_bytes += 1;
@@ -249,7 +250,7 @@ impl Link {
         }
     }
 
-    fn found(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, found: Found) -> Option<Heard> {
+    fn found(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, found: Found) -> Option<Received> {
         let (control, len) = match found {
             Found::Control(control) => (control, 0),
             Found::Data { control, len } => (control, len),
@@ -286,7 +287,7 @@ impl Link {
             self.agree(cx);
         }
         match kind {
-            Kind::Close => Some(Heard::Close),
+            Kind::Close => Some(Received::Close),
             Kind::Data { short, .. } if in_order => self.data(cx, mem, short, len),
             _ if self.driver.is_hopeless() => {
                 let kind = FailureKind::TooManyRetries;
@@ -311,20 +312,20 @@ impl Link {
         mem: &mut Mem<'_>,
         short: bool,
         len: usize,
-    ) -> Option<Heard> {
+    ) -> Option<Received> {
         let Some(valid) = Driver::valid(&mem.field[..len], short) else {
             self.fail(cx, Blame::Peer, FailureKind::Violation);
             return None;
         };
         if self.file_comes {
-            return Some(Heard::Bytes(valid));
+            return Some(Received::Bytes(valid));
         }
         for at in valid {
             let byte = mem.field[at];
             if byte == 0 {
                 let len = core::mem::take(&mut self.text_len);
                 // The rest is padding.
-                return (len > 0).then_some(Heard::Command(len));
+                return (len > 0).then_some(Received::Command(len));
             }
             let Some(room) = mem.text.get_mut(self.text_len) else {
                 self.fail(cx, Blame::Peer, FailureKind::Violation);
@@ -338,7 +339,7 @@ impl Link {
 
     /// A byte before the packets.
     fn hello_byte(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, byte: u8) {
-        if self.hello == Hello::Choice
+        if self.hello == Greeting::Choice
             && let (_, Some(Found::Control(control))) = self.reader.next(mem.field, &[byte])
             && let Some(kind @ Kind::InitA(_)) = Kind::parse(control)
         {
@@ -372,40 +373,40 @@ impl Link {
     /// A message before the packets. Those that make no sense here are noise, or were said again.
     fn message(&mut self, cx: &mut Cx<'_>, message: &[u8]) {
         match (self.hello, message.first()) {
-            (Hello::Name | Hello::Choice, Some(b'S')) => {
+            (Greeting::Name | Greeting::Choice, Some(b'S')) => {
                 let Some((_, features)) = command::caller(message) else { return };
                 self.theirs = features.unwrap_or_default();
-                self.hello = Hello::Choice;
+                self.hello = Greeting::Choice;
                 self.say_welcome();
             }
-            (Hello::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
-            (Hello::Choice, Some(b'U')) => {
+            (Greeting::Choice, Some(b'U')) if message.contains(&b'g') => self.start(cx),
+            (Greeting::Choice, Some(b'U')) => {
                 self.message_len = message.len();
-                self.notes.push(Note::Message);
+                self.notes.push(QueuedEvent::Message);
                 self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
             }
-            (Hello::Here | Hello::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
-                self.hello = Hello::Welcome;
+            (Greeting::Here | Greeting::Welcome, Some(b'S')) if message.starts_with(b"Shere") => {
+                self.hello = Greeting::Welcome;
                 self.say_name();
             }
-            (Hello::Welcome, Some(b'R')) => {
+            (Greeting::Welcome, Some(b'R')) => {
                 if let Ok(features) = command::welcome(message) {
                     self.theirs = features.unwrap_or_default();
-                    self.hello = Hello::Protocols;
+                    self.hello = Greeting::Protocols;
                 } else {
                     self.message_len = message.len();
-                    self.notes.push(Note::Message);
+                    self.notes.push(QueuedEvent::Message);
                     self.fail(cx, Blame::Peer, FailureKind::PeerError);
                 }
             }
-            (Hello::Welcome | Hello::Protocols, Some(b'P')) => {
+            (Greeting::Welcome | Greeting::Protocols, Some(b'P')) => {
                 if message[1..].contains(&b'g') {
                     let _ = self.driver.say_words(&[b"\x10Ug\0"]);
                     self.start(cx);
                 } else {
                     let _ = self.driver.say_words(&[b"\x10UN\0"]);
                     self.message_len = message.len();
-                    self.notes.push(Note::Message);
+                    self.notes.push(QueuedEvent::Message);
                     self.fail(cx, Blame::Peer, FailureKind::NoProtocol);
                 }
             }
@@ -415,7 +416,7 @@ impl Link {
     }
 
     fn start(&mut self, cx: &mut Cx<'_>) {
-        (self.hello, self.in_text, self.text_len) = (Hello::Done, false, 0);
+        (self.hello, self.in_text, self.text_len) = (Greeting::Done, false, 0);
         let _ = self.reader.abandon();
         self.driver.start(cx);
     }
@@ -426,7 +427,7 @@ impl Link {
         // It fits.
         let _ =
             write!(self.agreement, "UUCP g: we send {window} packets of {size} bytes at a time");
-        self.notes.push(Note::Negotiated);
+        self.notes.push(QueuedEvent::Negotiated);
         if cx.trace.enabled() {
             for (name, value) in [("window", window), ("packet", size)] {
                 let value = value as u64;
@@ -479,7 +480,7 @@ impl Link {
                 self.goodbye = true;
                 // The caller says six, the one who is called seven.
                 let words: &[u8] = if self.caller { b"\x10OOOOOO\0" } else { b"\x10OOOOOOO\0" };
-                if self.hello == Hello::Done && self.driver.say_words(&[words]) {
+                if self.hello == Greeting::Done && self.driver.say_words(&[words]) {
                     return;
                 }
             }
@@ -490,7 +491,7 @@ impl Link {
         }
         if let Ending::Linger { outcome } = self.ending
             && (self.their_goodbye
-                || self.hello != Hello::Done
+                || self.hello != Greeting::Done
                 || self.timers.is_due(Timer::Linger, cx.now))
         {
             self.ending = Ending::Over(outcome);
@@ -518,7 +519,7 @@ impl Link {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         match (self.ending, self.begun) {
-            (Ending::No, Some(begun)) if self.hello != Hello::Done => {
+            (Ending::No, Some(begun)) if self.hello != Greeting::Done => {
                 Some(self.say_again_at().min(begun + self.config.patience.get()))
             }
             (Ending::No, _) => self.driver.deadline(self.reader.mid_packet()),
@@ -530,7 +531,7 @@ impl Link {
     fn say_again_at(&self) -> Instant {
         self.said
             + match self.hello {
-                Hello::Name => {
+                Greeting::Name => {
                     SHERE_AGAIN.max(self.config.timeout.get()) * (1 << self.sheres.min(4) >> 1)
                 }
                 _ => self.config.timeout.get(),
@@ -542,7 +543,7 @@ impl Link {
         if !self.ending.is_running() || self.deadline().is_none_or(|due| due > cx.now) {
             return Ok(());
         }
-        if self.hello == Hello::Done {
+        if self.hello == Greeting::Done {
             if self.reader.mid_packet() {
                 let len = self.reader.abandon();
                 self.damaged(cx, BadPacket::Silence, len);
@@ -557,8 +558,8 @@ impl Link {
         self.said = cx.now;
         match self.hello {
             // What we said was perhaps not heard. The caller says nothing unasked.
-            Hello::Name => self.say_here(),
-            Hello::Choice => self.say_welcome(),
+            Greeting::Name => self.say_here(),
+            Greeting::Choice => self.say_welcome(),
             _ => {}
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::session::{Core, Current, Input, State};
 use super::sink::Sink;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 
 mod receiver;
 
@@ -41,7 +41,7 @@ impl Core {
 
     pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, say: &mut [u8], why: Refusal) {
         self.link.stats.files_skipped += 1;
-        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
         // What the store does not take today it may take tomorrow, and a refusal for good deletes the job
         // at the peer. A name that cannot be written will never be better.
         let later = command::postponement(b'S', self.link.theirs).filter(|_| why != Refusal::Name);
@@ -59,7 +59,7 @@ impl Core {
         self.sink = Sink::default();
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = None;
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.link.say(say, b"SY\0");
         self.enter(cx, Input::Accepted);
     }
@@ -121,7 +121,7 @@ impl Core {
         debug_assert!(self.link.ending.is_running(), "an ending is dealt with before");
         self.file.open = false;
         self.link.stats.files_done += 1;
-        self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
+        self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified: false });
         self.link.say(say, b"CY\0");
         self.enter(cx, Input::Stored);
     }

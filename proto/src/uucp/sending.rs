@@ -7,7 +7,7 @@ use super::session::{Core, Current, Input, State};
 use super::source::Source;
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, StoreError};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
 
 mod sender;
@@ -35,7 +35,7 @@ impl Core {
     }
 
     pub(super) fn refused(&mut self, cx: &mut Cx<'_>, why: Option<Refusal>, by_peer: bool) {
-        self.link.notes.push(Note::Refused { why, by_peer });
+        self.link.notes.push(QueuedEvent::Refused { why, by_peer });
         self.link.stats.files_skipped += 1;
         self.enter(cx, Input::Refused);
         self.ask = Ask::close(false);
@@ -46,7 +46,7 @@ impl Core {
         self.source = Source::new(self.file.info.size);
         self.link.stats.current_file_bytes = 0;
         self.link.stats.current_acked_bytes = Some(0);
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.enter(cx, Input::Accepted);
     }
 
@@ -104,7 +104,7 @@ impl Core {
         self.file.open = false;
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.source.offset, verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.source.offset, verified: false });
         }
         self.enter(cx, Input::Closed);
         self.ask = Ask::Next;

@@ -7,13 +7,13 @@
 
 use super::command::{self, Command};
 use super::config::Config;
-use super::link::{Heard, Link, Mem};
+use super::link::{Link, Mem, Received};
 use super::sink::Sink;
 use super::source::Source;
 pub(super) use super::states::{Input, State};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
-use crate::session::{self, Ask, Ending, Note, Timer};
+use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
 use crate::trace::{TraceEvent, Wait};
 
 mod doors;
@@ -30,7 +30,7 @@ pub(super) struct Current {
 
 /// What an engine is made for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Duty {
+pub(super) struct Purpose {
     /// It has files.
     pub(super) sends: bool,
     /// It takes files.
@@ -46,7 +46,7 @@ pub(super) struct Core {
     pub(super) source: Source,
     pub(super) sink: Sink,
     pub(super) file: Current,
-    pub(super) duty: Duty,
+    pub(super) duty: Purpose,
     /// There is no file to send (any more).
     pub(super) exhausted: bool,
     /// Pending bytes that make a write worth its call.
@@ -58,7 +58,7 @@ impl Core {
     /// are kept.
     pub(super) fn new(
         config: Config,
-        duty: Duty,
+        duty: Purpose,
         (slots, longest): (usize, usize),
         file_len: usize,
     ) -> Self {
@@ -136,7 +136,7 @@ impl Core {
         }
         if self.file.open && kind == FailureKind::Aborted {
             self.link.stats.files_skipped += 1;
-            self.link.notes.push(Note::Cancelled { by_peer: blame == Blame::Peer });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: blame == Blame::Peer });
         }
     }
 
@@ -230,9 +230,9 @@ impl Core {
         }
     }
 
-    fn heard(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, heard: &Heard) {
+    fn heard(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, heard: &Received) {
         match heard {
-            Heard::Command(len) => {
+            Received::Command(len) => {
                 let text = &mem.text[..*len];
                 if cx.trace.enabled() {
                     cx.trace.record(cx.now, &TraceEvent::Text { name: "command", text });
@@ -245,9 +245,9 @@ impl Core {
                     None => self.fail(cx, Blame::Peer, FailureKind::Violation),
                 }
             }
-            Heard::Bytes(range) => self.bytes_came(cx, mem, range.clone()),
-            Heard::Close if self.is_content() => self.ended(cx, Outcome::Done),
-            Heard::Close => self.fail(cx, Blame::Peer, FailureKind::Aborted),
+            Received::Bytes(range) => self.bytes_came(cx, mem, range.clone()),
+            Received::Close if self.is_content() => self.ended(cx, Outcome::Done),
+            Received::Close => self.fail(cx, Blame::Peer, FailureKind::Aborted),
         }
     }
 
@@ -286,7 +286,7 @@ impl Core {
     /// The roles have changed.
     fn turned(&mut self, receives: bool) {
         if self.duty.takes && self.duty.sends {
-            self.link.notes.push(Note::Turned { receives });
+            self.link.notes.push(QueuedEvent::Turned { receives });
         }
     }
 
@@ -322,7 +322,7 @@ impl Core {
     pub(super) fn decline(&mut self, cx: &mut Cx<'_>, say: &mut [u8], command: u8, what: u8) {
         let later = command::postponement(command, self.link.theirs);
         let done = self.is_content();
-        self.link.notes.push(Note::Declined { what, kept: later.is_some() || done });
+        self.link.notes.push(QueuedEvent::Declined { what, kept: later.is_some() || done });
         match later {
             Some(answer) => self.link.say(say, answer),
             // No answer leaves the job where it is.

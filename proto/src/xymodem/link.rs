@@ -6,7 +6,7 @@ use super::frame::{CANCEL, Check};
 use super::pace::Pace;
 use crate::engine::{Cx, Outcome};
 use crate::session::{
-    Ending, FewTimers, InputTrace, Note, Notes, Outbox, Port, Timer, WaitTrace, Words,
+    Ending, EventQueue, FewTimers, InputTrace, Outbox, Port, QueuedEvent, Timer, WaitTrace, Words,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub(crate) struct Link {
     pub(crate) answers: Outbox,
     characters: [u8; 40],
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes<6>,
+    pub(crate) notes: EventQueue<6>,
     pub(crate) ending: Ending,
     pub(crate) pace: Pace,
     pub(crate) timers: FewTimers,
@@ -58,7 +58,7 @@ impl Link {
             answers: Outbox::default(),
             characters: [0; 40],
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             ending: Ending::No,
             pace,
             timers: FewTimers::default(),
@@ -216,7 +216,7 @@ impl Link {
                 "XMODEM: checksum; one file; name, time and length are lost"
             }
         };
-        self.notes.push(Note::Negotiated);
+        self.notes.push(QueuedEvent::Negotiated);
     }
 }
 

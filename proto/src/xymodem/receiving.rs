@@ -8,14 +8,14 @@ use super::sink::Sink;
 use super::states::{Place, ReceiverInput, ReceiverStep, Receiving, on_block};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, Left, StoreError};
-use crate::session::{self, Ask, Ending, Note, trace_duplicate};
+use crate::session::{self, Ask, Ending, QueuedEvent, trace_duplicate};
 use crate::time::{Duration, Instant};
 use crate::trace::TraceEvent;
 
-mod hearing;
+mod input;
 mod receiver;
 
-use hearing::Hearing;
+use input::InputMode;
 use receiver::Mem;
 pub use receiver::Receiver;
 
@@ -42,7 +42,7 @@ struct Core {
     state: Receiving,
     ask: Ask,
     reader: BlockReader,
-    hearing: Hearing,
+    input: InputMode,
     sink: Sink,
     file: Current,
     /// The start character in use.
@@ -93,7 +93,7 @@ impl Core {
             state: if batch { Receiving::Header } else { Receiving::Offer },
             ask: if batch { Ask::Nothing } else { Ask::Offer },
             reader: BlockReader::new(check, config.receive_block()),
-            hearing: Hearing::Blocks,
+            input: InputMode::Blocks,
             sink: Sink::default(),
             file: Current::default(),
             start,
@@ -166,7 +166,7 @@ impl Core {
             false => Ask::Nothing,
         };
         if self.file.open && kind == FailureKind::Aborted {
-            self.link.notes.push(Note::Cancelled { by_peer: blame == Blame::Peer });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: blame == Blame::Peer });
         }
         self.link.end(cx, Outcome::Failed(Failure { blame, kind }), cancel);
     }
@@ -291,7 +291,7 @@ impl Core {
         self.sink = Sink::default();
         (self.expected, self.first, self.eots, self.owed) = (1, true, 0, false);
         self.link.stats.current_file_bytes = 0;
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.enter(cx, ReceiverInput::Accepted);
         if self.is_batch() { self.accept_header(cx) } else { self.say_start(cx) }
     }
@@ -395,7 +395,7 @@ impl Core {
     fn closed(&mut self, cx: &mut Cx<'_>) {
         self.file.open = false;
         self.link.stats.files_done += 1;
-        self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
+        self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified: false });
         if !self.is_batch() {
             self.say(cx, &[ACK]);
             self.enter(cx, ReceiverInput::Done);

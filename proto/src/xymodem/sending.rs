@@ -8,7 +8,7 @@ use super::source::Source;
 use super::states::{SenderInput, SenderStep, Sending, on_word};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, StoreError};
-use crate::session::{self, Ask, Ending, Note, Timer};
+use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent, Wait};
 
@@ -181,9 +181,9 @@ impl Core {
             self.link.stats.files_skipped += 1;
             self.link.notes.push(if by_peer && unseen {
                 // A YMODEM receiver that does not want a file has no other word for it.
-                Note::Refused { why: None, by_peer }
+                QueuedEvent::Refused { why: None, by_peer }
             } else {
-                Note::Cancelled { by_peer }
+                QueuedEvent::Cancelled { by_peer }
             });
         }
         self.enter(cx, SenderInput::Failed);
@@ -444,7 +444,7 @@ impl Core {
                 Sending::Goodbye => self.done(cx),
                 Sending::Eof if self.is_all_said() => {
                     self.link.message = CANCELLED_EMPTY;
-                    self.link.notes.push(Note::Message);
+                    self.link.notes.push(QueuedEvent::Message);
                     self.close(cx);
                 }
                 _ => self.fail(cx, Blame::Peer, FailureKind::Aborted, false),

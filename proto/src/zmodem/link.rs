@@ -10,7 +10,8 @@ use super::timing::RoundTrip;
 use crate::engine::{Cx, Outcome};
 use crate::line::line_time;
 use crate::session::{
-    Ending, InputTrace, Note, Notes, Outbox, Port, Text, Timer, Timers, WaitTrace, Words,
+    Ending, EventQueue, InputTrace, Outbox, Port, QueuedEvent, Text, Timer, Timers, WaitTrace,
+    Words,
 };
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
@@ -104,7 +105,7 @@ impl Output {
 
 /// Something that was said and has to be answered.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Question {
+pub(crate) struct Query {
     /// Position in the stream behind it.
     pub(crate) ends_at: u64,
     /// When the port took its last byte.
@@ -126,7 +127,7 @@ pub(crate) struct Link {
     pub(crate) output: Output,
     pub(crate) escaper: Escaper,
     pub(crate) stats: Stats,
-    pub(crate) notes: Notes,
+    pub(crate) notes: EventQueue,
     message: Text<160>,
     pub(crate) agreement: Text<160>,
     pub(crate) ending: Ending,
@@ -137,7 +138,7 @@ pub(crate) struct Link {
     /// When what the port was given is through the line, as far as its rate is known.
     through: Instant,
     /// What the peer has to answer.
-    pub(crate) question: Option<Question>,
+    pub(crate) question: Option<Query>,
     pub(crate) timing: RoundTrip,
     /// What the trace says we wait for.
     pub(crate) waits: WaitTrace,
@@ -155,7 +156,7 @@ impl Link {
             output: Output::default(),
             escaper: Escaper::new(config.escape),
             stats: Stats::default(),
-            notes: Notes::new(),
+            notes: EventQueue::new(),
             message: Text::new(),
             agreement: Text::new(),
             ending: Ending::No,
@@ -250,7 +251,7 @@ impl Link {
     pub(crate) fn expect_answer(&mut self, now: Instant, again: bool) {
         let before = self.question.filter(|_| again);
         let through = self.through.max(now);
-        self.question = Some(Question {
+        self.question = Some(Query {
             ends_at: self.output.position(),
             left: (self.output.pending() == 0).then_some(now),
             through,
@@ -263,7 +264,7 @@ impl Link {
     pub(crate) fn answered(&mut self, now: Instant) {
         match self.question.take() {
             // What the port held before it is no part of the round trip.
-            Some(Question { left: Some(left), through, copies: 1, .. }) => {
+            Some(Query { left: Some(left), through, copies: 1, .. }) => {
                 self.timing.sample(now - if through < now { through } else { left });
             }
             _ => self.timing.answered(),
@@ -354,7 +355,7 @@ impl Link {
     /// Something the peer said in words.
     pub(crate) fn take_message(&mut self, text: &[u8]) {
         self.message.set(text);
-        self.notes.push(Note::Message);
+        self.notes.push(QueuedEvent::Message);
     }
 
     /// The words that notes refer to.

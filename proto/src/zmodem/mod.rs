@@ -48,7 +48,7 @@ use frame::{Found, FrameReader};
 
 /// Who speaks ZMODEM at the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Speaker {
+pub enum PeerRole {
     /// A sender (ZRQINIT, or what follows ZRINIT at once): start a receiver.
     Sender,
     /// A receiver (ZRINIT, ZCHALLENGE): start a sender.
@@ -58,7 +58,7 @@ pub enum Speaker {
 /// Looks for the first good header of a ZMODEM session in `bytes`, and says where it begins and who
 /// speaks. The check of the header has to be right, so that text which shows the trigger as such
 /// starts nothing.
-pub fn recognise(bytes: &[u8]) -> Option<(usize, Speaker)> {
+pub fn recognise(bytes: &[u8]) -> Option<(usize, PeerRole)> {
     let mut at = 0;
     while at < bytes.len() {
         at += bytes[at..].iter().position(|byte| byte & 0x7F == packet::ZPAD)?;
@@ -70,9 +70,9 @@ pub fn recognise(bytes: &[u8]) -> Option<(usize, Speaker)> {
                 packet::kind::ZRQINIT
                 | packet::kind::ZFILE
                 | packet::kind::ZSINIT
-                | packet::kind::ZCOMMAND => return Some((at, Speaker::Sender)),
+                | packet::kind::ZCOMMAND => return Some((at, PeerRole::Sender)),
                 packet::kind::ZRINIT | packet::kind::ZCHALLENGE => {
-                    return Some((at, Speaker::Receiver));
+                    return Some((at, PeerRole::Receiver));
                 }
                 _ => {}
             }

@@ -11,7 +11,7 @@ use super::states::{ReceiverInput, ReceiverStep, Receiving, at_receiver};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::{FileInfo, FileKind};
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Note};
+use crate::session::{self, Ask, Ending, QueuedEvent};
 use crate::time::{Duration, Instant};
 
 mod command;
@@ -80,7 +80,7 @@ enum Expecting {
 
 /// What follows when the store has closed a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum After {
+enum AfterClose {
     /// The sender may send the next, be this one whole or not.
     Ready { complete: bool },
     /// The sender is told to skip it.
@@ -108,7 +108,7 @@ struct Core {
     held: Option<Held>,
     /// Whether a ZEOF stands where data was announced.
     empty: empty::Empty,
-    after: After,
+    after: AfterClose,
     attention: Attention,
     /// The sender has proved itself, or need not.
     proved: bool,
@@ -161,7 +161,7 @@ impl Core {
             expecting: Expecting::Nothing,
             held: None,
             empty: empty::Empty::No,
-            after: After::Ready { complete: true },
+            after: AfterClose::Ready { complete: true },
             attention: Attention::NONE,
             proved,
             position: 0,
@@ -392,9 +392,9 @@ impl Core {
             Some(ReceiverStep::Failed) => self.peer_failed(cx, mem, header),
             Some(ReceiverStep::Command) => self.expect(command::expected(header)),
             Some(ReceiverStep::Skipped | ReceiverStep::Restarted) => {
-                self.left_by_peer(cx, mem, After::Ready { complete: false });
+                self.left_by_peer(cx, mem, AfterClose::Ready { complete: false });
             }
-            Some(ReceiverStep::Left) => self.left_by_peer(cx, mem, After::Left),
+            Some(ReceiverStep::Left) => self.left_by_peer(cx, mem, AfterClose::Left),
             Some(ReceiverStep::Free) => {
                 let free = Header::hex(kind::ZACK, self.link.config.free_bytes);
                 self.link.say(cx, mem.out, &free);
@@ -670,8 +670,8 @@ impl Core {
     }
 
     /// The sender has given up the file that is under way.
-    fn left_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, after: After) {
-        self.link.notes.push(Note::Cancelled { by_peer: true });
+    fn left_by_peer(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, after: AfterClose) {
+        self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
         self.link.reader.hunt();
         self.held = None;
         self.after = after;
@@ -684,10 +684,10 @@ impl Core {
 
     /// A user here gives up the file that is under way.
     fn skip_open(&mut self, cx: &mut Cx<'_>) {
-        self.link.notes.push(Note::Cancelled { by_peer: false });
+        self.link.notes.push(QueuedEvent::Cancelled { by_peer: false });
         self.link.reader.hunt();
         self.expecting = Expecting::Nothing;
         self.held = None;
-        self.begin_close(cx, After::Skip);
+        self.begin_close(cx, AfterClose::Skip);
     }
 }

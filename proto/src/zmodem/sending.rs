@@ -16,7 +16,7 @@ use super::timing::SLOWEST_BPS;
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome};
 use crate::file::FileInfo;
 use crate::line::line_time;
-use crate::session::{self, Ask, Ending, Note, Timer};
+use crate::session::{self, Ask, Ending, QueuedEvent, Timer};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Wait};
 use core::fmt::Write;
@@ -375,7 +375,7 @@ impl Core {
                 let _ = write!(text, ", {word}");
             }
         }
-        self.link.notes.push(Note::Negotiated);
+        self.link.notes.push(QueuedEvent::Negotiated);
     }
 
     /// ZSINIT: how to interrupt us, and what we escape.

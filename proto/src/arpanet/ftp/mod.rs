@@ -17,7 +17,7 @@
 
 pub mod command;
 pub(crate) mod data;
-mod housed;
+mod processes;
 pub mod reply;
 mod session;
 pub(crate) mod states;
@@ -25,7 +25,7 @@ pub(crate) mod text;
 mod user;
 
 pub use command::{Form, Mode, Structure, Type};
-pub use housed::{Client, Service};
+pub use processes::{Client, Service};
 pub(crate) use session::Session;
 pub use session::{Asked, Denial, Granted};
 pub(crate) use user::User;

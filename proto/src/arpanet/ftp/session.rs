@@ -110,7 +110,7 @@ enum Verdict {
 
 /// Things to tell the program's user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Note {
+enum QueuedEvent {
     Started,
     Done(u64),
     Refused(Refusal),
@@ -149,7 +149,7 @@ pub(crate) struct Session {
     size: Option<u64>,
     open: bool,
     ask: Ask,
-    notes: [Option<Note>; NOTES],
+    notes: [Option<QueuedEvent>; NOTES],
     until: Option<Instant>,
     /// Octets that the store gave or took, and bits of the connection that waited, when that was said.
     progress: (u64, usize),
@@ -210,7 +210,7 @@ impl Session {
         self.pair.map(|pair| pair.with)
     }
 
-    fn note(&mut self, note: Note) {
+    fn note(&mut self, note: QueuedEvent) {
         if let Some(place) = self.notes.iter_mut().find(|place| place.is_none()) {
             *place = Some(note);
         }
@@ -393,7 +393,7 @@ impl Session {
         self.stage = Stage::Data;
         self.stats.current_file_bytes = 0;
         self.stats.current_acked_bytes = None;
-        self.note(Note::Started);
+        self.note(QueuedEvent::Started);
     }
 
     /// The data connection is none that a file can go over.
@@ -538,7 +538,7 @@ impl Session {
             }
             (Ask::Offer, Reply::Refuse(why)) => {
                 self.stage = Stage::Ready;
-                self.note(Note::Refused(why));
+                self.note(QueuedEvent::Refused(why));
                 self.stats.files_skipped += 1;
                 let number = match why {
                     Refusal::NoSpace | Refusal::TooLong => 453,
@@ -580,10 +580,10 @@ impl Session {
         let size = if self.sends { self.outgoing.offset } else { self.incoming.offset };
         if complete {
             self.stats.files_done += 1;
-            self.note(Note::Done(size));
+            self.note(QueuedEvent::Done(size));
         } else {
             self.stats.files_skipped += 1;
-            self.note(Note::Cancelled);
+            self.note(QueuedEvent::Cancelled);
         }
         if self.stage == Stage::Over {
             return;
@@ -609,13 +609,13 @@ impl Session {
         let note = self.notes[0].take()?;
         self.notes.rotate_left(1);
         Some(match note {
-            Note::Started => Event::FileStarted { info: self.info(name), offset: 0 },
-            Note::Done(size) => Event::FileDone { size, verified: false },
-            Note::Refused(why) => {
+            QueuedEvent::Started => Event::FileStarted { info: self.info(name), offset: 0 },
+            QueuedEvent::Done(size) => Event::FileDone { size, verified: false },
+            QueuedEvent::Refused(why) => {
                 let name = self.info(name).name;
                 Event::FileRefused { name, why: Some(why), by_peer: false }
             }
-            Note::Cancelled => Event::FileCancelled { by_peer: true },
+            QueuedEvent::Cancelled => Event::FileCancelled { by_peer: true },
         })
     }
 

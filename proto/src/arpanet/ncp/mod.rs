@@ -18,10 +18,10 @@
 
 pub mod config;
 pub mod connection;
-mod hearing;
 mod host;
+mod input;
+mod output;
 mod peer;
-mod saying;
 mod timing;
 
 pub use config::{Buffers, Config};

@@ -12,7 +12,7 @@ use crate::kermit::names::from_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{self, OWN_DIGEST};
 use crate::kermit::states::{ReceiverInput, Receiving};
-use crate::session::{Ask, Note, Text};
+use crate::session::{Ask, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 use core::cmp::Ordering;
 
@@ -79,7 +79,7 @@ impl Core {
         self.arrivals.advance();
     }
 
-    /// Asks the store whether it wants the file; some things need no asking.
+    /// Asks the store whether it wants the file; some things need no requesting.
     pub(super) fn offer(&mut self, cx: &mut Cx<'_>) {
         self.enter(cx, ReceiverInput::Described);
         self.ask = Ask::Offer;
@@ -113,8 +113,8 @@ impl Core {
             self.cancel = Cancel::Ask(b'X');
         }
         self.link.notes.push(match refusal {
-            None => Note::Started { offset },
-            why => Note::Refused { why, by_peer: false },
+            None => QueuedEvent::Started { offset },
+            why => QueuedEvent::Refused { why, by_peer: false },
         });
         match core::mem::replace(&mut self.waiting, Waiting::Nothing) {
             Waiting::AttributeReply => self.reply_to_attributes(cx, mem, offset, resume),
@@ -332,12 +332,12 @@ impl Core {
         self.enter(cx, ReceiverInput::Closed);
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sink.end(), verified });
+            self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified });
         } else {
             self.link.stats.files_skipped += 1;
             if self.file.refusal.is_none() {
                 let by_peer = self.cancel == Cancel::No;
-                self.link.notes.push(Note::Cancelled { by_peer });
+                self.link.notes.push(QueuedEvent::Cancelled { by_peer });
             }
         }
     }

@@ -9,9 +9,9 @@ use crate::kermit::encode::{Shift, encode_text};
 use crate::kermit::names::to_common;
 use crate::kermit::packet::kind;
 use crate::kermit::params::{Params, agree};
-use crate::kermit::probe::{self, Bare};
+use crate::kermit::probe::{self, ProbeState};
 use crate::kermit::states::SenderInput;
-use crate::session::{Ask, Note, Text};
+use crate::session::{Ask, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 
 /// What the peer is told at the end, when all files are sent and one is not as it was when it was opened.
@@ -51,7 +51,7 @@ impl Core {
         }
         self.enter(cx, SenderInput::Named);
         if self.link.may_try_bare() && self.room(kind::ATTRIBUTES) >= ROOM_TO_TRY {
-            self.link.bare = Bare::Asked;
+            self.link.bare = ProbeState::Asked;
         }
         self.control(mem, kind::ATTRIBUTES, |core, data, _| core.attributes(data));
     }
@@ -60,7 +60,7 @@ impl Core {
     pub(super) fn attributes(&self, data: &mut [u8]) -> usize {
         let config = &self.link.config;
         let (codes, count) = probe::codes();
-        let tried = if self.link.bare == Bare::Asked { &codes[..count] } else { &[] };
+        let tried = if self.link.bare == ProbeState::Asked { &codes[..count] } else { &[] };
         let len = attributes::emit(&self.file.info, config.system, config.zone, tried, data);
         config.sent_tags.retain(&mut data[..len])
     }
@@ -75,8 +75,8 @@ impl Core {
             AttributeReply::Resume(offset) if self.file.info.resume => offset,
             _ => 0,
         };
-        if self.link.bare == Bare::Asked {
-            self.link.bare = Bare::Passed;
+        if self.link.bare == ProbeState::Asked {
+            self.link.bare = ProbeState::Passed;
         }
         self.look_for_cancel(data);
         if self.file.info.size.is_some_and(|size| offset > size) {
@@ -88,7 +88,7 @@ impl Core {
 
     fn refused(&mut self, why: Option<Refusal>, by_peer: bool) {
         self.file.refused = true;
-        self.link.notes.push(Note::Refused { why, by_peer });
+        self.link.notes.push(QueuedEvent::Refused { why, by_peer });
     }
 
     fn start_data(&mut self, cx: &mut Cx<'_>, offset: u64) {
@@ -102,7 +102,7 @@ impl Core {
         self.link.stats.current_file_bytes = offset;
         self.link.stats.current_acked_bytes = (!self.link.agreed.streaming).then_some(offset);
         if !self.file.refused {
-            self.link.notes.push(Note::Started { offset });
+            self.link.notes.push(QueuedEvent::Started { offset });
         }
     }
 
@@ -208,14 +208,14 @@ impl Core {
     fn file_over(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, complete: bool, verified: bool) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.source.offset, verified });
+            self.link.notes.push(QueuedEvent::Done { size: self.source.offset, verified });
         } else {
             self.link.stats.files_skipped += 1;
         }
         match self.cancel {
             _ if self.file.refused => {}
             Cancel::File { by_peer } | Cancel::Batch { by_peer } if !complete => {
-                self.link.notes.push(Note::Cancelled { by_peer });
+                self.link.notes.push(QueuedEvent::Cancelled { by_peer });
             }
             _ => {}
         }

@@ -4,11 +4,11 @@ use super::{Active, Core};
 use crate::engine::{Blame, Command, Cx, Event, Failure, FailureKind, Outcome, Status, Wants};
 use crate::file::{FileInfo, Reply, Request};
 use crate::kermit::check::Check;
+use crate::kermit::command_memory::{self, Lengths, Mem};
 use crate::kermit::config::Config;
-use crate::kermit::dialogue::{self, Lengths, Mem};
 use crate::kermit::frame::Found;
 use crate::kermit::packet::{self, kind};
-use crate::machine::{Housed, Machine, engine};
+use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
@@ -18,15 +18,15 @@ use crate::trace::Wait;
 /// Serves a Kermit client until that says FINISH or BYE. See [`Engine`](crate::Engine) for how to
 /// turn it, and [`Request::Serve`] for what its store is asked.
 #[derive(Debug)]
-pub struct Server<M>(Housed<Core, M>);
+pub struct Server<M>(WithMemory<Core, M>);
 
 engine!(Server);
 
 impl<M: Memory> Server<M> {
     /// A server in `memory`, which takes at least [`Config::server_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
-        let lengths = config.dialogue_lengths(true);
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        let lengths = config.command_lengths(true);
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 
     /// Whether it waits for a command: no transfer is under way, and nothing is to be said or done.
@@ -102,7 +102,7 @@ impl Machine for Core {
     type Mem<'a> = Mem<'a>;
 
     fn divide(lengths: Lengths, memory: &mut [u8]) -> Mem<'_> {
-        dialogue::divide(lengths, memory)
+        command_memory::divide(lengths, memory)
     }
 
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {

@@ -1,6 +1,6 @@
 //! What has arrived of what was sent at one rate: how much came, how much is missing, how long it took.
 
-use super::{ONE, mpps, share};
+use super::{ONE, millipps, share};
 
 /// Packets that arrived since a rate came into force.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,17 +77,17 @@ impl Arrivals {
     pub(super) fn passed(&self, usual: u64) -> u64 {
         let again = self.count.saturating_sub(self.fresh);
         let again = again * ONE / (ONE - usual.min(ONE)).max(ONE / 4);
-        mpps(self.went + again, self.time().saturating_sub(self.idle))
+        millipps(self.went + again, self.time().saturating_sub(self.idle))
     }
 
     /// The rate at which packets came.
     pub(super) fn delivered(&self) -> u64 {
-        mpps(self.count, self.time().saturating_sub(self.idle))
+        millipps(self.count, self.time().saturating_sub(self.idle))
     }
 
     /// The same with all pauses.
     pub(super) fn sure(&self) -> u64 {
-        mpps(self.count, self.time())
+        millipps(self.count, self.time())
     }
 }
 

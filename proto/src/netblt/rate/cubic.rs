@@ -107,7 +107,7 @@ impl Cubic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mpps;
+    use super::super::millipps;
     use super::*;
 
     const RTT: u64 = 100_000_000;
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_cut_window_comes_back_as_rfc_9438_says() {
         // 1000 packets in a round trip, cut to 700: K is the cube root of 1000 * 0.3 / 0.4, 9.09 s.
-        let mut cubic = Cubic::new(0, mpps(700, RTT), RTT);
+        let mut cubic = Cubic::new(0, millipps(700, RTT), RTT);
         assert_eq!((cubic.window, cubic.top), (700 * PACKET, 1000 * PACKET));
         assert_eq!(cubic.back_ms, 9085);
         cubic.grow(9_085_000_000, RTT);
@@ -126,18 +126,18 @@ mod tests {
 
     #[test]
     fn a_small_window_grows_as_that_of_reno() {
-        let mut cubic = Cubic::new(0, mpps(10, RTT), RTT);
+        let mut cubic = Cubic::new(0, millipps(10, RTT), RTT);
         cubic.grow(17 * RTT, RTT);
         assert!((18_900..=19_100).contains(&cubic.window), "{cubic:?}");
-        assert!(cubic.rate(RTT).abs_diff(mpps(19, RTT)) < 1000, "{cubic:?}");
+        assert!(cubic.rate(RTT).abs_diff(millipps(19, RTT)) < 1000, "{cubic:?}");
     }
 
     #[test]
     fn a_window_that_is_not_used_up_does_not_grow() {
-        let mut cubic = Cubic::new(0, mpps(10, RTT), RTT);
+        let mut cubic = Cubic::new(0, millipps(10, RTT), RTT);
         for trip in 1..1000 {
             cubic.grow(trip * RTT, RTT);
-            cubic.used(trip * RTT, mpps(20, RTT), RTT);
+            cubic.used(trip * RTT, millipps(20, RTT), RTT);
         }
         assert_eq!(cubic.window, 20 * PACKET);
         cubic.lost(1000 * RTT);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn two_with_the_same_losses_come_to_the_same_window() {
         let (mut one, mut two) =
-            (Cubic::new(0, mpps(900, RTT), RTT), Cubic::new(0, mpps(50, RTT), RTT));
+            (Cubic::new(0, millipps(900, RTT), RTT), Cubic::new(0, millipps(50, RTT), RTT));
         let mut now = 0;
         for _ in 0..3000 {
             now += RTT;

@@ -2,7 +2,7 @@
 
 use super::arrivals::Arrivals;
 use super::loss::Verdict;
-use super::traffic::Look;
+use super::traffic::Observation;
 use super::{Controller, FASTEST, ONE, Phase, part, share, time_of};
 
 /// Least time that a decision looks at.
@@ -45,7 +45,7 @@ const LONGEST_QUEUE: u64 = 1_000_000_000;
 
 /// What was seen under an offer, and the next.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Judgement {
+pub(crate) struct Assessment {
     /// Burst values.
     pub(crate) offer: (u16, u16),
     /// What passed the bottleneck, in thousandths of packets per second.
@@ -150,7 +150,7 @@ impl Controller {
     }
 
     /// Judges what has arrived under the last offer, if that is enough, and makes another.
-    pub(crate) fn judge(&mut self) -> Option<Judgement> {
+    pub(crate) fn judge(&mut self) -> Option<Assessment> {
         if !self.is_enough() {
             return None;
         }
@@ -194,7 +194,7 @@ impl Controller {
         self.offer(next);
         let offer = self.say();
         let Found { queue: queue_ns, passed, lost, .. } = found;
-        Some(Judgement { offer, passed, queue_ns, lost })
+        Some(Assessment { offer, passed, queue_ns, lost })
     }
 
     /// Slow start: more from round trip to round trip, until the capacity is reached, a queue stands, or less
@@ -393,9 +393,9 @@ impl Controller {
     }
 
     /// What a decision beside others goes by.
-    fn look(&self, found: &Found) -> Look {
+    fn look(&self, found: &Found) -> Observation {
         let waits = LONGEST_QUEUE.max(time_of(16, self.offered));
-        Look {
+        Observation {
             now: self.last_arrival,
             rtt: self.delay.smooth,
             full: self.dispersion.most().unwrap_or(self.traffic.before()),
@@ -413,7 +413,7 @@ impl Controller {
     fn begin_to_share(&mut self, found: &Found, before: u64, queueless: bool) -> u64 {
         let full = self.dispersion.most().unwrap_or(before);
         (self.missed, self.cut) = (0, true);
-        self.traffic.begin(&Look { full, ..self.look(found) }, queueless)
+        self.traffic.begin(&Observation { full, ..self.look(found) }, queueless)
     }
 
     /// Others fill the queue, whatever is sent here.

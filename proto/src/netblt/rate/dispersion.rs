@@ -17,7 +17,7 @@
 //! and the middle and that the capacity lies, as long as others do not come between most of the pairs. That what
 //! passes is less than the capacity, so that somebody else has the rest, is concluded from the lower of the two.
 
-use super::mpps;
+use super::millipps;
 
 /// Measurements that are looked at together.
 const SET: u8 = 8;
@@ -66,7 +66,7 @@ impl Dispersion {
             let gap = now - self.last;
             (self.count, self.time) = (self.count + 1, self.time + gap);
             if self.time >= FINEST {
-                let rate = mpps(self.count, self.time);
+                let rate = millipps(self.count, self.time);
                 self.frames |= self.count > 1 && gap > self.time / 5 * 4;
                 self.sum = (self.sum.0 + self.count, self.sum.1 + self.time);
                 (self.count, self.time) = (0, 0);
@@ -101,7 +101,7 @@ impl Dispersion {
         }
         self.set += 1;
         if self.set == SET {
-            let rate = if self.frames { mpps(self.sum.0, self.sum.1) } else { self.quick[2] };
+            let rate = if self.frames { millipps(self.sum.0, self.sum.1) } else { self.quick[2] };
             self.best[0] = self.best[0].max(rate);
             self.means = self.means.saturating_add(u8::from(self.frames));
             let [.., fourth, fifth] = self.quick;

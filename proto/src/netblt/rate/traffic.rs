@@ -42,7 +42,7 @@ struct Shared {
 
 /// A decision beside others.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct Observation {
     pub(super) now: u64,
     pub(super) rtt: u64,
     /// What the bottleneck carries at most and for sure; what was sent, and what came.
@@ -109,7 +109,7 @@ impl Traffic {
     }
 
     /// Others fill the queue from now on (or lose packets, and make none to speak of): the rate to begin with.
-    pub(super) fn begin(&mut self, look: &Look, queueless: bool) -> u64 {
+    pub(super) fn begin(&mut self, look: &Observation, queueless: bool) -> u64 {
         let cubic = Cubic::new(look.now, look.full / 2, look.rtt);
         let half = cubic.rate(look.rtt);
         let rest = if queueless { half } else { look.came - look.came / 8 };
@@ -119,7 +119,7 @@ impl Traffic {
     }
 
     /// The rate beside others, and whether it was cut because packets are missing. `None` if they have gone.
-    pub(super) fn rate(&mut self, look: &Look) -> Option<(u64, bool)> {
+    pub(super) fn rate(&mut self, look: &Observation) -> Option<(u64, bool)> {
         let shared = self.shared.as_mut()?;
         let nearly = look.came >= look.sure - look.sure / 16;
         shared.alone = shared.alone.or(Some(look.now)).filter(|_| nearly);
@@ -178,19 +178,19 @@ mod tests {
     #[test]
     fn after_a_quiet_time_a_loss_cuts_what_is_sent() {
         let (full, rtt, mut traffic) = (10_000_000, 20_000_000, Traffic::new());
-        let at = |trip: u64, sent: u64| Look {
+        let at = |trip: u64, sent: u64| Observation {
             now: trip * rtt,
             rtt,
             came: full / 2,
             ..look(full, sent)
         };
         let mut sent = traffic.begin(&at(1, full), true);
-        sent = traffic.rate(&Look { missing: true, ..at(2, sent) }).expect("others").0;
+        sent = traffic.rate(&Observation { missing: true, ..at(2, sent) }).expect("others").0;
         for trip in 3..500 {
             sent = traffic.rate(&at(trip, sent)).expect("others").0;
         }
         assert_eq!(sent, full / 16 * MOST, "no more than this while they come back");
-        let lost = Look { missing: true, ..at(500, sent) };
+        let lost = Observation { missing: true, ..at(500, sent) };
         let after = traffic.rate(&lost).expect("others").0;
         assert!(after <= sent * 71 / 100, "{sent} {after}");
     }
@@ -199,14 +199,14 @@ mod tests {
     fn while_a_queue_stands_no_more_is_sent_than_comes() {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let sent = traffic.begin(&look(full, full), false);
-        let found = Look { stands: true, came: full / 4, ..look(full, sent) };
+        let found = Observation { stands: true, came: full / 4, ..look(full, sent) };
         let next = traffic.rate(&found).expect("others").0;
         assert_eq!(next, full / 4 + full / 4 / CLOCKED);
     }
 
-    fn look(full: u64, sent: u64) -> Look {
+    fn look(full: u64, sent: u64) -> Observation {
         let (rtt, came) = (100_000_000, sent);
-        Look {
+        Observation {
             now: rtt,
             rtt,
             full,
@@ -225,11 +225,11 @@ mod tests {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let mut sent = traffic.begin(&look(full, full), false);
         for _ in 0..10 {
-            let found = Look { stands: true, crowded: true, ..look(full, sent) };
+            let found = Observation { stands: true, crowded: true, ..look(full, sent) };
             sent = traffic.rate(&found).expect("others").0;
         }
         assert!(sent.abs_diff(full / 2) < full / 100, "{sent}");
-        let found = Look { stands: true, crowded: true, missing: true, ..look(full, sent) };
+        let found = Observation { stands: true, crowded: true, missing: true, ..look(full, sent) };
         let (after, cut) = traffic.rate(&found).expect("others");
         assert!(cut && after < sent * 9 / 10, "{sent} {after}");
     }
@@ -240,7 +240,7 @@ mod tests {
         let mut sent = traffic.begin(&look(full, full), false);
         // They take a tenth; a queue stands when more is sent than the rest.
         for _ in 0..100 {
-            let found = Look {
+            let found = Observation {
                 stands: sent > full * 9 / 10,
                 crowded: sent > full * 9 / 10,
                 ..look(full, sent)
@@ -248,7 +248,7 @@ mod tests {
             sent = traffic.rate(&found).expect("others").0;
             assert!(sent > full * 3 / 4 && sent < full, "{sent}");
         }
-        let later = |trips: u64| Look { now: (trips + 1) * 100_000_000, ..look(full, full) };
+        let later = |trips: u64| Observation { now: (trips + 1) * 100_000_000, ..look(full, full) };
         assert!((0..40).any(|trips| traffic.rate(&later(trips)).is_none()));
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Values {
     now_more: bool,
 }
 
-fn mpps((burst, interval_ms): Pair) -> u64 {
+fn millipps((burst, interval_ms): Pair) -> u64 {
     burst * 1_000_000 / interval_ms.max(1)
 }
 
@@ -44,7 +44,7 @@ impl Values {
     pub(crate) fn then(self, rate: u64, ceiling: u64) -> Self {
         // Shorter bursts measure nothing.
         let shortest = 1;
-        let close = |pair: Pair| mpps(pair) + rate / 128 >= rate;
+        let close = |pair: Pair| millipps(pair) + rate / 128 >= rate;
         let alone = (1..=LONGEST_MS)
             .map(|interval| ((rate * interval / 1_000_000).min(0xFFFF), interval))
             .take_while(|(burst, interval)| *burst <= LONGEST_BURST || *interval == 1)
@@ -57,7 +57,7 @@ impl Values {
             }
             None => {
                 let (less, more) = neighbours(rate);
-                (less, if mpps(more) <= ceiling { more } else { less })
+                (less, if millipps(more) <= ceiling { more } else { less })
             }
         };
         Self { less, more, now_more: self.now_more && less != more, ..self }
@@ -67,7 +67,7 @@ impl Values {
     pub(crate) fn say(&mut self, now: u64, rate: u64) -> (u16, u16) {
         let time = if self.since == 0 { 0 } else { now.saturating_sub(self.since) };
         let pair = |more: bool| if more { self.more } else { self.less };
-        let said = mpps(pair(self.now_more));
+        let said = millipps(pair(self.now_more));
         let over = (said as i64 - rate as i64).saturating_mul(time.min(1 << 32) as i64);
         self.over = self.over.saturating_add(over).clamp(-MOST_OVER, MOST_OVER);
         self.since = now;
@@ -88,7 +88,7 @@ impl Values {
 
     /// The mean rate that these values can have for a wish of `rate`.
     pub(crate) fn reached(&self, rate: u64) -> u64 {
-        rate.clamp(mpps(self.less), mpps(self.more))
+        rate.clamp(millipps(self.less), millipps(self.more))
     }
 }
 
@@ -104,10 +104,10 @@ fn neighbours(rate: u64) -> (Pair, Pair) {
         if burst >= LONGEST_BURST {
             break;
         }
-        if mpps((burst, interval)) > mpps(less) {
+        if millipps((burst, interval)) > millipps(less) {
             less = (burst, interval);
         }
-        if mpps((burst + 1, interval)) < mpps(more) {
+        if millipps((burst + 1, interval)) < millipps(more) {
             more = (burst + 1, interval);
         }
     }
@@ -116,7 +116,7 @@ fn neighbours(rate: u64) -> (Pair, Pair) {
 
 /// The rate of burst values, in thousandths of packets per second.
 pub(crate) fn rate_of((burst, interval_ms): (u16, u16)) -> u64 {
-    mpps((u64::from(burst), u64::from(interval_ms)))
+    millipps((u64::from(burst), u64::from(interval_ms)))
 }
 
 #[cfg(test)]

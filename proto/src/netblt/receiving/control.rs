@@ -6,10 +6,10 @@ use crate::engine::Cx;
 use crate::netblt::control::{
     GO_LEN, OK_LEN, Offer, put_go, put_ok, put_rate, put_resend, resend_len,
 };
-use crate::netblt::messages::{About, Entry};
+use crate::netblt::messages::{Entry, MessageKind};
 use crate::netblt::packet::{Body, HEADER, Packet};
 use crate::netblt::rate::pacing::Pace;
-use crate::netblt::window::{ASKING, Gets, Record, SAID_OK, WHOLE};
+use crate::netblt::window::{ASKING, ReceiveRing, Record, SAID_OK, WHOLE};
 use crate::session::Timer;
 use crate::time::{Duration, Instant};
 
@@ -327,14 +327,14 @@ impl Core {
         if index >= self.granted || index + (self.shape.slots as u64) < self.granted {
             return Record { flags: WHOLE | SAID_OK, ..Record::default() };
         }
-        Gets::new(self.shape, mem.slots).record(index)
+        ReceiveRing::new(self.shape, mem.slots).record(index)
     }
 
     fn message_len(&self, mem: &mut Mem<'_>, entry: &Entry) -> usize {
         match entry.about {
-            About::Go => GO_LEN,
-            About::Ok => OK_LEN,
-            About::Resend => {
+            MessageKind::Go => GO_LEN,
+            MessageKind::Ok => OK_LEN,
+            MessageKind::Resend => {
                 let record = self.record(mem, entry.index);
                 resend_len(record.count.saturating_sub(record.got) as usize).max(OK_LEN)
             }
@@ -353,15 +353,17 @@ impl Core {
         let end = end.min(mem.out.len());
         let room = &mut mem.out[(*at).min(end)..end];
         let len = match entry.about {
-            About::Go => put_go(room, entry.sequence, buffer),
-            About::Ok => put_ok(room, entry.sequence, buffer, offer),
+            MessageKind::Go => put_go(room, entry.sequence, buffer),
+            MessageKind::Ok => put_ok(room, entry.sequence, buffer, offer),
             // The buffer has become whole meanwhile, and the number must not be missing.
-            About::Resend if record.flags & SAID_OK != 0 => {
+            MessageKind::Resend if record.flags & SAID_OK != 0 => {
                 put_ok(room, entry.sequence, buffer, offer)
             }
-            About::Resend if record.flags & WHOLE != 0 => put_go(room, entry.sequence, buffer),
-            About::Resend => {
-                let mut gets = Gets::new(self.shape, mem.slots);
+            MessageKind::Resend if record.flags & WHOLE != 0 => {
+                put_go(room, entry.sequence, buffer)
+            }
+            MessageKind::Resend => {
+                let mut gets = ReceiveRing::new(self.shape, mem.slots);
                 let mut from = 0;
                 let missing = core::iter::from_fn(|| {
                     let packet = gets.missing(entry.index, from, record.count)?;
@@ -383,9 +385,9 @@ impl Core {
             let Some(entry) = self.messages.pop(mem.messages) else { break };
             newest = Some(entry.first);
             match entry.about {
-                About::Go => self.go_known(cx, entry.index),
-                About::Resend => self.resend_known(cx, mem, entry.index),
-                About::Ok => {}
+                MessageKind::Go => self.go_known(cx, entry.index),
+                MessageKind::Resend => self.resend_known(cx, mem, entry.index),
+                MessageKind::Ok => {}
             }
             if self.bringing == Some(entry.sequence) {
                 self.bringing = None;
@@ -442,7 +444,7 @@ impl Core {
             return;
         }
         let mut wait = self.interval() + self.margin();
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.flags &= !ASKING;
         // Repairs between our own ends are paced: there is nothing that asking could overload.

@@ -4,11 +4,11 @@
 use super::{Core, Mem, ReceiverInput, Stage};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::netblt::link::Link;
-use crate::netblt::messages::About;
+use crate::netblt::messages::MessageKind;
 use crate::netblt::packet::{Body, Data, Mark, Packet, data_checksum};
 use crate::netblt::rate::rate_of;
 use crate::netblt::sink::Verdict;
-use crate::netblt::window::{ASKING, COUNTED, Gets, Record, SAID_OK, WHOLE};
+use crate::netblt::window::{ASKING, COUNTED, ReceiveRing, Record, SAID_OK, WHOLE};
 use crate::session::{Timer, trace_duplicate};
 use crate::time::{Duration, Instant};
 
@@ -77,12 +77,12 @@ impl Core {
             return self.link.fail(cx, Blame::Peer, FailureKind::LengthDiffers, say);
         }
         let packet = u32::from(data.packet);
-        let record = Gets::new(self.shape, mem.slots).record(index);
+        let record = ReceiveRing::new(self.shape, mem.slots).record(index);
         let at = index * u64::from(agreed.buffer) + u64::from(packet) * u64::from(agreed.packet);
         let Some(bytes) = self.fitting(index, at, &record, data) else {
             return self.link.damaged(cx, "length", data.bytes.len());
         };
-        if Gets::new(self.shape, mem.slots).has(index, packet) {
+        if ReceiveRing::new(self.shape, mem.slots).has(index, packet) {
             self.marked(cx, mark);
             self.path.arrived(cx.now, false, 0, false);
             self.came_twice(cx, &record);
@@ -182,7 +182,7 @@ impl Core {
         }
     }
 
-    /// Notes a packet that is here for the first time.
+    /// Records a packet that is here for the first time.
     fn store(
         &mut self,
         cx: &mut Cx<'_>,
@@ -201,7 +201,7 @@ impl Core {
             self.repaired = Some((index, cx.now));
         }
         self.space(cx);
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         gets.put(index, packet);
         record.got += 1;
         record.top = record.top.max(packet + 1);
@@ -253,7 +253,7 @@ impl Core {
         let (from, to) = (self.passed / packets, place / packets);
         self.passed = place;
         let at = cx.now + self.margin();
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         for index in from.max(self.low)..to.min(self.granted) {
             let mut record = gets.record(index);
             if record.flags & (WHOLE | ASKING) == 0 && record.deadline_ns == 0 {
@@ -303,7 +303,7 @@ impl Core {
         let end = self.passed.div_ceil(packets).min(self.granted);
         let mut next: Option<u64> = None;
         for index in self.low..end {
-            let record = Gets::new(self.shape, mem.slots).record(index);
+            let record = ReceiveRing::new(self.shape, mem.slots).record(index);
             if record.flags & (WHOLE | ASKING) != 0 || record.deadline_ns == 0 {
                 continue;
             }
@@ -334,7 +334,7 @@ impl Core {
             return;
         }
         self.timeout(cx, "data", index);
-        let record = Gets::new(self.shape, mem.slots).record(index);
+        let record = ReceiveRing::new(self.shape, mem.slots).record(index);
         if record.flags & (WHOLE | ASKING) == 0 {
             self.resend(cx, mem, index);
         }
@@ -344,10 +344,10 @@ impl Core {
 
     /// Asks for the missing packets of a buffer; false if there is no room for the message.
     fn resend(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: u64) -> bool {
-        if !self.messages.push(mem.messages, About::Resend, index) {
+        if !self.messages.push(mem.messages, MessageKind::Resend, index) {
             return false;
         }
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.deadline_ns = cx.now.as_nanos();
         record.asked = record.asked.saturating_add(1);
@@ -363,7 +363,7 @@ impl Core {
     /// A buffer is whole.
     fn whole(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, index: u64) {
         let is_last = self.buffers().is_some_and(|buffers| index + 1 == buffers);
-        let mut gets = Gets::new(self.shape, mem.slots);
+        let mut gets = ReceiveRing::new(self.shape, mem.slots);
         let mut record = gets.record(index);
         record.deadline_ns = 0;
         record.flags = record.flags & !ASKING | WHOLE;
@@ -394,9 +394,9 @@ impl Core {
 
     /// Adds the OK of a buffer; false if there is no number for it.
     pub(super) fn say_ok(&mut self, mem: &mut Mem<'_>, index: u64) -> bool {
-        let said = self.messages.push(mem.messages, About::Ok, index);
+        let said = self.messages.push(mem.messages, MessageKind::Ok, index);
         if said {
-            let mut gets = Gets::new(self.shape, mem.slots);
+            let mut gets = ReceiveRing::new(self.shape, mem.slots);
             let mut record = gets.record(index);
             record.flags |= SAID_OK;
             gets.keep(index, &record);
@@ -411,7 +411,7 @@ impl Core {
         let last = self.buffers().filter(|_| self.stage != Stage::Leaving);
         let end = last.map_or(self.granted, |buffers| (buffers - 1).min(self.granted));
         for index in from..end {
-            let flags = Gets::new(self.shape, mem.slots).record(index).flags;
+            let flags = ReceiveRing::new(self.shape, mem.slots).record(index).flags;
             if flags & (WHOLE | SAID_OK) == WHOLE && !self.say_ok(mem, index) {
                 self.owed = Some(index);
                 return;
@@ -457,14 +457,14 @@ impl Core {
         if offer.is_none()
             && let Some(judgement) = self.path.judge()
         {
-            Link::value(cx, "passed_mpps", judgement.passed);
+            Link::value(cx, "passed_millipps", judgement.passed);
             Link::value(cx, "queue_us", judgement.queue_ns / 1000);
             Link::value(cx, "lost_of_65536", judgement.lost);
             Link::value(cx, "shared", u64::from(self.path.is_shared()));
             offer = Some(judgement.offer);
         }
         if let Some(burst) = offer {
-            Link::value(cx, "offered_mpps", self.path.offered());
+            Link::value(cx, "offered_millipps", self.path.offered());
             self.burst = burst;
             if self.paced {
                 self.reports.offer();
@@ -498,8 +498,8 @@ impl Core {
                 break;
             }
             let (count, counted) = self.count(self.granted);
-            Gets::new(self.shape, mem.slots).begin(self.granted, count, counted);
-            self.messages.push(mem.messages, About::Go, self.granted);
+            ReceiveRing::new(self.shape, mem.slots).begin(self.granted, count, counted);
+            self.messages.push(mem.messages, MessageKind::Go, self.granted);
             self.granted += 1;
         }
     }

@@ -3,11 +3,11 @@
 use super::{Core, Mem, Stage};
 use crate::engine::Cx;
 use crate::netblt::control::{Message, Missing, messages};
-use crate::netblt::link::{Link, Short};
+use crate::netblt::link::{Link, ShortPacket};
 use crate::netblt::packet::{DATA_HEADER, Data, Mark, data_checksum, put_marked_header};
 use crate::netblt::rate::pacing::Pace;
 use crate::netblt::sequence::ahead;
-use crate::netblt::window::Sends;
+use crate::netblt::window::SendRing;
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load};
 
@@ -111,7 +111,7 @@ impl Core {
     fn go(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
         let Some(index) = self.index_of(buffer) else { return false };
         let count = self.count(index);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         let news = !sends.is_done(index) && sends.grant(index, count);
         if news {
             self.scan = self.scan.min(index);
@@ -126,7 +126,7 @@ impl Core {
         }
         self.link.stats.naks_in += 1;
         let count = self.count(index);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         if sends.is_done(index) {
             return;
         }
@@ -146,13 +146,13 @@ impl Core {
     /// A buffer has come whole; whether that is news.
     fn came_whole(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
         let Some(index) = self.index_of(buffer) else { return false };
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         if sends.is_done(index) {
             return false;
         }
         sends.finish(index);
         self.acknowledged(index);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         while sends.is_done(self.low) {
             sends.release(self.low);
             self.low += 1;
@@ -182,7 +182,7 @@ impl Core {
         self.control_timer = Duration::from_millis(u64::from(timer_ms.max(1)));
         let burst = self.link.config.capped(offer);
         if burst != offer {
-            self.link.say(Short::NullAck);
+            self.link.say(ShortPacket::NullAck);
         }
         if burst != self.burst {
             Link::value(cx, "burst", u64::from(burst.0));
@@ -212,10 +212,10 @@ impl Core {
         }
         self.offer = self.offer.max(1);
         self.control_timer = Duration::from_millis(u64::from(timer_ms.max(1)));
-        let ceiling = self.link.config.ceiling_mpps().unwrap_or(u64::MAX).max(1);
+        let ceiling = self.link.config.ceiling_millipps().unwrap_or(u64::MAX).max(1);
         let pace = Pace { rate: pace.rate.min(ceiling), ..pace };
         if pace != self.pacer.pace {
-            Link::value(cx, "rate_mpps", pace.rate);
+            Link::value(cx, "rate_millipps", pace.rate);
             self.pacer.set(cx.now, pace);
         }
     }
@@ -241,7 +241,7 @@ impl Core {
     /// is none, or its bytes cannot be here before the store has been asked.
     fn pick(&mut self, mem: &mut Mem<'_>) -> Option<(u64, u32, u64, usize)> {
         let agreed = self.link.agreed;
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         loop {
             let Some((index, packet)) = sends.first(self.low, self.scan) else {
                 self.scan = self.low + self.shape.slots as u64;
@@ -352,8 +352,8 @@ impl Core {
         let first = self.paced && self.pacer.pace.rate == 0 && self.fresh > 0;
         let said = first && picked.is_some() && cx.now < self.pacer.at();
         if self.owes && !soon && !said {
-            self.link.say(Short::NullAck);
-            self.put_short(mem, Short::NullAck);
+            self.link.say(ShortPacket::NullAck);
+            self.put_short(mem, ShortPacket::NullAck);
         }
     }
 
@@ -403,7 +403,7 @@ impl Core {
         self.owes = false;
         self.burst_left = self.burst_left.saturating_sub(1);
         if index >= self.low {
-            Sends::new(self.shape, mem.slots).sent(index, packet);
+            SendRing::new(self.shape, mem.slots).sent(index, packet);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! trip again once, and what it was asked for again as well. What has been acknowledged by then does not leave.
 
 use super::{Core, Mem, Stage};
-use crate::netblt::window::Sends;
+use crate::netblt::window::SendRing;
 
 /// Packets that were asked for at the end, as many as are remembered.
 const KEPT: usize = 64;
@@ -90,7 +90,7 @@ impl Core {
     fn wants_again(&mut self, mem: &mut Mem<'_>, place: u64) -> bool {
         let packets = u64::from(self.link.agreed.packets().max(1));
         let (index, packet) = (place / packets, (place % packets) as u32);
-        let mut sends = Sends::new(self.shape, mem.slots);
+        let mut sends = SendRing::new(self.shape, mem.slots);
         let wanted = index >= self.low && !sends.is_done(index) && packet < self.count(index);
         if wanted {
             sends.want(index, packet);

@@ -1,9 +1,9 @@
 //! The file receiver.
 
-use crate::machine::{Housed, Machine, engine};
+use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::uucp::config::{Config, Role};
-use crate::uucp::session::{Core, Duty};
+use crate::uucp::session::{Core, Purpose};
 
 /// Receives files by UUCP. See [`Engine`](crate::Engine) for how to turn it.
 ///
@@ -15,7 +15,7 @@ use crate::uucp::session::{Core, Duty};
 /// [`Command::CancelBatch`](crate::Command::CancelBatch) do what
 /// [`Command::Abort`](crate::Command::Abort) does.
 #[derive(Debug)]
-pub struct Receiver<M>(Housed<Core, M>);
+pub struct Receiver<M>(WithMemory<Core, M>);
 
 engine!(Receiver);
 
@@ -24,7 +24,7 @@ impl<M: Memory> Receiver<M> {
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.receiver_lengths();
         let packets = (config.reply_slots(), config.reply_len());
-        let duty = Duty { sends: false, takes: true, caller: config.role == Role::Call };
-        Housed::new(Core::new(config, duty, packets, lengths[0]), lengths, memory).map(Self)
+        let duty = Purpose { sends: false, takes: true, caller: config.role == Role::Call };
+        WithMemory::new(Core::new(config, duty, packets, lengths[0]), lengths, memory).map(Self)
     }
 }

@@ -1,9 +1,9 @@
 //! The file sender.
 
-use crate::machine::{Housed, Machine, engine};
+use crate::machine::{Machine, WithMemory, engine};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::uucp::config::{Config, Role};
-use crate::uucp::session::{Core, Duty};
+use crate::uucp::session::{Core, Purpose};
 
 /// Sends files by UUCP. See [`Engine`](crate::Engine) for how to turn it.
 ///
@@ -17,7 +17,7 @@ use crate::uucp::session::{Core, Duty};
 /// what a receiver's is. Without, they are put off and stay in the peer's queue
 /// ([`Event::Declined`](crate::Event::Declined)).
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
@@ -27,7 +27,7 @@ impl<M: Memory> Sender<M> {
         let lengths = config.sender_lengths();
         let packets = (usize::from(config.window), config.packet);
         let caller = config.role != Role::Answer;
-        let duty = Duty { sends: true, takes: config.takes, caller };
-        Housed::new(Core::new(config, duty, packets, lengths[0]), lengths, memory).map(Self)
+        let duty = Purpose { sends: true, takes: config.takes, caller };
+        WithMemory::new(Core::new(config, duty, packets, lengths[0]), lengths, memory).map(Self)
     }
 }

@@ -3,9 +3,9 @@
 use super::Core;
 use crate::engine::{Blame, Command, Cx, Event, FailureKind, Outcome, Status, Wants};
 use crate::file::{Reply, Request, StoreError};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
-use crate::session::{Ask, Ending, Note, Timer};
+use crate::session::{Ask, Ending, QueuedEvent, Timer};
 use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::Wait;
@@ -18,7 +18,7 @@ use crate::xymodem::states::Receiving;
 /// leave out one file, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what
 /// [`Command::Abort`] does, and a file that the store refuses ends the transfer.
 #[derive(Debug)]
-pub struct Receiver<M>(Housed<Core, M>);
+pub struct Receiver<M>(WithMemory<Core, M>);
 
 engine!(Receiver);
 
@@ -26,7 +26,7 @@ impl<M: Memory> Receiver<M> {
     /// A receiver in `memory`, which takes at least [`Config::receiver_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.receiver_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 }
 
@@ -167,7 +167,7 @@ impl Machine for Core {
             }
             (Ask::Offer, Reply::Refuse(why)) => {
                 self.link.stats.files_skipped += 1;
-                self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+                self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
                 self.fail(cx, Blame::Local, FailureKind::Refused, true);
             }
             (Ask::Write, Reply::Done) => {

@@ -3,7 +3,7 @@
 use super::{Core, Current, Flight, Mem, Source};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{FileInfo, Refusal, Reply, StoreError};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::xymodem::frame::{HEADER, LONG, SHORT, finish};
 use crate::xymodem::packet;
@@ -48,7 +48,7 @@ impl Core {
     /// This file cannot be sent; on to the next.
     fn refuse(&mut self, why: Refusal) {
         self.link.stats.files_skipped += 1;
-        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
         self.ask = Ask::close(false);
     }
 
@@ -83,7 +83,7 @@ impl Core {
 
     /// The receiver is ready for block 1.
     pub(super) fn start_data(&mut self, cx: &mut Cx<'_>) {
-        self.link.notes.push(Note::Started { offset: 0 });
+        self.link.notes.push(QueuedEvent::Started { offset: 0 });
         self.number = 1;
         self.enter(cx, SenderInput::Ready);
     }
@@ -100,7 +100,7 @@ impl Core {
         self.file.open = false;
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.file.sent, verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.file.sent, verified: false });
         }
         self.enter(cx, SenderInput::Closed);
         self.ask = Ask::Next;

@@ -3,7 +3,7 @@
 use super::{AT_ONCE, Core, is_kmd, is_prose};
 use crate::engine::{Command, Cx, Event, Outcome, Status, Wants};
 use crate::file::{Reply, Request};
-use crate::machine::{Housed, Machine, engine, split};
+use crate::machine::{Machine, WithMemory, engine, split};
 use crate::memory::{Memory, MemoryTooSmall};
 use crate::session::{Ask, Ending, Timer};
 use crate::stats::Stats;
@@ -18,7 +18,7 @@ use crate::xymodem::states::Sending;
 /// file; the others that the store has are refused. Neither protocol can leave a file in the
 /// middle, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what [`Command::Abort`] does.
 #[derive(Debug)]
-pub struct Sender<M>(Housed<Core, M>);
+pub struct Sender<M>(WithMemory<Core, M>);
 
 engine!(Sender);
 
@@ -26,7 +26,7 @@ impl<M: Memory> Sender<M> {
     /// A sender in `memory`, which takes at least [`Config::sender_memory`] bytes.
     pub fn new(config: Config, memory: M) -> Result<Self, MemoryTooSmall> {
         let lengths = config.sender_lengths();
-        Housed::new(Core::new(config), lengths, memory).map(Self)
+        WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 }
 

@@ -1,10 +1,10 @@
 //! The receiver's files: names, decisions, data and the safe end, between headers and store.
 
-use super::{After, Core, Current, Expecting, Held};
+use super::{AfterClose, Core, Current, Expecting, Held};
 use super::{Mem, command::NOT_RUN};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply, Wish};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, FileOptions, Transport};
@@ -42,8 +42,8 @@ impl Core {
             Receiving::Skip if same => return self.say_skip(cx, mem, true),
             // The sender has left the file that is open. It will ask again.
             Receiving::Data => {
-                self.link.notes.push(Note::Cancelled { by_peer: true });
-                return self.begin_close(cx, After::Left);
+                self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
+                return self.begin_close(cx, AfterClose::Left);
             }
             _ => {}
         }
@@ -91,7 +91,7 @@ impl Core {
     }
 
     fn refuse(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, why: Refusal) {
-        self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+        self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
         self.link.stats.files_skipped += 1;
         self.file.open = false;
         self.say_skip(cx, mem, false);
@@ -134,7 +134,7 @@ impl Core {
         self.enter(cx, ReceiverInput::Accepted);
         self.faults = 0;
         self.link.stats.current_file_bytes = self.position;
-        self.link.notes.push(Note::Started { offset: self.position });
+        self.link.notes.push(QueuedEvent::Started { offset: self.position });
         self.link.question = None;
         self.heard = cx.now;
         self.link.say(cx, mem.out, &Header::hex(kind::ZRPOS, self.position as u32));
@@ -235,11 +235,11 @@ impl Core {
         let made = self.sink.finish(mem.file) as u64;
         self.link.stats.file_bytes += made;
         self.link.stats.current_file_bytes += made;
-        self.begin_close(cx, After::Ready { complete: true });
+        self.begin_close(cx, AfterClose::Ready { complete: true });
     }
 
     /// The file is over, whole if the sender may go on.
-    pub(super) fn begin_close(&mut self, cx: &mut Cx<'_>, after: After) {
+    pub(super) fn begin_close(&mut self, cx: &mut Cx<'_>, after: AfterClose) {
         self.link.question = None;
         self.after = after;
         self.enter(cx, ReceiverInput::FileOver);
@@ -254,7 +254,7 @@ impl Core {
         self.ask = if self.sink.pending() > 0 {
             Ask::Write
         } else {
-            Ask::close(self.after == (After::Ready { complete: true }))
+            Ask::close(self.after == (AfterClose::Ready { complete: true }))
         };
     }
 
@@ -268,23 +268,23 @@ impl Core {
     ) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sink.end(), verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.sink.end(), verified: false });
         }
         match self.after {
-            After::Ready { complete } => {
+            AfterClose::Ready { complete } => {
                 self.closed_at = complete.then_some(self.position);
                 self.link.stats.files_skipped += u64::from(!complete);
                 self.enter(cx, input);
                 self.say_ready(cx, mem, false);
             }
-            After::Left => {
+            AfterClose::Left => {
                 self.link.stats.files_skipped += 1;
                 self.file = Current::default();
                 self.enter(cx, input);
                 self.link.say(cx, mem.out, &Header::hex(kind::ZNAK, 0));
                 self.link.expect_answer(cx.now, false);
             }
-            After::Skip => {
+            AfterClose::Skip => {
                 self.link.stats.files_skipped += 1;
                 self.link.output.drop_unsent();
                 self.say_attention(cx, mem);

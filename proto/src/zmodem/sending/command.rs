@@ -2,7 +2,7 @@
 
 use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::packet::{Form, Header, end, kind, put_subpacket, subpacket_room};
 use crate::zmodem::states::{SenderInput, Sending};
@@ -55,7 +55,7 @@ impl Core {
     /// ZCOMPL: how the command ended.
     pub(super) fn completed(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, status: u32) {
         self.link.question = None;
-        self.link.notes.push(Note::Completed { status });
+        self.link.notes.push(QueuedEvent::Completed { status });
         self.enter(cx, SenderInput::Completed);
         self.say_finish(cx, mem, false);
     }
@@ -72,7 +72,7 @@ impl Core {
     }
 
     pub(super) fn leave(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
-        self.link.notes.push(Note::Cancelled { by_peer: false });
+        self.link.notes.push(QueuedEvent::Cancelled { by_peer: false });
         self.flow_seek_is_void();
         self.say_skip(cx, mem, false);
     }

@@ -3,7 +3,7 @@
 use super::{Core, Current, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::{DigestKind, FileInfo, FileKind, Refusal, Reply};
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::trace::TraceEvent;
 use crate::zmodem::info::MAX_NAME;
 use crate::zmodem::info::{self, Conversion, FileOptions, Transport};
@@ -104,7 +104,7 @@ impl Core {
             None
         };
         if let Some(why) = why {
-            self.link.notes.push(Note::Refused { why: Some(why), by_peer: false });
+            self.link.notes.push(QueuedEvent::Refused { why: Some(why), by_peer: false });
             self.enter(cx, SenderInput::Unusable);
             self.ask = Ask::close(false);
             return;
@@ -189,9 +189,9 @@ impl Core {
         self.link.answered(cx.now);
         self.link.output.drop_unsent();
         if self.state == Sending::File {
-            self.link.notes.push(Note::Refused { why: None, by_peer: true });
+            self.link.notes.push(QueuedEvent::Refused { why: None, by_peer: true });
         } else {
-            self.link.notes.push(Note::Cancelled { by_peer: true });
+            self.link.notes.push(QueuedEvent::Cancelled { by_peer: true });
         }
         self.enter(cx, SenderInput::Skipped);
         self.ask = Ask::close(false);
@@ -205,7 +205,7 @@ impl Core {
             return self.closed(cx);
         }
         self.link.question = None;
-        self.link.notes.push(Note::Refused { why: None, by_peer: true });
+        self.link.notes.push(QueuedEvent::Refused { why: None, by_peer: true });
         self.enter(cx, SenderInput::Lost);
         self.ask = Ask::close(false);
     }
@@ -220,7 +220,7 @@ impl Core {
     fn count_file(&mut self, complete: bool) {
         if complete {
             self.link.stats.files_done += 1;
-            self.link.notes.push(Note::Done { size: self.sent_len(), verified: false });
+            self.link.notes.push(QueuedEvent::Done { size: self.sent_len(), verified: false });
         } else {
             self.link.stats.files_skipped += 1;
         }

@@ -4,7 +4,7 @@ use super::{AFTER_CUT, Core, Mem};
 use crate::engine::{Blame, Cx, FailureKind};
 use crate::file::StoreError;
 use crate::line::line_time;
-use crate::session::{Ask, Note};
+use crate::session::{Ask, QueuedEvent};
 use crate::time::{Duration, Instant};
 use crate::trace::{Again, Load, TraceEvent};
 use crate::zmodem::escape::ZDLE;
@@ -46,12 +46,12 @@ pub(super) struct Flow {
     /// Why what comes next was sent before.
     why: Option<Again>,
     /// The window is full, and nothing of it was acknowledged: how far we are with finding out why.
-    nudge: Nudge,
+    nudge: WindowProbe,
 }
 
 /// A ZCRCW beyond a full window, for receivers that answer nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Nudge {
+enum WindowProbe {
     #[default]
     NotYet,
     /// The next subpacket is it.
@@ -258,7 +258,7 @@ impl Core {
         self.answers.queries = 0;
         self.link.stats.current_file_bytes = position;
         self.link.stats.current_acked_bytes = None;
-        self.link.notes.push(Note::Started { offset: position });
+        self.link.notes.push(QueuedEvent::Started { offset: position });
     }
 
     fn restart_at(&mut self, cx: &mut Cx<'_>, position: u64, why: Again) {
@@ -275,7 +275,7 @@ impl Core {
         self.flow.acked = position;
         self.flow.segment = position;
         self.flow.asked = position;
-        self.flow.nudge = Nudge::NotYet;
+        self.flow.nudge = WindowProbe::NotYet;
         self.answers.queries = 0;
         self.flow.restart = Some((u64::MAX, None));
         self.flow.seek = Some(position);
@@ -300,7 +300,7 @@ impl Core {
         self.restart_at(cx, acked, why);
         // Still the same question.
         self.link.question =
-            copies.map(|question| crate::zmodem::link::Question { left: None, ..question });
+            copies.map(|question| crate::zmodem::link::Query { left: None, ..question });
     }
 
     pub(super) fn acknowledged(&mut self, cx: &mut Cx<'_>, position: u64) {
@@ -318,7 +318,7 @@ impl Core {
         match self.flow.waiting {
             Some(waiting) if waiting == position => {
                 self.answers.no_queries |= self.answers.queries >= TOO_QUIET;
-                self.flow.nudge = Nudge::NotYet;
+                self.flow.nudge = WindowProbe::NotYet;
                 self.flow.waiting = None;
                 self.flow.cautious = false;
                 self.flow.segment = position;
@@ -341,7 +341,8 @@ impl Core {
     pub(super) fn nudge_at(&self) -> Option<Instant> {
         let Flow { waiting, nudge, .. } = self.flow;
         let asked = self.answers.queries >= TOO_QUIET && !self.answers.query;
-        let stalls = self.state == Sending::Data && waiting.is_none() && nudge == Nudge::NotYet;
+        let stalls =
+            self.state == Sending::Data && waiting.is_none() && nudge == WindowProbe::NotYet;
         if !stalls || !asked {
             return None;
         }
@@ -349,7 +350,7 @@ impl Core {
     }
 
     pub(super) fn nudge(&mut self) {
-        self.flow.nudge = Nudge::Now;
+        self.flow.nudge = WindowProbe::Now;
         self.link.question = None;
     }
 
@@ -377,7 +378,7 @@ impl Core {
         let since = position.saturating_sub(self.flow.sync);
         let mut len = self.lengths.length(since, self.peer.longest);
         let window = self.window();
-        if self.flow.nudge == Nudge::Now {
+        if self.flow.nudge == WindowProbe::Now {
             len = len.min(SHORTEST);
         } else if window > 0 {
             if position.saturating_sub(self.flow.acked) >= window {
@@ -405,7 +406,7 @@ impl Core {
         let fills = window > 0 && position.saturating_sub(self.flow.acked) >= window;
         if last {
             end::ZCRCE
-        } else if must_wait || cautious || self.flow.nudge == Nudge::Now {
+        } else if must_wait || cautious || self.flow.nudge == WindowProbe::Now {
             end::ZCRCW
         } else if self.answers.no_queries {
             if fills { end::ZCRCW } else { end::ZCRCG }
@@ -489,8 +490,8 @@ impl Core {
     /// A subpacket that ends so, at this position, is queued.
     fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, end: u8, after: u64) {
         self.flow.open = matches!(end, end::ZCRCG | end::ZCRCQ);
-        if self.flow.nudge == Nudge::Now {
-            self.flow.nudge = Nudge::Done;
+        if self.flow.nudge == WindowProbe::Now {
+            self.flow.nudge = WindowProbe::Done;
         }
         match end {
             end::ZCRCW => {

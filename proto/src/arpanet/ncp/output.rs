@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::connection::{Allowance, Class, Connection, Flight, Stage};
-use super::hearing::letter;
+use super::input::letter;
 use super::peer::{Echo, Life, Talk};
 use super::{Core, Mem, Out};
 use crate::arpanet::control::{self, CONTROL, Control, Header};

@@ -50,7 +50,7 @@ impl Core {
 
 /// What repeated NAKs have told of the receiver.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Crowd {
+pub(super) struct Congestion {
     /// Packets that may be under way, whatever was agreed.
     window: usize,
     score: u32,
@@ -64,7 +64,7 @@ pub(super) struct Crowd {
     tried: bool,
 }
 
-impl Crowd {
+impl Congestion {
     pub(super) fn new() -> Self {
         Self { window: usize::MAX, score: 0, repeats: false, calm: 0, trial: TRIAL, tried: false }
     }

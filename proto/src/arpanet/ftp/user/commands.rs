@@ -2,8 +2,8 @@
 
 use super::super::reply::{Line, octets};
 use super::{
-    Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Note, Outcome,
-    Outgoing, Refusal, Stage, Structure, Type, User, Wanted,
+    Ask, Current, Cx, FailureKind, FileInfo, Host, Incoming, Input, Mem, Mode, Outcome, Outgoing,
+    QueuedEvent, Refusal, Stage, Structure, Type, User, Wanted,
 };
 use crate::arpanet::ftp::text::Writer;
 use crate::arpanet::ncp::Id;
@@ -59,7 +59,7 @@ impl User {
         if bad {
             let len = said.len().min(mem.message.len());
             mem.message[..len].copy_from_slice(&said[..len]);
-            self.note(Note::Message(len));
+            self.note(QueuedEvent::Message(len));
         }
         match number {
             0..100 | 100..200 | 251 | 301 => {}
@@ -140,7 +140,7 @@ impl User {
             host.release(id);
         }
         let why = (number == 453).then_some(Refusal::NoSpace);
-        self.note(Note::Refused { why, by_peer: true });
+        self.note(QueuedEvent::Refused { why, by_peer: true });
         self.stats.files_skipped += 1;
         if self.puts {
             self.ask = Ask::Close { complete: false };
@@ -194,7 +194,7 @@ impl User {
         let name = info.name;
         let good = !name.is_empty() && name.iter().all(|o| !matches!(o, b'\r' | b'\n' | 0 | 128..));
         let Some(room) = mem.name.get_mut(..name.len()).filter(|_| good) else {
-            self.note(Note::Refused { why: Some(Refusal::Name), by_peer: false });
+            self.note(QueuedEvent::Refused { why: Some(Refusal::Name), by_peer: false });
             self.stats.files_skipped += 1;
             self.ask = Ask::Close { complete: false };
             self.enter(cx, Input::Refused);
@@ -256,7 +256,7 @@ impl User {
         self.stats.current_acked_bytes = self.puts.then_some(0);
         if self.puts {
             self.outgoing = Outgoing::new(self.form(), 0);
-            self.note(Note::Started);
+            self.note(QueuedEvent::Started);
             self.enter(cx, Input::Begun);
         } else {
             self.file.size = size;

@@ -12,7 +12,7 @@ use crate::xymodem::frame::{
 
 /// What the receiver listens for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Hearing {
+pub(super) enum InputMode {
     /// A block, or a character between blocks.
     Blocks,
     /// EOT came: it is one only if nothing follows before [`Timer::Settle`].
@@ -32,8 +32,8 @@ const ALONE_LONG: Duration = Duration::from_secs(1);
 
 impl Core {
     pub(super) fn listen(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
-        match &mut self.hearing {
-            Hearing::Blocks => {
+        match &mut self.input {
+            InputMode::Blocks => {
                 if !self.reader.mid_block() {
                     self.sink.make_room(mem.file, self.reader.longest());
                 }
@@ -51,7 +51,7 @@ impl Core {
                 }
                 used
             }
-            Hearing::Eot => {
+            InputMode::Eot => {
                 self.link.stats.wire_in_bytes += 1;
                 if bytes[0] == EOT {
                     self.eots = self.eots.saturating_add(1);
@@ -62,7 +62,7 @@ impl Core {
                 }
                 1
             }
-            Hearing::Purge { len, cans } => {
+            InputMode::Purge { len, cans } => {
                 for byte in bytes {
                     *cans = match *byte {
                         CAN => cans.saturating_add(1),
@@ -94,7 +94,7 @@ impl Core {
                     (_, Some(true)) => Duration::ZERO,
                     _ => ALONE + config.line.time(4),
                 };
-                self.hearing = Hearing::Eot;
+                self.input = InputMode::Eot;
                 self.link.timers.set(Timer::Settle, cx.now + quiet);
             }
             // What terminals and flow control put in; before the first block also words.
@@ -129,7 +129,7 @@ impl Core {
         let long = self.link.config.line.time(3 * 1029);
         let most = if long.is_zero() { Duration::from_secs(60) } else { long };
         self.link.timers.set(Timer::Noise, cx.now + most.max(Duration::from_secs(10)));
-        self.hearing = Hearing::Purge { len, cans: cans.min(255) as u8 };
+        self.input = InputMode::Purge { len, cans: cans.min(255) as u8 };
     }
 
     /// From now on the line has to be quiet for as long as a purge takes.
@@ -203,17 +203,17 @@ impl Core {
             return None;
         }
         let timers = &self.link.timers;
-        Some(match self.hearing {
-            Hearing::Eot => timers.get(Timer::Settle)?,
-            Hearing::Purge { .. } => timers.get(Timer::Settle)?.min(timers.get(Timer::Noise)?),
-            Hearing::Blocks if self.reader.mid_block() => {
+        Some(match self.input {
+            InputMode::Eot => timers.get(Timer::Settle)?,
+            InputMode::Purge { .. } => timers.get(Timer::Settle)?.min(timers.get(Timer::Noise)?),
+            InputMode::Blocks if self.reader.mid_block() => {
                 let quiet = self.link.config.char_timeout.get();
                 self.heard + quiet
             }
             // Our question has not left yet.
-            Hearing::Blocks if self.link.answers.pending() > 0 => return None,
+            InputMode::Blocks if self.link.answers.pending() > 0 => return None,
             // Noise does not put off the timer.
-            Hearing::Blocks => self.base + self.wait(),
+            InputMode::Blocks => self.base + self.wait(),
         })
     }
 
@@ -222,9 +222,9 @@ impl Core {
             return;
         }
         let is_quiet = self.link.timers.expire(Timer::Settle, cx.now);
-        match core::mem::replace(&mut self.hearing, Hearing::Blocks) {
-            Hearing::Eot => self.ended(cx, mem),
-            Hearing::Purge { len, cans } => {
+        match core::mem::replace(&mut self.input, InputMode::Blocks) {
+            InputMode::Eot => self.ended(cx, mem),
+            InputMode::Purge { len, cans } => {
                 self.owed |= len > MOST_NOISE;
                 if cans >= 5 {
                     return self.fail(cx, Blame::Peer, FailureKind::Aborted, false);
@@ -236,8 +236,8 @@ impl Core {
                 }
                 self.ask_for_more(cx);
             }
-            Hearing::Blocks if self.reader.mid_block() => self.broke_off(cx, mem),
-            Hearing::Blocks => self.nothing_came(cx),
+            InputMode::Blocks if self.reader.mid_block() => self.broke_off(cx, mem),
+            InputMode::Blocks => self.nothing_came(cx),
         }
     }
 
