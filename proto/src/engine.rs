@@ -1,13 +1,13 @@
 //! The contract of every protocol engine: four doors (wire, clock, store, user).
 //!
 //! The host calls the doors in any order, with any chunking of bytes, at one `now`; the result is
-//! the same. A usual turn is: answer [`Engine::request`] until there is none, move
+//! the same. A usual round is: answer [`Engine::request`] until there is none, move
 //! [`Engine::transmit`] to the port, read the port into [`Engine::receive`], call
 //! [`Engine::tick`] when [`Engine::deadline`] has passed, show every [`Engine::event`].
 //!
 //! * **Lend and acknowledge.** [`Engine::transmit`] lends bytes; [`Engine::transmitted`] says how
-//!   many the port took. What was not taken may be dropped by a cancel or a repositioning.
-//! * **Bad input is never an error.** It is counted, traced, and moves the state.
+//!   many the port took. The rest may be dropped by a cancel or a change of position.
+//! * **Bad input is never an error.** It is counted and traced, and is an input of the state table.
 //! * **The end comes once** and says who is to blame. After it the engine takes no byte: what
 //!   follows belongs to the shell prompt or to the next protocol.
 
@@ -19,11 +19,11 @@ use crate::time::Instant;
 use crate::trace::Trace;
 use core::fmt;
 
-/// What every call is told: the time, and where to leave a trace.
+/// The context of every call: the time and the trace.
 pub struct Cx<'a> {
-    /// The time of this call. It never goes back.
+    /// The time of this call; monotonic.
     pub now: Instant,
-    /// Takes the trace.
+    /// Receives trace events.
     pub trace: &'a mut dyn Trace,
 }
 
@@ -35,44 +35,44 @@ impl fmt::Debug for Cx<'_> {
 
 /// A protocol engine. See the [module](self) for the contract.
 pub trait Engine {
-    /// Takes bytes that arrived, and says how many it took. The rest is back pressure: offer it
-    /// again, followed by what came later, when something else has moved.
+    /// Takes received bytes and returns how many it took. The rest is backpressure: offer it
+    /// again, followed by later bytes, after another door has made progress.
     fn receive(&mut self, cx: &mut Cx<'_>, bytes: &[u8]) -> usize;
     /// Lends the bytes to send next; empty if there are none. Until [`Engine::transmitted`] the
-    /// same bytes, unless a cancel or a repositioning drops them.
+    /// same bytes, unless a cancel or a change of position drops them.
     fn transmit(&mut self, cx: &mut Cx<'_>) -> &[u8];
     /// The port took the first `len` bytes of what [`Engine::transmit`] lent.
     fn transmitted(&mut self, cx: &mut Cx<'_>, len: usize);
 
     /// When [`Engine::tick`] wants to be called; `None` if no timer runs.
     fn deadline(&self) -> Option<Instant>;
-    /// Lets timers run out. Early or late calls are harmless.
+    /// Handles expired timers. Early or late calls are harmless.
     fn tick(&mut self, cx: &mut Cx<'_>);
 
-    /// What the engine wants of the store now; the same until answered. Show the events before the answer:
-    /// the next file's name takes the place of that which they tell of.
+    /// The engine's current store request; the same until answered. Take the events before the answer:
+    /// the next file's name overwrites the one they refer to.
     fn request(&mut self) -> Option<Request<'_>>;
-    /// The store's answer to the request that stands. An answer to nothing is ignored.
+    /// The store's reply to the current request. Without a request it is ignored.
     fn reply(&mut self, cx: &mut Cx<'_>, reply: Reply<'_>);
 
-    /// The next thing to tell the user, if any.
+    /// The next event for the user, if any.
     fn event(&mut self) -> Option<Event<'_>>;
-    /// The user's wish.
+    /// A command of the user.
     fn command(&mut self, cx: &mut Cx<'_>, command: Command);
 
-    /// Which doors have something to do now. Cheap.
+    /// The doors that have something to do now. Cheap.
     fn wants(&self) -> Wants;
-    /// Where the transaction stands.
+    /// The state of the transfer.
     fn status(&self) -> Status;
-    /// What has happened so far.
+    /// The counters so far.
     fn stats(&self) -> &Stats;
-    /// The outcome if the port closes now. Where only the goodbye is missing that is no failure.
+    /// The outcome if the port closes now. If only the farewell is missing that is not a failure.
     fn if_closed(&self) -> Option<Outcome> {
         self.status().outcome()
     }
 }
 
-/// Which doors of an engine have something to do. A set of bits.
+/// The doors of an engine that have something to do. A set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wants(u8);
 
@@ -81,7 +81,7 @@ impl Wants {
     pub const NONE: Self = Self(0);
     /// [`Engine::receive`] will take bytes.
     pub const INPUT: Self = Self(1);
-    /// [`Engine::transmit`] has bytes, or can make some.
+    /// [`Engine::transmit`] has bytes, or can produce some.
     pub const OUTPUT: Self = Self(2);
     /// [`Engine::request`] has one.
     pub const STORE: Self = Self(4);

@@ -2,31 +2,31 @@
 
 use crate::file::{FileInfo, Refusal};
 
-/// A user's wish.
+/// A command of the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// Give up the current file, go on with the next.
+    /// Cancel the current file and continue with the next.
     CancelFile,
-    /// Give up the current file and all that follow; end in good order.
+    /// Cancel the current file and all that follow; end in good order.
     CancelBatch,
-    /// End at once; tell the peer.
+    /// Abort the session and tell the peer.
     Abort,
 }
 
-/// Something to tell the user.
+/// An event for the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Both ends have agreed on how to proceed: the agreement in the protocol's own words.
+    /// Parameters are negotiated: the result in the protocol's terms.
     Negotiated(&'a str),
-    /// A file begins, from `offset` on.
+    /// A file starts at `offset`.
     FileStarted {
         /// What is known of it.
         info: FileInfo<'a>,
         /// Bytes that the receiver had already.
         offset: u64,
     },
-    /// A file is whole at the receiver.
+    /// A file is complete at the receiver.
     FileDone {
         /// Its length in bytes at this end.
         size: u64,
@@ -42,23 +42,23 @@ pub enum Event<'a> {
         /// True if the peer refused, false if our own store did.
         by_peer: bool,
     },
-    /// A file was given up by a user at one of the ends.
+    /// A file was cancelled by a user at one of the ends.
     FileCancelled {
-        /// True if the peer gave it up.
+        /// True if the peer cancelled it.
         by_peer: bool,
     },
-    /// The peer has run the command that it was sent.
+    /// The peer has run the command sent to it.
     Completed {
-        /// What its system said of it: 0 is success.
+        /// Its exit status: 0 is success.
         status: u32,
     },
-    /// The roles have changed in a call that goes both ways (UUCP): files go the other way from here
-    /// on.
+    /// The roles are reversed in a call (UUCP): from now on files go in the other
+    /// direction.
     RolesReversed {
-        /// They come to this end.
+        /// This end receives.
         receives: bool,
     },
-    /// The peer has work for this end that is not done in this call (UUCP).
+    /// The peer has a job for this end that is not done in this call (UUCP).
     Declined {
         /// `S` a file, `E` mail or another command to run, whole or a part of it, `R` a request to fetch
         /// a file, `X` to fetch files by a pattern.
@@ -66,8 +66,8 @@ pub enum Event<'a> {
         /// It stays in the peer's queue; else the peer has dropped it.
         kept: bool,
     },
-    /// The peer said something in words.
+    /// A text message from the peer.
     Message(&'a [u8]),
-    /// The server has done what it was asked for, and says this of it (empty: nothing).
+    /// The server has executed the command, with this text (may be empty).
     Replied(&'a [u8]),
 }

@@ -3,10 +3,10 @@
 use crate::file::StoreError;
 use core::fmt;
 
-/// Where a transaction stands.
+/// The state of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// Under way.
+    /// In progress.
     Running,
     /// The outcome is fixed; the engine only stays to repeat a last acknowledgement that may have
     /// been lost. On a reliable port there is nothing to wait for.
@@ -29,18 +29,18 @@ impl Status {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Outcome {
-    /// In good order. Single files may have been skipped; the counters and events say which.
+    /// Completed. Single files may have been skipped; see counters and events.
     Done,
-    /// Not in good order.
+    /// Failed.
     Failed(Failure),
 }
 
-/// What went wrong, and on whose side.
+/// The cause of a failure, and whose side it was on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// Who is to blame.
     pub blame: Blame,
-    /// What it was.
+    /// The cause.
     pub kind: FailureKind,
 }
 
@@ -49,74 +49,74 @@ pub struct Failure {
 pub enum Blame {
     /// The program at the other end.
     Peer,
-    /// What lies between.
+    /// The line in between.
     Line,
     /// Our store.
     Store,
-    /// the local user or configuration.
+    /// The local user or configuration.
     Local,
 }
 
-/// What a failure was.
+/// The cause of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// Nothing usable came for as long as the settings allow.
+    /// No usable packet within the configured time.
     Silence,
-    /// The same packet failed too often.
+    /// The retry limit of a packet was reached.
     TooManyRetries,
     /// A packet was damaged or lost on a line that was declared reliable.
     NotReliable,
     /// The peer ended with an error message; an [`Event::Message`](crate::Event::Message) has its text.
     PeerError,
-    /// The peer sent something that its protocol does not allow here.
+    /// Protocol violation by the peer.
     Violation,
-    /// The peer cannot do something that was required.
+    /// The peer lacks a required capability.
     Unsupported,
-    /// The peer cannot go on in the middle of a file, which was asked for.
+    /// The peer cannot resume a file, as requested.
     CannotResume,
     /// The peer offers other protocols than ours (UUCP); an [`Event::Message`](crate::Event::Message) names them.
     NoProtocol,
-    /// The peer asks for a server, which this engine is not.
+    /// The peer requests a server, which this engine is not.
     NotAServer,
-    /// The peer speaks another protocol, or wants to do what this end does: both send, or both receive.
+    /// The peer speaks another protocol, or has the same role: both send, or both receive.
     WrongPeer,
     /// The digests of the whole file differ.
     DigestDiffers,
-    /// Fewer or more bytes came than were announced.
+    /// The length received differs from the length announced.
     LengthDiffers,
     /// The store failed.
     Store(StoreError),
-    /// A file is not wanted here, and the protocol cannot leave it out.
+    /// A file was refused, and the protocol cannot skip it.
     Refused,
-    /// The user ended it.
+    /// Aborted by the user.
     Aborted,
     /// The port closed.
     Closed,
-    /// A fault of ours: the state table has no edge for what happened.
+    /// Internal error: the state table has no edge for the input.
     Internal,
 }
 
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Silence => "expected a packet, nothing usable came",
-            Self::TooManyRetries => "the same packet failed too often",
+            Self::Silence => "expected a packet, got nothing usable",
+            Self::TooManyRetries => "retry limit reached for a packet",
             Self::NotReliable => "transmission error on reliable link",
             Self::PeerError => "the peer ended with an error message",
-            Self::Violation => "the peer sent what its protocol does not allow here",
-            Self::Unsupported => "the peer cannot do what was required",
+            Self::Violation => "protocol violation by the peer",
+            Self::Unsupported => "the peer lacks a required capability",
             Self::CannotResume => "the peer cannot resume files",
-            Self::NoProtocol => "expected the peer to know the protocol g, it offers others",
-            Self::NotAServer => "the peer asks for a server",
-            Self::WrongPeer => "expected a peer for this, another one answered",
+            Self::NoProtocol => "expected the peer to offer protocol g, got others",
+            Self::NotAServer => "the peer requests a server",
+            Self::WrongPeer => "expected a matching peer, got another",
             Self::DigestDiffers => "the digests of the whole file differ",
-            Self::LengthDiffers => "the file does not have the length that was announced",
+            Self::LengthDiffers => "the file's length differs from the one announced",
             Self::Store(error) => return error.fmt(f),
-            Self::Refused => "a file was refused, and this protocol cannot leave one out",
+            Self::Refused => "a file was refused, and this protocol cannot skip one",
             Self::Aborted => "aborted",
             Self::Closed => "the line closed",
-            Self::Internal => "internal error: a state has no way on",
+            Self::Internal => "internal error: no transition from this state",
         })
     }
 }

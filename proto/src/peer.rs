@@ -1,23 +1,22 @@
-//! Which protocol the peer speaks, told from its first words.
+//! Detects the peer's protocol from its first bytes.
 //!
-//! A pure look at bytes, for the one who has opened a line and hears what its own engine does not
-//! understand. Every engine ignores what is not of its protocol, so without this two programs
-//! that speak past each other only time out.
+//! Looks only at bytes. It is for a program whose engine receives what it does not understand:
+//! every engine ignores other protocols, so without this two mismatched programs only time out.
 //!
-//! | heard | from |
+//! | received | from |
 //! |---|---|
 //! | a Send-Init, an I or a command of a client, with a good check | Kermit's sender, or client |
 //! | a NAK in a packet, with a good check | Kermit's receiver, or server |
 //! | a header with a good CRC | ZMODEM's sender or receiver |
 //! | block 0, block 1, with a good check | the sender of YMODEM, of XMODEM |
 //! | `C`, `G` or NAK alone | a receiver of XMODEM or YMODEM |
-//! | `Shere` | UUCP's called end |
+//! | `Shere` | UUCP's called side |
 
 use crate::kermit;
 use crate::xymodem::frame::{LONG, NAK, SHORT, SOH, STX, WANT_CRC, WANT_STREAM, sum};
 use crate::zmodem::{self, PeerRole};
 
-/// What is spoken.
+/// The protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PeerProtocol {
     /// Kermit.
@@ -36,7 +35,7 @@ pub enum PeerProtocol {
     Uucp,
 }
 
-/// What the peer wants to do.
+/// The peer's role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// It sends.
@@ -47,23 +46,23 @@ pub enum Part {
     Client,
 }
 
-/// Who was heard.
+/// The detected peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Detected {
-    /// Where the words begin.
+    /// Offset of its first bytes.
     pub at: usize,
-    /// How many bytes they are.
+    /// Their length.
     pub len: usize,
-    /// What is spoken.
+    /// The protocol.
     pub tongue: PeerProtocol,
-    /// By whom.
+    /// The role of the peer.
     pub part: Part,
 }
 
 /// Control-A, with which Kermit's packets begin unless another mark was chosen.
 const MARK: u8 = SOH;
 
-/// Looks for the first words of a protocol from `from` on that are whole and have a good check.
+/// Finds the first complete greeting of a protocol with a good check, from `from` on.
 pub fn recognise(bytes: &[u8], from: usize) -> Option<Detected> {
     (from..bytes.len()).find_map(|at| {
         let rest = &bytes[at..];
@@ -79,8 +78,8 @@ pub fn recognise(bytes: &[u8], from: usize) -> Option<Detected> {
     })
 }
 
-/// Whether bytes that came alone, with silence before and after them, are a receiver's questions
-/// for the first block: `C`, `G` or NAK, and nothing else. In a text they are letters.
+/// Whether bytes between two silences are only a receiver's requests for the first block:
+/// `C`, `G` or NAK. Within text they are letters.
 pub fn start_characters(alone: &[u8]) -> Option<PeerProtocol> {
     let all = |code: u8| !alone.is_empty() && alone.iter().all(|byte| *byte == code);
     match () {
@@ -90,8 +89,8 @@ pub fn start_characters(alone: &[u8]) -> Option<PeerProtocol> {
     }
 }
 
-/// Who says of itself, in words for a user, what it is about to speak: lrzsz's senders and U-Boot's
-/// receivers. Words may be older than the peer, so this explains a failure and is no reason for one.
+/// Peers that announce their protocol in readable text: lrzsz's senders and U-Boot's
+/// receivers. The text may predate the peer, so this may explain a failure but not cause one.
 pub fn announced(text: &[u8]) -> Option<(PeerProtocol, Part)> {
     const WORDS: [(&[u8], PeerProtocol, Part); 5] = [
         (b"local XMODEM receive command", PeerProtocol::Xmodem, Part::Sender),
@@ -107,7 +106,7 @@ pub fn announced(text: &[u8]) -> Option<(PeerProtocol, Part)> {
     })
 }
 
-/// A packet as it stands before anything is agreed on: short, with a check of one character. NAKs
+/// A packet as it is before negotiation: short, with a one-character block check. NAKs
 /// may have another.
 fn kermit_packet(bytes: &[u8]) -> Option<(usize, PeerProtocol, Part)> {
     if bytes[0] & 0x7F != MARK {
@@ -168,7 +167,7 @@ mod tests {
 
     #[test]
     fn first_words_of_others_are_told_apart() {
-        // As G-Kermit 2.01, C-Kermit 9.0.302, lrzsz 0.12.21 say them.
+        // As sent by G-Kermit 2.01, C-Kermit 9.0.302, lrzsz 0.12.21.
         let send_init = b"banner\r\n\x019 S~' @-#Y3~*!J*0+++J\"U1@O\r";
         assert_eq!(who(send_init), Some((8, 27, PeerProtocol::Kermit, Part::Sender)));
         assert_eq!(who(b"\x01# N3\r"), Some((0, 5, PeerProtocol::Kermit, Part::Receiver)));
@@ -196,7 +195,7 @@ mod tests {
     #[test]
     fn damage_and_text_are_no_peer() {
         assert_eq!(who(b"\x01# N4\r"), None, "check");
-        assert_eq!(who(b"\x01# Y?\r"), None, "an answer says nothing of who asks");
+        assert_eq!(who(b"\x01# Y?\r"), None, "an answer does not identify the role");
         assert_eq!(who(b"**\x18B0100000023be51\r\x8a\x11"), None);
         assert_eq!(who(b"login: "), None);
         for cut in 0..18 {

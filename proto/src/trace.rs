@@ -1,6 +1,6 @@
 //! What an engine did, as text lines in a stable order.
 //!
-//! A trace is log, golden file and determinism oracle at once: one line per event, the time
+//! A trace is log, golden file and determinism oracle in one: one line per event, the time
 //! first, then a word, then `key=value` pairs. Every event is a [`TraceEvent`], and [`RECORDS`] says what its
 //! line has; nothing depends on what `Debug` prints. Recording costs nothing when it is off.
 
@@ -14,19 +14,19 @@ mod records;
 
 pub use records::{Key, Kind, RECORDS, Record, check};
 
-/// Why something that had been sent is sent again.
+/// The cause of a retransmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Again {
-    /// No answer came in time.
+    /// Timeout.
     Timeout,
-    /// The receiver asked for it: it came damaged, or not at all.
+    /// The receiver sent a NAK: it was damaged or lost.
     Nak,
-    /// Later packets were acknowledged, this one was not.
+    /// Later packets were acknowledged, but not this one.
     Lost,
-    /// It comes after one that was damaged, and the protocol can only go back.
+    /// It follows a damaged packet, and the protocol is go-back-N.
     GoBack,
-    /// An answer came that could not be read, and it can only have been about this.
+    /// An unreadable answer, which can only have been for this.
     Answer,
 }
 
@@ -46,24 +46,24 @@ impl Again {
     }
 }
 
-/// What an engine that has nothing to send waits for.
+/// What an engine with nothing to send waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Wait {
-    /// Nothing: it is sending, or it is over.
+    /// Nothing: it is sending, or has ended.
     #[default]
     Nothing,
     /// An acknowledgement of data, without which no more data may be sent.
     Window,
-    /// The answer to a packet that is no data, or to the last data.
+    /// The answer to a control packet, or to the last data.
     Answer,
     /// The peer: its start, or its next packet.
     Peer,
     /// Its own store.
     Store,
-    /// The character by which a half duplex line is handed over.
+    /// The handshake character of a half duplex line.
     Turn,
-    /// The end of a pause that it makes for the peer's sake.
+    /// The end of a pause for the peer's sake.
     Pause,
 }
 
@@ -93,18 +93,18 @@ impl Wait {
     }
 }
 
-/// Where a packet stands among everything that is sent, and what of it is the file.
+/// The position of a packet in the output, and its share of file data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Load {
-    /// Bytes handed to the wire before it; what was dropped before it left does not count.
+    /// Bytes sent before it, without those dropped before they left.
     pub at: u64,
     /// Length of the encoded data field, in bytes; 0 if it carries no data of the file.
     pub data: usize,
-    /// Bytes of the file that the data field stands for.
+    /// File bytes encoded in the data field.
     pub file: usize,
-    /// Of those, bytes that had been sent before.
+    /// Of those, bytes sent before.
     pub old: usize,
-    /// Why it is sent again, if it is.
+    /// Why it is retransmitted, if it is.
     pub why: Option<Again>,
 }
 
@@ -112,7 +112,7 @@ pub struct Load {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TraceEvent<'a> {
-    /// A packet was handed to the wire: its type letter, number, and length on the wire in bytes.
+    /// A packet was sent.
     Sent {
         /// Type, as the protocol writes it (`S`, `D`, ...).
         kind: char,
@@ -120,7 +120,7 @@ pub enum TraceEvent<'a> {
         number: u64,
         /// Length on the wire in bytes.
         len: usize,
-        /// How often it had been sent before.
+        /// How often it was sent before.
         again: u32,
         /// What it carries.
         load: Load,
@@ -138,51 +138,51 @@ pub enum TraceEvent<'a> {
         /// Bytes that came before its end, since the start.
         at: u64,
     },
-    /// The port took bytes: how many there were in all by then. A few that it took shortly before
-    /// are with them.
+    /// The port took bytes: the total so far. A few taken shortly before
+    /// are included.
     Left {
         /// Bytes since the start.
         total: u64,
-        /// How long ago it took the first of those that had no line yet, in nanoseconds.
+        /// Nanoseconds since it took the first of those not yet traced.
         ago_ns: u64,
     },
-    /// A receiver got bytes from the port: how many there were in all by then. Only where packets
-    /// begin and end, and where many come at a time.
+    /// A receiver got bytes from the port: the total so far. Only at packet boundaries, and for
+    /// many bytes at a time.
     Came {
         /// Bytes since the start.
         total: u64,
     },
-    /// What the engine waits for is another thing now.
+    /// The engine waits for something else.
     Waiting(Wait),
-    /// The packet that came last had come before.
+    /// The last packet was a duplicate.
     Duplicate {
         /// Sequence number or position.
         number: u64,
     },
-    /// A packet arrived that cannot be used.
+    /// A damaged or invalid packet arrived.
     Damaged {
         /// Which rule it broke.
         why: &'static str,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
     },
-    /// A timer ran out.
+    /// A timer expired.
     Timeout {
         /// What was waited for.
         waiting_for: &'static str,
-        /// Number of the packet it was about.
+        /// Number of the packet concerned.
         number: u64,
     },
     /// The state of the protocol changed.
     State {
-        /// State left.
+        /// The old state.
         from: &'static str,
-        /// State entered.
+        /// The new state.
         to: &'static str,
-        /// What led there, as the protocol's state table names it.
+        /// The input, as the protocol's state table names it.
         input: &'static str,
     },
-    /// What both ends agreed on, or a value that changed: a name and a number.
+    /// A negotiated or changed value: a name and a number.
     Value {
         /// What it is.
         name: &'static str,
@@ -196,11 +196,11 @@ pub enum TraceEvent<'a> {
         /// Raw bytes; shown escaped.
         text: &'a [u8],
     },
-    /// The engine told the user something.
+    /// The engine reported an event to the user.
     Reported(&'a Event<'a>),
     /// The outcome is fixed at this end.
     Settled(Outcome),
-    /// The run is over.
+    /// The run has ended.
     Ended(Option<Outcome>),
     /// The counters at the end.
     Stats {
@@ -209,13 +209,13 @@ pub enum TraceEvent<'a> {
         /// Bytes of data fields, each packet counted once.
         encoded: u64,
     },
-    /// Something was done to the run from outside.
+    /// An external action on the run.
     Act(Act),
-    /// Why a run ended: a word of the laboratory.
+    /// Why the laboratory ended a run.
     Stopped(&'static str),
 }
 
-/// What is done to a run from outside.
+/// An external action on a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// The user at this end, `A` or `B`, gave a command.
@@ -270,7 +270,7 @@ fn outcome(f: &mut fmt::Formatter<'_>, word_of_line: &str, of: Option<Outcome>) 
     write!(f, "{word_of_line} outcome=failed blame={blame} kind={}", word(failure.kind))
 }
 
-/// What an engine told the user.
+/// An event that was reported to the user.
 fn told(f: &mut fmt::Formatter<'_>, event: &Event<'_>) -> fmt::Result {
     let (kind, text): (_, &[u8]) = match event {
         Event::Negotiated(text) => ("negotiated", text.as_bytes()),
@@ -356,11 +356,11 @@ impl fmt::Display for TraceEvent<'_> {
     }
 }
 
-/// Takes the events of an engine.
+/// A sink for the trace events of an engine.
 pub trait Trace {
-    /// Takes one event that happened `at` this time.
+    /// Records an event at this time.
     fn record(&mut self, at: Instant, event: &TraceEvent<'_>);
-    /// Whether anybody listens; engines skip the work of describing an event when not.
+    /// Whether the trace is on; if not, engines skip describing events.
     fn enabled(&self) -> bool {
         true
     }

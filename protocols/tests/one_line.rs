@@ -1,4 +1,4 @@
-//! A protocol costs its folder and one line: here is one that nothing in the repository knows of but the line below.
+//! A protocol costs its folder and one line: nothing in the repository but the line below knows of this one.
 
 use crate::echo;
 use wetstring_lab::store::{Content, MemoryFile, MemorySink, MemorySource};
@@ -7,7 +7,7 @@ use wetstring_lab::{LineModel, Pair, Recorder, Serial};
 use wetstring_proto::{Duration, LineFacts};
 use wetstring_protocols::{Configs, Family, Protocol};
 
-/// The list, with one line more.
+/// The list, with one additional line.
 static FAMILIES: &[Family] = &[Family::of::<echo::Config>()];
 
 fn echo(name: &str) -> Protocol {

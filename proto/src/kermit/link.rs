@@ -54,7 +54,7 @@ impl Output {
         self.out.lend(out)
     }
 
-    /// The port took `len` bytes. Returns how many that really were.
+    /// The port took `len` bytes. Returns how many were really queued.
     pub(crate) fn take(&mut self, len: usize) -> usize {
         let len = self.out.take(len);
         while self.count > 0 && self.ends[self.first] <= self.out.taken {
@@ -497,7 +497,7 @@ impl Link {
         self.port.stalled_at(self.output.pending(), self.patience())
     }
 
-    /// The last words have left, or will not.
+    /// The last packets have left, or never will.
     pub(crate) fn words_are_out(&self, now: Instant) -> bool {
         self.port.words_are_out(now, self.output.pending())
     }

@@ -17,12 +17,12 @@ use super::rate::pacing::Pace;
 pub enum Message<'a> {
     /// The buffer may be sent.
     Go {
-        /// Which.
+        /// The kind of digest.
         buffer: u32,
     },
     /// The buffer has come whole.
     Ok {
-        /// Which.
+        /// The kind of digest.
         buffer: u32,
         /// Packets of a burst that the receiver offers to take.
         burst_size: u16,
@@ -33,7 +33,7 @@ pub enum Message<'a> {
     },
     /// Packets of the buffer are missing.
     Resend {
-        /// Which.
+        /// The kind of digest.
         buffer: u32,
         /// Their numbers.
         packets: Missing<'a>,

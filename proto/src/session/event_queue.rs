@@ -1,9 +1,9 @@
-//! Events that wait for the user.
+//! The queue of events for the user.
 
 use crate::engine::Event;
 use crate::file::{FileInfo, Refusal};
 
-/// Something to tell. Names and words stand elsewhere: see [`Words`].
+/// A queued event. Names and texts are stored elsewhere: see [`Words`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum QueuedEvent {
     Negotiated,
@@ -39,12 +39,12 @@ pub(crate) enum QueuedEvent {
     Replied,
 }
 
-/// The words that event_queue refer to.
+/// The texts that queued events refer to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Words<'a> {
-    /// What was agreed.
+    /// The negotiated parameters.
     pub(crate) agreement: &'a str,
-    /// What the peer said last.
+    /// The peer's last message.
     pub(crate) message: &'a [u8],
     /// A server's short reply.
     pub(crate) reply: &'a [u8],
@@ -68,7 +68,7 @@ impl QueuedEvent {
     }
 }
 
-/// A bounded queue of `N`. A host that never looks loses the newest.
+/// A bounded queue of `N`. When it is full the newest event is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue<const N: usize = 8> {
     ring: [QueuedEvent; N],

@@ -9,7 +9,7 @@
 //! state <- states! (state, input -> state; nothing else moves an engine)
 //! ```
 //!
-//! A protocol's `link` holds these parts beside its own state, and nothing of its own that does the same.
+//! A protocol's `link` holds these parts beside its own state, and does not duplicate them.
 //! Frames, packets, windows, and when to send what are the protocol's (docs/decisions/095).
 
 mod ask;

@@ -1,4 +1,4 @@
-//! The parts by themselves; what engines make of them is in `tests/`.
+//! Tests of the parts alone; `tests/` has those of engines.
 
 use super::{Ask, Ending, EventQueue, Outbox, Port, QueuedEvent, Rtt, Text, Timer, Timers};
 use crate::engine::{Blame, Cx, Failure, FailureKind, Outcome, Status};
@@ -20,7 +20,7 @@ fn an_outbox_lends_what_was_not_taken() {
     assert_eq!((out.take(4), out.lend(&memory), out.taken), (4, &b"ef"[..], 4));
     assert_eq!(out.room_len(&memory), 2);
     out.move_to_front(&mut memory, 0);
-    assert!(out.put(&mut memory, b"ghi"), "room at the end, after what is left has moved");
+    assert!(out.put(&mut memory, b"ghi"), "room at the end after the rest has moved");
     assert_eq!((out.lend(&memory), out.position()), (&b"efghi"[..], 9));
     out.truncate(2);
     assert_eq!((out.take(99), out.pending(), out.taken), (2, 0, 6), "no more than is there");
@@ -64,7 +64,7 @@ fn a_text_is_cut_at_its_end() {
     text.put(b"cdef");
     assert_eq!(text.as_bytes(), b"abcd");
     text.fill(|to| to.len() + 5);
-    assert_eq!(text.as_bytes().len(), 4, "no more than fits, whatever is claimed");
+    assert_eq!(text.as_bytes().len(), 4, "at most what fits, regardless of the claim");
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! Trace lines of which not every occasion writes one.
+//! Trace lines that are thinned out.
 
 use crate::engine::Cx;
 use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::{TraceEvent, Wait};
 
-/// The last cause of waiting that an engine has traced, so that each is said once.
+/// The last cause of waiting that was traced, so that each is traced once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WaitTrace(Wait);
 
 impl WaitTrace {
-    /// Traces what is waited for now, if that is another thing than before. `wait` is not asked
+    /// Traces what is waited for, if it has changed. `wait` is not called
     /// when the trace is off.
     pub(crate) fn note(self, cx: &mut Cx<'_>, wait: impl FnOnce() -> Wait) -> Self {
         if !cx.trace.enabled() {
@@ -24,12 +24,12 @@ impl WaitTrace {
     }
 }
 
-/// When bytes left, without a line for every single one: a full port takes them one by one.
+/// Traces when bytes left, without a line for each: a full port takes them one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutputTrace {
-    /// Bytes that have a line.
+    /// Bytes already traced.
     told: u64,
-    /// When the first that has none left.
+    /// When the first untraced one left.
     since: Option<Instant>,
 }
 
@@ -37,7 +37,7 @@ impl OutputTrace {
     /// A line for at least this many bytes, and for the last ones.
     const MANY: u64 = 64;
 
-    /// Traces that the port has taken `total` bytes since the start; `pending` more wait for it.
+    /// Traces that the port has taken `total` bytes since the start; `pending` more are queued.
     pub(crate) fn note(self, cx: &mut Cx<'_>, total: u64, pending: usize) -> Self {
         if !cx.trace.enabled() {
             return self;
@@ -52,13 +52,13 @@ impl OutputTrace {
     }
 }
 
-/// When bytes came, without a line for every single one: where packets begin and end, and many at
+/// Traces when bytes came, without a line for each: at packet boundaries, and many at
 /// a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InputTrace {
-    /// Packets that had ended, good or damaged.
+    /// Packets so far, good or damaged.
     packets: u64,
-    /// The last bytes ended one.
+    /// The last bytes ended a packet.
     between: bool,
 }
 
@@ -80,7 +80,7 @@ impl InputTrace {
     }
 }
 
-/// Leaves the trace of a packet that had come before.
+/// Traces a duplicate packet.
 pub(crate) fn trace_duplicate(cx: &mut Cx<'_>, number: u64) {
     if cx.trace.enabled() {
         cx.trace.record(cx.now, &TraceEvent::Duplicate { number });

@@ -92,7 +92,7 @@ pub enum Found {
     Damaged {
         /// What was wrong.
         why: BadPacket,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
         /// The control byte, if it was a data packet.
         control: Option<u8>,

@@ -112,7 +112,7 @@ pub enum Found {
     Damaged {
         /// What was wrong.
         why: BadBlock,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
     },
     /// A byte between blocks that does not begin one.

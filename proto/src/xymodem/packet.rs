@@ -21,7 +21,7 @@ pub struct Header<'a> {
     pub name: &'a [u8],
     /// Length in bytes. 0 is an empty file, absent is unknown.
     pub size: Option<u64>,
-    /// Time of the last change, in seconds since 1970.
+    /// Modification time, in seconds since 1970.
     pub modified: Option<i64>,
     /// Permission bits.
     pub mode: Option<u32>,

@@ -29,7 +29,7 @@ pub enum Found {
     BadData {
         /// Which rule it broke.
         why: BadFrame,
-        /// Bytes given up.
+        /// Bytes discarded.
         len: usize,
     },
     /// Five CAN in a row: the session is cancelled.

@@ -43,7 +43,7 @@ impl Output {
         self.out.taken
     }
 
-    /// Position in the stream behind all that is queued.
+    /// Stream position after all queued bytes.
     pub(crate) fn position(&self) -> u64 {
         self.out.position()
     }
@@ -65,7 +65,7 @@ impl Output {
         self.pace.get_or_insert(Pace::new(rate_bps));
     }
 
-    /// The port took `len` bytes. Returns how many that really were.
+    /// The port took `len` bytes. Returns how many were really queued.
     fn take(&mut self, timers: &mut Timers, len: usize, now: Instant) -> usize {
         let len = self.out.take(len.min(self.ready(timers, now)));
         if let Some((at, pause)) = self.pause
@@ -314,7 +314,7 @@ impl Link {
         }
     }
 
-    /// The last words have left, or will not.
+    /// The last packets have left, or never will.
     pub(crate) fn words_are_out(&self, now: Instant) -> bool {
         self.port.words_are_out(now, self.output.pending())
     }

@@ -73,13 +73,13 @@ impl<M: Memory> Client<M> {
         user.pump(cx, host, &mut mem);
     }
 
-    /// The next thing to tell the user.
+    /// The next event for the user.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let (user, mem) = self.parts();
         user.event(mem.name, mem.message)
     }
 
-    /// The user's wish.
+    /// A command of the user.
     pub fn command(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, command: Command) {
         let (user, mut mem) = self.parts();
         user.command(cx, host, command);
@@ -103,7 +103,7 @@ impl<M: Memory> Client<M> {
         self.user.status()
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn stats(&self) -> &Stats {
         self.user.counters()
     }
@@ -166,7 +166,7 @@ impl<M: Memory> Service<M> {
         session.pump(cx, host, &mut mem);
     }
 
-    /// The next thing to tell the user.
+    /// The next event for the user.
     pub fn event(&mut self) -> Option<Event<'_>> {
         let (session, mem) = self.parts();
         session.event(mem.name)
@@ -194,7 +194,7 @@ impl<M: Memory> Service<M> {
         self.session.with()
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn stats(&self) -> &Stats {
         self.session.stats()
     }

@@ -604,7 +604,7 @@ impl Session {
         }
     }
 
-    /// The next thing to tell the program's user.
+    /// The next event for the program's user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8]) -> Option<Event<'a>> {
         let note = self.notes[0].take()?;
         self.notes.rotate_left(1);
@@ -635,7 +635,7 @@ impl Session {
         self.until
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub(crate) fn stats(&self) -> &Stats {
         &self.stats
     }

@@ -429,7 +429,7 @@ impl User {
         self.fail(cx, host, Blame::Store, FailureKind::Store(error));
     }
 
-    /// The next thing to tell the user.
+    /// The next event for the user.
     pub(crate) fn event<'a>(&'a mut self, name: &'a [u8], message: &'a [u8]) -> Option<Event<'a>> {
         let note = self.notes[0].take()?;
         self.notes.rotate_left(1);
@@ -443,7 +443,7 @@ impl User {
         })
     }
 
-    /// A user's wish: there is no way to leave one file, so all ends.
+    /// A command of the user: there is no way to leave one file, so all ends.
     pub(crate) fn command(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, _: Command) {
         self.fail(cx, host, Blame::Local, FailureKind::Aborted);
     }

@@ -48,7 +48,7 @@ const REFUSALS: usize = 8;
 /// Ranges of sockets that somebody listens on.
 const LISTENING: usize = 16;
 
-/// What has happened so far.
+/// The counters so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Messages given to the interface.
@@ -373,7 +373,7 @@ impl<M: Memory> Ncp<M> {
         &self.core.config
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     pub fn counts(&self) -> &Counts {
         &self.core.counts
     }

@@ -73,7 +73,7 @@ impl Core {
             return self.duplicate(cx, data);
         };
         if self.misfits(index, data) {
-            let say = b"the file does not have the length that was announced";
+            let say = b"the file's length differs from the one announced";
             return self.link.fail(cx, Blame::Peer, FailureKind::LengthDiffers, say);
         }
         let packet = u32::from(data.packet);
