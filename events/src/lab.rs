@@ -122,7 +122,7 @@ pub struct ScenarioResult {
     pub limit_cps: Option<f64>,
     /// The share of it, in percent.
     pub efficiency: Option<f64>,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
     /// Timeouts, at both ends.
     pub timeouts: u64,
@@ -249,7 +249,7 @@ pub struct SwarmSum {
     pub broken: u64,
     /// Bytes damaged.
     pub hits: u64,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
     /// Steps of the simulation.
     pub events: u64,

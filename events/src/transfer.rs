@@ -60,7 +60,7 @@ pub struct Reading {
     pub efficiency: Option<f64>,
     /// Estimated time left, if known.
     pub left_s: Option<f64>,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
 }
 
@@ -112,7 +112,7 @@ pub struct Counters {
     pub packets_out: u64,
     /// Good packets received.
     pub packets_in: u64,
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub retransmissions: u64,
     /// Negative acknowledgements sent.
     pub naks_out: u64,

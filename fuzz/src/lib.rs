@@ -19,12 +19,12 @@
 //! | [`script::run`] | a script in the Kermit language | no panic, every bound holds, the next script runs |
 //! | [`arpanet::leader`] | a message | what is read can be written and read again |
 //! | [`arpanet::ncp`] | a script: messages, right and wrong ones, RFNMs, time, a process | no panic, messages fit, no endless talk, all timers end |
-//! | [`arpanet::reply`] | a server's lines | numbers are numbers, texts stand in their lines |
+//! | [`arpanet::reply`] | a server's lines | numbers are numbers, texts are in their lines |
 //! | [`kermit::command`] | the words of a client | what is read can be written and read again |
 //! | [`kermit::server`] | a script: packets to a server, time, answers of a store | no panic, no endless requests, an abort ends it |
 //! | [`pair::kermit`], [`pair::xymodem`], [`pair::zmodem`], [`pair::uucp`] | a script: what a wire does to a sender and a receiver, and packets put between | no panic, the order of requests, no endless talk, nothing whole that is not, both end |
 //! | [`names::names`] | names and lists of names of a peer | what is taken stays below the directory, and stays as it is; patterns end |
-//! | [`telnet::talk`] | a script: what a peer says, data, wishes | nothing comes of nothing, what is owed is bounded |
+//! | [`telnet::talk`] | a script: what a peer says, data, requests | no reply without a request, owed replies are bounded |
 //! | [`session::gate`] | a script: datagrams to a listener, some of a true peer's, changed | no amplification, bounded memory, no access without the secret |
 //! | [`session::dialler`] | datagrams to one who dials | nothing but the listener's own answer makes a session |
 //! | [`session::gate_by_code`], [`session::dialler_by_code`] | the same, where the ends have a code phrase | the same, and no more guesses than are allowed |

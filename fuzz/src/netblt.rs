@@ -421,7 +421,7 @@ impl Play {
         }
     }
 
-    /// Somebody gives up: it ends, whatever came before.
+    /// The user aborts: it ends, regardless of what came before.
     fn end(&mut self) {
         let (now, mut trace) = (self.now, NoTrace);
         self.engine.command(&mut Cx { now, trace: &mut trace }, Command::Abort);

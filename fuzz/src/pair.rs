@@ -18,9 +18,9 @@ use wetstring_proto::{Command, Cx, Duration, Engine, Event, Instant, NoTrace, Sp
 use wetstring_proto::{kermit, uucp, xymodem, zmodem};
 use wetstring_protocols::{Config, Protocol};
 
-/// Bytes that are under way in a direction; more wait in the engine.
+/// Bytes that are in flight in a direction; more wait in the engine.
 const WIRE: usize = 4096;
-/// Calls at one moment beyond which an engine does not let the time go on.
+/// Calls at one moment beyond which it is a livelock.
 const AT_ONCE: usize = 20_000;
 /// Moments until both ends must be over once the faults stop.
 const TO_END: usize = 200_000;
@@ -234,7 +234,7 @@ struct Play {
     now: Instant,
     /// The next request of this end fails.
     fails: [bool; 2],
-    /// Somebody touched what was under way.
+    /// Bytes in flight were tampered with.
     touched: bool,
     forged: usize,
 }
@@ -296,7 +296,7 @@ impl Play {
                 (self.ends.forge)(script, &mut packet);
                 self.touched = true;
                 self.forged += 1;
-                // Before what is under way, so that it comes in the state that the script has seen.
+                // Before what is in flight, so that it comes in the state that the script has seen.
                 for byte in packet.iter().rev() {
                     self.wires[from].push_front(*byte);
                 }
@@ -322,7 +322,7 @@ impl Play {
         self.touched |= wire.drain(at..end).count() > 0;
     }
 
-    /// What is under way arrives, and both do what they have to, at the next time at which there is
+    /// What is in flight arrives, and both do what they have to, at the next time at which there is
     /// something to do.
     fn moment(&mut self) {
         if self.wires.iter().all(VecDeque::is_empty) {

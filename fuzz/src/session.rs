@@ -36,7 +36,7 @@ impl Door {
         Self { gate, now: BEGIN, open: vec![0; 65_536], sums: [(0, 0); 4] }
     }
 
-    /// Somebody's datagram; what goes back, and who got in.
+    /// A peer's datagram; what goes back, and who got in.
     fn hear(&mut self, from: usize, bytes: &[u8]) -> (Option<Vec<u8>>, Option<Proved>) {
         let address = SocketAddr::from(([10, 0, 0, from as u8], 998));
         self.sums[from].0 += bytes.len();
@@ -85,7 +85,7 @@ fn dial(door: &mut Door, asking: &mut Initiator<'_>, from: usize) -> Option<Vec<
 ///
 /// # Panics
 ///
-/// If more goes back than came, the table grows, or somebody gets in without the secret.
+/// If more goes back than came, the table grows, or a peer gets in without the secret.
 pub fn gate(bytes: &[u8]) -> bool {
     by(bytes, &secret("only the peer knows this"), &secret("what somebody guesses"))
 }
@@ -99,7 +99,7 @@ pub fn gate_by_code(bytes: &[u8]) -> bool {
     by(bytes, &code("7-walnut-compass"), &code("8-walnut-compass"))
 }
 
-/// The listener and its true peer have `ours`, somebody has `theirs`.
+/// The listener and its true peer have `ours`, a peer has `theirs`.
 fn by(bytes: &[u8], ours: &Credentials, theirs: &Credentials) -> bool {
     let mut script = Script::new(bytes);
     let mut door = Door::new(ours.clone());
@@ -138,7 +138,7 @@ fn by(bytes: &[u8], ours: &Credentials, theirs: &Credentials) -> bool {
                 assert!(came.is_none(), "another secret opens");
             }
             4 if inside.is_none() => {
-                // The last word of the handshake, as it is.
+                // The last packet of the handshake, as it is.
                 if let Some(word) = known.last().cloned() {
                     inside = door.hear(0, &word).1;
                     if let Some(proved) = &inside {
@@ -219,7 +219,7 @@ fn calls(bytes: &[u8], credentials: &Credentials) {
             1 => now = now + Duration::from_millis(u64::from(script.byte()) * 20),
             kind => {
                 let mut bytes = made_up(&mut script);
-                // Half of them to the handshake that is under way.
+                // Half of them for the current handshake.
                 if let (3, Some(index)) = (kind, &index) {
                     bytes[4..8].copy_from_slice(index);
                 }

@@ -168,7 +168,7 @@ pub enum TraceEvent<'a> {
     },
     /// A timer expired.
     Timeout {
-        /// What was waited for.
+        /// What was awaited.
         waiting_for: &'static str,
         /// Number of the packet concerned.
         number: u64,

@@ -144,7 +144,7 @@ fn a_reset_said_in_anothers_name_is_for_the_imp_to_prevent() {
     net.hear(1, &control(address(0), &Control::Rst));
     net.settle();
     assert_eq!(net.state(1, to), State::Failed(Trouble::Reset));
-    // The host that did not say it goes on as far as it was allowed, and hears no more.
+    // The host that did not say it continues as far as it was allowed, and hears no more.
     for _ in 0..100 {
         net.host(0).write(from, b"lost", 32);
         net.host(0).push(from);
@@ -325,7 +325,7 @@ fn files_that_break_the_rules_of_their_mode() {
     };
     let good = [block(0, 3, b"abc"), block(64, 2, b"de")].concat();
     let marked = [block(0, 3, b"abc"), block(16, 4, b"MARK"), block(64, 2, b"de")].concat();
-    // Behind the end of the file nothing counts.
+    // After the end of the file nothing counts.
     let behind = [&good[..], &block(0, 3, b"xyz")].concat();
     for (commands, octets) in [
         (&["MODE B"][..], &good),

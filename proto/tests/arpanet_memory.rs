@@ -59,7 +59,7 @@ fn carry(
     (true, imp::answer(form, &sent, Kind::Rfnm, 0, told))
 }
 
-/// Lets the server's process go on.
+/// Lets the server's process continue.
 fn serve(
     service: &mut Service<&mut [u8]>,
     cx: &mut Cx<'_>,

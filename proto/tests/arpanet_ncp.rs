@@ -86,7 +86,7 @@ fn the_two_output_buffers() {
         let (from, to) = pair(&mut net, class(Wanted::new(5, 4).size(36)));
         let file = random(octets, 3);
         assert!(carry(&mut net, from, to, &file)[..octets] == file);
-        // Behind the leader: the header, and the bytes.
+        // After the leader: the header, and the bytes.
         let count = |text: Vec<u8>| usize::from(u16::from_be_bytes([text[2], text[3]]));
         net.texts(0, 2).into_iter().map(count).collect()
     };
@@ -448,7 +448,7 @@ fn commands_that_make_no_sense_are_told_and_errors_are_not() {
     );
     assert_eq!(codes(&mut net, &[4, 2, 0, 1, 0, 0, 0, 9]), [5], "ALL for a link that is not there");
     assert_eq!(codes(&mut net, &[0, 0, 0]), [0; 0]);
-    // Whatever stands in an ERR, also one that is cut short.
+    // Whatever is in an ERR, also one that is cut short.
     for len in 1..=12 {
         assert_eq!(
             codes(&mut net, &[11, 200, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11][..len]),

@@ -33,7 +33,7 @@ trait Ours {
     fn hear(&mut self, cx: &mut Cx<'_>, message: &[u8]);
     /// The next message, taken; empty if there is none.
     fn say(&mut self, cx: &mut Cx<'_>) -> Vec<u8>;
-    /// Lets the process go on; whether it did anything.
+    /// Lets the process continue; whether it did anything.
     fn turn(&mut self, cx: &mut Cx<'_>) -> bool;
 }
 

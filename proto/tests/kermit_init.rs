@@ -17,7 +17,7 @@ enum Hit {
     Acknowledgement,
 }
 
-/// Every character that may be a prefix stands before others, and runs do.
+/// Every character that may be a prefix is before others, and runs do.
 fn tempting() -> Vec<u8> {
     let mut bytes = Vec::new();
     for prefix in (33..=62u8).chain(96..=126) {

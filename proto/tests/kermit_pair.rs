@@ -341,7 +341,7 @@ fn converted_names_are_plain_on_the_wire_and_lower_case_here() {
     assert!(wire.contains("FMY_LONG_NAME.TXT"), "{wire}");
 }
 
-/// A parity that somebody has set is that of a serial line, which makes mistakes; a peer that streams cannot repeat.
+/// A configured parity means a serial line, which has errors; a peer that streams cannot retransmit.
 #[test]
 fn streaming_is_not_offered_where_a_parity_was_set() {
     for (parity, offered) in [(None, true), (Some(Parity::None), true), (Some(Parity::Even), false)]

@@ -380,7 +380,7 @@ fn any_bytes_at_a_server() {
         if session.server.status() != Status::Running {
             continue;
         }
-        // Whatever it was told, it serves the next who asks, when what was under way has died.
+        // Whatever it was told, it serves the next who asks, when what was in flight has died.
         session.now = now;
         for _ in 0..100 {
             let Some(next) = session.server.deadline() else { break };

@@ -405,7 +405,7 @@ fn a_length_that_is_none_to_the_byte_is_not_compared() {
     }
 }
 
-/// `mail` and `print` are wishes that a store cannot fulfil (C-Kermit's MAIL FILE ADDRESS).
+/// `mail` and `print` are requests that a store cannot fulfil (C-Kermit's MAIL FILE ADDRESS).
 #[test]
 fn mail_is_refused() {
     let mut list = Attributes::default();
@@ -416,7 +416,7 @@ fn mail_is_refused() {
     let mut source = Source::new(vec![File { resume: true, ..File::new("letter", b"dear") }]);
     let mut sink = Sink::new();
     let mut pair = Pair::new(&mut s, &mut r, &mut source, &mut sink);
-    // Our sender does not mail; its wish to resume becomes one to mail on the way.
+    // Our sender does not mail; its request to resume becomes one to mail on the way.
     pair.meddle = Box::new(|is_sender, wire| {
         if let Some(at) = wire.windows(3).position(|w| w == b"+!R").filter(|_| is_sender) {
             wire[at + 2] = b'M';

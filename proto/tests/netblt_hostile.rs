@@ -86,10 +86,10 @@ fn a_receiver_that_never_acknowledges() {
     let mut engine = sender(&config());
     let end = against(&mut engine, &mut source, &mut says(&mut sink_hole), DEATH * 6);
     failed(&end, Blame::Line);
-    // It lives, but nothing goes on: four times the death timer.
+    // It lives, but nothing continues: four times the death timer.
     assert!(end.after > DEATH * 3 && end.after < DEATH * 5, "{end:?}");
     assert_eq!(source.closed, [(false, false)]);
-    // What it asks for again is sent again, at the rate and no faster: 5 packets every 10 ms.
+    // What it asks for again is retransmitted, at the rate and no faster: 5 packets every 10 ms.
     let most = end.after.as_millis() as u64 / 10 * 5 * 1024 + 10_000;
     assert!(end.sent < most, "{end:?}");
 }
@@ -185,7 +185,7 @@ fn a_sender_that_never_stops() {
         assert_eq!(sink.files.len(), 1);
         assert!(!sink.files[0].complete, "it never became whole");
         if said {
-            // It goes on where it said that it would end.
+            // It continues where it said that it would end.
             let differs = common::failed(Blame::Peer, FailureKind::LengthDiffers);
             assert_eq!((end.outcome, end.allocations), (differs, 0), "{end:?}");
             assert!(sink.files[0].bytes.len() <= 1000);

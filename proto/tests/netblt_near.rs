@@ -13,7 +13,7 @@ const THERE: Ports = Ports { local: ACTIVE, foreign: PASSIVE };
 /// Packets of a buffer.
 const PACKETS: u16 = 20;
 const PACKET: usize = 1000;
-/// Then it falls silent.
+/// Then it goes silent.
 const END: Duration = Duration::from_secs(2);
 
 /// Takes what comes in any order.

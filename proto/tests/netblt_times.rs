@@ -61,10 +61,10 @@ fn starved(automatic: bool, acknowledges: bool) -> [(u32, u32); 2] {
 #[test]
 fn what_does_not_come_is_asked_for_ever_more_seldom() {
     for automatic in [false, true] {
-        // Somebody who hears and is not ready.
+        // A peer who hears and is not ready.
         let [early, all] = starved(automatic, true);
         assert!(all.1 < 1200, "{automatic}: {early:?} {all:?}");
-        // Somebody who is gone: a minute until the death timer is over.
+        // A peer who is gone: a minute until the death timer is over.
         let [early, all] = starved(automatic, false);
         assert!(early.0 < 70 && all.0 < 110, "{automatic}: {early:?} {all:?}");
     }

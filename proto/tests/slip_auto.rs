@@ -287,7 +287,7 @@ fn changing_timestamps_are_counted() {
     }
     let stats = on.compressor_stats().unwrap();
     assert_eq!((stats.uncompressed, stats.timestamps_changed, stats.compressed), (10, 9, 0));
-    // What is said again has the same ones, and other options are no timestamps.
+    // What is retransmitted has the same ones, and other options are no timestamps.
     for (id, options) in [(9, vec![1, 1, 8, 10, 0, 0, 0, 9, 0, 0, 0, 9]), (10, vec![1, 1, 5, 2])] {
         on.put(NOW, &Tcp { id, options, ..Tcp::new() }.bytes()).unwrap();
         frames(&mut on, NOW);

@@ -79,7 +79,7 @@ fn every_kind_of_link_carries_packets_in_any_chunks() {
             let asked = a.stats().probes;
             assert_eq!(asked, u64::from(compression == Compression::Auto));
             if asked > 0 {
-                // What was said again to ask came twice.
+                // What was retransmitted to ask came twice.
                 let at =
                     (1..came.len()).find(|at| came[*at] == came[at - 1] && came[*at] != want[*at]);
                 came.remove(at.expect("the question"));
@@ -116,7 +116,7 @@ fn conversation(count: u16) -> Vec<Vec<u8>> {
     (0..count).map(step).collect()
 }
 
-/// The kinds of the frames in bytes: the first byte behind each END.
+/// The kinds of the frames in bytes: the first byte after each END.
 fn send(link: &mut Link<Vec<u8>>, packet: &[u8]) -> (u8, Vec<u8>) {
     link.put(NOW, packet).unwrap();
     let bytes = bytes(link, NOW);
@@ -223,7 +223,7 @@ fn reopened_ends_understand_each_other_again() {
     assert_eq!(packets(&mut b, &wire), [talk[3].clone()], "what waited is sent");
 }
 
-/// With the line's rate told, no packet is chosen while one is under way: one that comes now and is urgent is
+/// With the line's rate told, no packet is chosen while one is in flight: one that comes now and is urgent is
 /// next, whatever the port's buffer would take.
 #[test]
 fn an_urgent_packet_waits_for_one_packet_at_most() {

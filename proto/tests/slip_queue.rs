@@ -170,7 +170,7 @@ fn a_flow_with_much_waiting_goes_down_in_order() {
     assert_eq!(line.take(), Some((2, 50, Class::Interactive)));
     for id in 0..10 {
         if id == 5 {
-            // Still behind its own.
+            // Still after its own.
             line.put(&Tcp { id: 10, ..segment([1, 22], 1) }).unwrap();
         }
         assert_eq!(line.take(), Some((1, id, Class::Bulk)));

@@ -136,7 +136,7 @@ fn two_of_ours_agree() {
         b.stop_server();
         meet(&mut a, &mut b);
         assert_eq!(a.peer_serves(), serves.map(|_| false));
-        // Asked to go on, it says that it does.
+        // Asked to continue, it says that it does.
         a.request_server();
         meet(&mut a, &mut b);
         assert_eq!(a.peer_serves(), serves);
@@ -211,7 +211,7 @@ proptest! {
         prop_assert_eq!(got, data);
     }
 
-    /// Two ends with any wishes come to an end, and both know the same.
+    /// Two ends with any requests come to an end, and both know the same.
     #[test]
     fn no_circles(bits: [u8; 8]) {
         let set = |bits: u8| {

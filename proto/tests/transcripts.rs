@@ -58,14 +58,14 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A name and the quoted bytes behind it.
+/// A name and the quoted bytes after it.
 fn named(rest: &str) -> File {
     let (name, bytes) = rest.split_once(' ').expect("NAME \"BYTES\"");
     let bytes = bytes.strip_prefix('"').and_then(|b| b.strip_suffix('"')).expect("quoted bytes");
     File::new(name, &unescape(bytes))
 }
 
-/// One session under way.
+/// One session.
 struct Play {
     place: String,
     config: Config,

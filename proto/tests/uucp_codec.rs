@@ -183,7 +183,7 @@ fn packets_are_found_however_they_are_cut_and_whatever_stands_between() {
     }
 }
 
-/// The last byte before a pause is not held back: the goodbye is followed by nothing.
+/// The last byte before a pause is not held back: the final exchange is followed by nothing.
 #[test]
 fn text_is_passed_on_to_its_end() {
     let text = b"\x10OOOOOO\0";
@@ -200,7 +200,7 @@ fn a_longer_packet_than_announced_is_none() {
 }
 
 /// How many of N fields with one wrong bit have the same sum, the bit in the first byte and
-/// behind it.
+/// after it.
 fn unseen(len: usize, text: bool) -> [u32; 2] {
     let mut dice = Dice(len as u64);
     let mut unseen = [0; 2];

@@ -144,7 +144,7 @@ fn a_refusal_to_talk_is_passed_on() {
     }
 }
 
-/// What a peer says, the answers of a sender and of a receiver, and whether it may go on.
+/// What a peer says, the answers of a sender and of a receiver, and whether it may continue.
 type Case<'a> = (&'a [u8], &'a [u8], &'a [u8], bool);
 
 /// The lines by which the other system would run something, fetch something or leave mail: a job stays
@@ -258,7 +258,7 @@ fn a_line_that_closes_is_no_failure_once_all_is_confirmed() {
     assert_eq!(bench.engine.if_closed(), None, "nothing of ours was sent");
 }
 
-/// The caller may be gone before our last words have left: it has said that all is done.
+/// The caller may be gone before our last packets have left: it has said that all is done.
 #[test]
 fn a_line_that_closes_before_the_last_words_have_left_is_no_failure() {
     let set = config(&[]);
@@ -326,7 +326,7 @@ fn one_rejection_for_one_loss() {
     assert!(contains(&bench.give(&packet(2, 1, b"2")), &one(Kind::Ready(2))));
 }
 
-/// Each packet behind a lost one may be rejected: they are not each answered with everything.
+/// Each packet after a lost one may be rejected: they are not each answered with everything.
 #[test]
 fn many_rejections_mean_one_loss() {
     let set = config(&[("packet", "64")]);

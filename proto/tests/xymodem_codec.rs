@@ -252,7 +252,7 @@ proptest! {
         mode in prop::option::of(1u32..0o1000),
         files in any::<u32>(), bytes in any::<u64>(), known in any::<bool>(),
     ) {
-        // Without a length nothing behind it can be said.
+        // Without a length nothing after it can be said.
         let left = (known && size.is_some()).then_some(Left { files, bytes });
         let (modified, mode) = if size.is_some() { (modified, mode) } else { (None, None) };
         let info = FileInfo { name: &name, size, modified, mode, left, ..FileInfo::default() };

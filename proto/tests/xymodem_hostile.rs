@@ -139,7 +139,7 @@ fn a_stray_eot_is_no_end_of_file() {
     bad[0] = 4;
     assert_eq!(bench.give(&bad), []);
     assert_eq!(bench.wait(Duration::from_millis(1500)), [0x15]);
-    // An end behind a block that is owed is not taken, however often it comes.
+    // An end after a block that is owed is not taken, however often it comes.
     for _ in 0..3 {
         bench.give(&[4]);
         assert_eq!(bench.wait(Duration::from_millis(200)), [0x15]);
@@ -235,7 +235,7 @@ fn a_file_longer_than_announced_is_not_whole() {
         }
         (bench.outcome(), said, sink)
     };
-    // The rest of its last block, and up to a block behind it.
+    // The rest of its last block, and up to a block after it.
     for lengths in [&[128][..], &[1024], &[128, 128], &[128, 128, 128]] {
         let (outcome, _, sink) = run(lengths);
         assert_eq!(outcome, Some(Outcome::Done), "{lengths:?}");
@@ -335,7 +335,7 @@ fn the_prompt_is_not_eaten() {
     bench.give(b"\x06$ ls\r\n");
     assert_eq!(bench.took, 1);
     assert_eq!(bench.engine.status(), Status::Over(Outcome::Done));
-    // The receiver stays to say its last word again, but takes nothing else.
+    // The receiver lingers to retransmit its last packet, but accepts nothing else.
     for prompt in [&b"$ "[..], b"\r\n# ", b"\x1b[0m"] {
         let (mut r, mut sink) = (receiver(&set), Sink::new());
         let mut bench = Bench::new(&mut r, &mut sink);
@@ -421,7 +421,7 @@ fn prose_before_the_start() {
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[b'x'; 3000])]));
     let said = Bench::new(&mut s, &mut source).give(b"CKCK");
     assert_eq!((said[0], said.len()), (2, 1029), "one long block");
-    // A receiver passes over words and goes on.
+    // A receiver ignores words and continues.
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
     let bytes = [&b"rz waiting for you\r\n"[..], &crc(1, b'a')].concat();

@@ -142,7 +142,7 @@ fn the_table_says_what_is_so() {
     assert!(Config::default().set("xymodem.nothing", "1").is_err());
 }
 
-/// Whatever the sender's variant, it obeys the receiver's wish.
+/// Whatever the sender's variant, it obeys the receiver's request.
 #[test]
 fn the_receiver_chooses_the_check() {
     for (ours, theirs) in [
@@ -207,7 +207,7 @@ fn ymodem_with_checksums_has_short_blocks() {
             s.tick(&mut cx);
             let len = s.transmit(&mut cx).len();
             s.transmitted(&mut cx, len);
-            // NAK to begin with and behind block 0, ACK to everything else.
+            // NAK to begin with and after block 0, ACK to everything else.
             let asks = step == 1 || s.stats().packets_out == 1 && step % 40 == 39;
             s.receive(
                 &mut cx,

@@ -75,7 +75,7 @@ fn the_end_of_a_stream_is_not_waited_for() {
         let mut bench = Bench::new(&mut engine, &mut source);
         let last = to_the_null_block(&mut bench, acks);
         assert_eq!(last, block(0, &[0; 128]), "acks {acks}");
-        // No second one: there may be a shell behind the receiver.
+        // No second one: there may be a shell after the receiver.
         assert_eq!(bench.wait(ms(1100)), [], "acks {acks}");
         assert!(matches!(bench.engine.status(), Status::Over(Outcome::Done)), "acks {acks}");
         assert_eq!(bench.engine.stats().files_done, 2);

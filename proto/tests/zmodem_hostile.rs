@@ -296,7 +296,7 @@ fn of_nine_bytes(kind_of_file: u8, subpackets: &[&[u8]]) -> (Option<Outcome>, bo
     (r.status().outcome(), sink.files[0].complete, talk)
 }
 
-/// A ZEOF short of the announced length is asked about once. When it is said again the file is not whole,
+/// A ZEOF short of the announced length is asked about once. When it is retransmitted the file is not whole,
 /// and the sender is told so.
 #[test]
 fn a_file_shorter_than_announced_is_not_whole() {
@@ -353,7 +353,7 @@ fn a_file_without_a_name() {
 }
 
 /// A sender of Omen's line that gives up a file says ZSKIP; one of another kind sends the next
-/// ZFILE, and is asked to say it again.
+/// ZFILE, and is asked to retransmit it.
 #[test]
 fn a_sender_that_leaves_a_file_goes_on_with_the_next() {
     for by_skip in [true, false] {
@@ -614,7 +614,7 @@ fn attention_is_bounded() {
     assert!(talk.headers().contains(&(kind::ZACK, 1)));
 }
 
-/// The prompt that follows the end is left alone, with and without the last word.
+/// The prompt that follows the end is left alone, with and without the last packet.
 #[test]
 fn what_follows_the_end_is_not_eaten() {
     for (last, left) in [

@@ -183,7 +183,7 @@ fn resume_continues_where_the_receiver_is() {
     }
 }
 
-/// Another start, a longer file, or a store that cannot tell: offered again without the wish.
+/// Another start, a longer file, or a store that cannot tell: offered again without the request.
 #[test]
 fn resume_of_another_file_starts_over() {
     let whole = random(30_000, 3);

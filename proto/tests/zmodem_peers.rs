@@ -1,4 +1,4 @@
-//! Peers that do less than the standard asks: receivers that pass over requests for an
+//! Peers that do less than the standard asks: receivers that ignore requests for an
 //! acknowledgement, senders that do not know ZCRC or leave out the data of an empty file.
 
 use crate::common;
@@ -124,7 +124,7 @@ fn a_receiver_that_passes_over_requests_for_an_acknowledgement_gets_the_file() {
         ("none", &[], "0", 60),
         ("none, a window", &[], "4096", 60),
     ] {
-        // The rate of the line is not known: what is under way follows from acknowledgements.
+        // The rate of the line is not known: what is in flight follows from acknowledgements.
         let mut sender = sender(&config(&[("window", window)]));
         let mut store = Source::new(vec![File::new("f", &bytes), File::new("g", b"hello")]);
         let mut peer = Terse::new(answers);

@@ -1,4 +1,4 @@
-//! What a peer may say again and again, too late, or of another file.
+//! What a peer may retransmit, too late, or of another file.
 
 use crate::common;
 use crate::zmodem_talk;
@@ -131,7 +131,7 @@ fn a_line_end_across_a_write_costs_nothing() {
                 more => used += more,
             }
         };
-        // An offer is taken up to its end; the XON behind it waits.
+        // An offer is taken up to its end; the XON after it waits.
         take(receiver, cx);
         while let Some(request) = receiver.request().filter(|_| answer) {
             let reply = sink.answer(request);

@@ -113,7 +113,7 @@ impl Icp {
         Ok(number)
     }
 
-    /// Goes on as far as it can: the pair once it is open.
+    /// Continues as far as it can: the pair once it is open.
     pub fn turn(&mut self, host: &mut Host<'_>, cx: &mut Cx<'_>) -> Result<Option<Pair>, Failed> {
         if let Stage::Number(id) = self.stage {
             let Some(number) = self.number(host, id)? else { return Ok(None) };

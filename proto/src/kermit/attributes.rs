@@ -98,7 +98,7 @@ fn octal(value: &[u8]) -> Option<u32> {
 }
 
 impl Attributes {
-    /// Adds the triplets of one A packet. Unknown tags are passed over by their length; a triplet
+    /// Adds the triplets of one A packet. Unknown tags are ignored by their length; a triplet
     /// that is cut short ends the list.
     pub fn add(&mut self, data: &[u8]) {
         self.add_of(data, Tags::ALL);
@@ -228,7 +228,7 @@ pub fn format_decimal(mut value: u64, digits: &mut [u8; 20]) -> &[u8] {
 /// What the reply to an A packet says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttributeReply {
-    /// Go on.
+    /// Continue.
     Accept,
     /// Resume from here: bytes that the receiver has.
     Resume(u64),

@@ -97,7 +97,7 @@ pub struct Get<'a> {
     pub delete: bool,
     /// Directories with all that is below them.
     pub recursive: bool,
-    /// Go on where an earlier transfer ended.
+    /// Continue where an earlier transfer ended.
     pub recover: bool,
     /// The name is a command whose output is to be sent.
     pub is_command: bool,
@@ -174,11 +174,11 @@ impl fmt::Display for BadCommand {
 
 impl core::error::Error for BadCommand {}
 
-/// The arguments behind the letter of a G command.
+/// The arguments after the letter of a G command.
 struct Arguments<'a>(&'a [u8]);
 
 impl<'a> Arguments<'a> {
-    /// The next, with another behind it perhaps; empty where there is none.
+    /// The next, with another after it perhaps; empty where there is none.
     fn next(&mut self) -> Result<&'a [u8], BadCommand> {
         let Some((&len, rest)) = self.0.split_first() else { return Ok(&[]) };
         let len =
@@ -241,7 +241,7 @@ impl<'a> ServerCommand<'a> {
         }
     }
 
-    /// Writes what stands in its data field before that is encoded; `None` if it does not fit in
+    /// Writes what is in its data field before that is encoded; `None` if it does not fit in
     /// `out`, or an argument other than the last is longer than 94 bytes.
     pub fn emit(&self, out: &mut [u8]) -> Option<usize> {
         let mut to = Writer { out, len: 0 };
@@ -273,7 +273,7 @@ impl<'a> ServerCommand<'a> {
     fn emit_generic(&self, to: &mut Writer<'_>) -> Option<()> {
         let mut digits = [0; 20];
         match *self {
-            // Nothing at all behind the letter is a logout.
+            // Nothing at all after the letter is a logout.
             Self::Login([b"", b"", b""]) => to.put(b"I "),
             Self::Login(words) => to.generic(b'I', &words),
             Self::Logout => to.generic(b'I', &[]),

@@ -172,7 +172,7 @@ impl AsText for Charset {
 }
 
 crate::settings! {
-    /// Everything that a user may choose, with the facts of the line.
+    /// All settings, with the facts of the line.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// Overrides what is known of the line.
@@ -336,7 +336,7 @@ impl Config {
         4 * Self::queued_len(0)
     }
 
-    /// Bytes of memory a sender of this configuration lives in.
+    /// Bytes of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.sender_lengths().iter().sum()
     }
@@ -349,7 +349,7 @@ impl Config {
         [source, self.sender_queue(), slots, frame, MAX_NAME]
     }
 
-    /// Bytes of memory a receiver of this configuration lives in.
+    /// Bytes of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.receiver_lengths().iter().sum()
     }
@@ -368,7 +368,7 @@ impl Config {
             (Switch::Off, _, _) | (Switch::Auto, Switch::Off, _) => false,
             (Switch::Auto, Switch::On, _) => true,
             // An end that cannot know offers, and the end that made the connection decides; but a line on which
-            // somebody has set a parity is a serial line, and those make mistakes.
+            // the user has set a parity is a serial line, and those have errors.
             (Switch::Auto, Switch::Auto, None) => !self.parity.is_some_and(Parity::is_seven_bit),
             (Switch::Auto, Switch::Auto, Some(reliable)) => reliable,
         }

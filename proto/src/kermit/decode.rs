@@ -14,7 +14,7 @@ const CR: u8 = 13;
 
 /// Prefixes in a block from which on they are looked for beforehand.
 const DENSE: u32 = 6;
-/// Room for that: at most the block and what spans write behind it.
+/// Room for that: at most the block and what spans write after it.
 const DENSE_ROOM: usize = BLOCK + 32;
 
 /// Bytes of the field that must be there for a block: spans are copied in steps of 16.
@@ -63,7 +63,7 @@ impl Decoder {
     }
 
     /// Starts another file: unshifted, no CR waiting. The count of [`truncated`](Self::truncated)
-    /// elements goes on.
+    /// elements continues.
     pub fn reset(&mut self) {
         self.shifted = false;
         self.pending_cr = false;
@@ -267,7 +267,7 @@ impl Decoder {
 
     /// Ends a file: writes a CR that still waits for its LF; returns bytes written (0 or 1).
     ///
-    /// With no room in `dst` the CR goes on waiting.
+    /// With no room in `dst` the CR continues waiting.
     pub fn finish(&mut self, dst: &mut [u8]) -> usize {
         match dst.first_mut() {
             Some(room) if self.pending_cr => {

@@ -5,7 +5,7 @@
 //!   #N or #O         #P          ~ tochar(n)   &      #
 //! ```
 //!
-//! An element is never split: a packet is decoded by itself. Only the shift state goes on from one
+//! An element is never split: a packet is decoded by itself. Only the shift state continues from one
 //! packet to the next.
 
 use super::check::{ctl, tochar};

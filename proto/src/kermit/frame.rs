@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A body is found by its length. What cannot be a packet is reported as damaged at once, and the
-//! search goes on behind it. The block check is not verified here.
+//! search continues after it. The block check is not verified here.
 
 use super::check::{Check, unchar};
 use super::packet::{SLACK, field};
@@ -14,7 +14,7 @@ use super::reason::BadPacket;
 use super::scan;
 
 const CTRL_C: u8 = 3;
-/// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts behind it.
+/// Longest body of a short packet: LEN and the 95 bytes that C-Kermit 10 beta puts after it.
 pub const LONGEST_SHORT: usize = 96;
 
 /// The parity of a line, as software adds it to 7-bit characters.
@@ -326,7 +326,7 @@ impl FrameReader {
         if eight { 0xFF } else { 0x7F }
     }
 
-    /// The length of the body if all of it stands in `input` as it is, undamaged.
+    /// The length of the body if all of it is in `input` as it is, undamaged.
     fn whole(&self, room: usize, input: &[u8]) -> Option<usize> {
         if !self.in_packet || self.sensed() != Some(Parity::None) {
             return None;
@@ -345,7 +345,7 @@ impl FrameReader {
         Some(len)
     }
 
-    /// The index of the first byte that may not stand in a packet: MARK or EOL.
+    /// The index of the first byte that cannot be in a packet: MARK or EOL.
     fn stop(&self, bytes: &[u8], strip: u8, transparent: bool) -> Option<usize> {
         if transparent {
             return None;

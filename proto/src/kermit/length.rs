@@ -113,7 +113,7 @@ impl LengthPolicy {
     }
 
     /// The best length of a whole packet with its terminator. `idle` is how many bytes of line time
-    /// an answer takes to come, when nothing else is under way; `window` is how many packets may be.
+    /// an answer takes to come, when nothing else is in flight; `window` is how many packets may be.
     pub(crate) fn length(&self, idle: usize, window: usize) -> usize {
         if !self.enabled {
             return usize::MAX;

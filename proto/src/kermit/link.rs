@@ -65,7 +65,7 @@ impl Output {
         len
     }
 
-    /// Room behind what is queued; moves the queue to the front if that is needed for `want`. The
+    /// Room after what is queued; moves the queue to the front if that is needed for `want`. The
     /// first `keep` bytes of the room stay as they are: a packet that is being built there.
     /// `None` if there is no room for `want` bytes or for another packet.
     pub(crate) fn room<'a>(
@@ -132,9 +132,9 @@ pub(crate) struct Link {
     /// When the peer's last good packet came.
     pub(crate) spoke: Instant,
     last_nak: Option<Instant>,
-    /// What the trace says we wait for.
+    /// The traced cause of waiting.
     pub(crate) waits: WaitTrace,
-    /// What the trace says of bytes that come.
+    /// The trace of received bytes.
     pub(crate) comings: InputTrace,
     /// The last parameter string that looked damaged: its length and CRC.
     doubted: Option<(usize, u16)>,
@@ -343,7 +343,7 @@ impl Link {
     }
 
     /// Builds a packet without a slot (acknowledgements, NAKs, errors) and queues it. `data` is as
-    /// it stands on the wire.
+    /// it is on the wire.
     pub(crate) fn say(
         &mut self,
         cx: &mut Cx<'_>,
@@ -365,7 +365,7 @@ impl Link {
             self.config.mark,
             self.seven_bit(),
         );
-        // No room means that the port takes nothing; the peer will ask again.
+        // No room means that the port has stalled; the peer will ask again.
         if let Some(ends_at) = self.enqueue(cx, out, &buf[start..end], true) {
             let load = Load { at: self.begin_of(ends_at, end - start), ..Load::default() };
             trace_sent(cx, kind, number, end - start, 0, load);
@@ -473,7 +473,7 @@ impl Link {
         self.last_nak.is_none_or(|last| now - last >= Duration::from_millis(100))
     }
 
-    /// Begins to end. The first reason counts.
+    /// Starts to end. The first reason counts.
     pub(crate) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
         if self.ending.begin(cx, outcome) {
             self.port.moved = cx.now;
@@ -509,7 +509,7 @@ impl Link {
             || self.output.pending() >= self.config.output_chunk().min(high)
     }
 
-    /// Looks for the turn-around character; returns how many bytes of `bytes` to pass over.
+    /// Looks for the turn-around character; returns how many bytes of `bytes` to ignore.
     pub(crate) fn await_turn(&mut self, bytes: &[u8]) -> usize {
         if !self.timers.is_running(Timer::Turn) {
             return 0;
@@ -590,7 +590,7 @@ impl Link {
         }
     }
 
-    /// Passes over input at the end; returns how many bytes were taken.
+    /// Discards input at the end; returns how many bytes were taken.
     pub(crate) fn pass_over(&mut self, cx: &Cx<'_>, len: usize) -> usize {
         match self.ending {
             Ending::Over(_) | Ending::No => 0,
@@ -608,7 +608,7 @@ impl Link {
         self.ending.deadline(&self.timers, self.port.words_until())
     }
 
-    /// The words that notes refer to.
+    /// The texts that queued events refer to.
     pub(crate) fn words(&self) -> Words<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
         Words { agreement, message, ..Words::default() }
@@ -646,7 +646,7 @@ impl Link {
     }
 }
 
-/// Leaves the trace of a packet that was queued.
+/// Traces a packet that was queued.
 pub(crate) fn trace_sent(
     cx: &mut Cx<'_>,
     kind: u8,
@@ -661,7 +661,7 @@ pub(crate) fn trace_sent(
     }
 }
 
-/// Leaves the trace of a packet that came; `len` is its length, `at` where it ends in the stream.
+/// Traces a packet that came; `len` is its length, `at` where it ends in the stream.
 pub(crate) fn trace_got(cx: &mut Cx<'_>, packet: &Packet<'_>, len: usize, at: u64) {
     if cx.trace.enabled() {
         let data = if packet.kind == kind::DATA { packet.data.len() } else { 0 };

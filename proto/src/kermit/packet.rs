@@ -6,7 +6,7 @@
 use super::check::{Check, tochar, unchar};
 pub use super::reason::BadPacket;
 
-/// Packet types, as they stand on the wire.
+/// Packet types, as they are on the wire.
 pub mod kind {
     /// Send-Init: the sender's parameters.
     pub const SEND_INIT: u8 = b'S';
@@ -127,7 +127,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, BadP
     packet.ok_or(BadPacket::Check)
 }
 
-/// Completes a packet whose data field stands at `buf[LONG_HEADER..LONG_HEADER + data_len]`.
+/// Completes a packet whose data field is at `buf[LONG_HEADER..LONG_HEADER + data_len]`.
 ///
 /// Returns where the packet begins and ends in `buf`; the terminator is not part of it. The short
 /// form is used whenever it fits. With `seven_bit` the high bits are cleared before the check is

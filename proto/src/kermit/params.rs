@@ -118,7 +118,7 @@ fn number(c: u8) -> u8 {
     unchar(c & 0x7f).min(94)
 }
 
-/// The fields after CAPAS sit behind however many CAPAS bytes there are.
+/// The fields after CAPAS sit after however many CAPAS bytes there are.
 fn parse_tail(tail: &[u8], p: &mut Params) {
     if let Some(&c) = tail.first() {
         p.window = number(c).clamp(1, 31);
@@ -183,7 +183,7 @@ pub fn doubt(data: &[u8]) -> Option<BadPacket> {
     if (0..3).any(|i| prefixes[i].is_some() && prefixes[..i].contains(&prefixes[i])) {
         return Some(BadPacket::SamePrefixes);
     }
-    // A wrong one changes the file without a sign; who means it says it again. `N` is an old way to
+    // A wrong one changes the file without a sign; who means it retransmits it. `N` is an old way to
     // say that there is none.
     let usual = [Some(b'#'), Some(b'&'), Some(b'~')];
     if (0..3).any(|i| ![None, usual[i]].contains(&prefixes[i]) && (i, prefixes[i]) != NO_REPEATS) {
@@ -192,7 +192,7 @@ pub fn doubt(data: &[u8]) -> Option<BadPacket> {
     doubt_tail(data)
 }
 
-/// Looks at what stands behind the checkpoint fields.
+/// Looks at what is after the checkpoint fields.
 fn doubt_tail(data: &[u8]) -> Option<BadPacket> {
     let at = |index: usize| data.get(index).copied();
     let mut capas = 9;

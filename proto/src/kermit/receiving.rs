@@ -31,7 +31,7 @@ const DRAIN: Duration = Duration::from_millis(400);
 /// at every damaged packet.
 const STUCK: [Duration; 2] = [Duration::from_millis(300), Duration::from_secs(3)];
 
-/// The file that is being received. Its name stands in memory.
+/// The file that is being received. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     name_len: usize,
@@ -40,7 +40,7 @@ struct Current {
     attributes: Attributes,
     /// The store has it open.
     open: bool,
-    /// The store, or a user here, does not want it; data is passed over.
+    /// The store, or a user here, does not want it; data is ignored.
     unwanted: bool,
     /// The store's reason not to want it.
     refusal: Option<Refusal>,
@@ -68,12 +68,12 @@ enum Waiting {
     Nothing,
     /// A is acknowledged when the store has decided.
     AttributeReply,
-    /// A D or Z came without complete attributes before it; its data stands in `hold`.
+    /// A D or Z came without complete attributes before it; its data is in `hold`.
     Packet {
         kind: u8,
         len: usize,
     },
-    /// The rest of a data field stands in `hold[at..len]`.
+    /// The rest of a data field is in `hold[at..len]`.
     Decode {
         at: usize,
         len: usize,
@@ -100,7 +100,7 @@ pub(super) struct Core {
     /// When the last packet, or part of one, came.
     heard: Instant,
     /// The last acknowledgement that was not of data: its number and data field. If it is lost, the
-    /// same must be said again.
+    /// same must be retransmitted.
     answered: (u64, Text<40>),
     /// Smoothed silence before a packet.
     interval: Duration,
@@ -147,7 +147,7 @@ impl Core {
         core
     }
 
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let config = &self.link.config;
         let default = if self.file.screen { FileKind::Text } else { config.receive_kind };
@@ -156,7 +156,7 @@ impl Core {
         FileInfo { screen: self.file.screen, proved, ..info }
     }
 
-    /// Whether input is taken now, or waits until the store has answered.
+    /// Whether input is accepted now, or blocked until the store replies.
     fn takes_input(&self) -> bool {
         match self.link.ending {
             Ending::No => self.waiting == Waiting::Nothing,
@@ -392,7 +392,7 @@ impl Core {
         self.ack(cx, mem, number, if again { said.as_bytes() } else { b"" });
     }
 
-    /// The packet that was waited for.
+    /// The packet that was awaited.
     fn in_turn(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         self.step(cx, mem, packet.kind, packet.data);
         self.follow_up(cx, mem);
@@ -487,7 +487,7 @@ impl Core {
             return None;
         }
         let dead = self.link.spoke + self.patience();
-        // Nothing is asked for while streaming, but a line that died must not hold us forever.
+        // Nothing is asked for while streaming, but a line that died must not hold us indefinitely.
         Some(if self.streaming() { dead } else { dead.min(self.heard + self.wait) })
     }
 }

@@ -39,7 +39,7 @@ const PORT_BUFFER: usize = 4096;
 const MOST_UNDER_WAY: u64 = 8 << 20;
 const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
 
-/// The file that is being sent. Its name stands in memory.
+/// The file that is being sent. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     /// Facts, with an empty name.
@@ -191,7 +191,7 @@ impl Core {
         self.push(mem, kind, len);
     }
 
-    /// The data of the next packet stands in its slot: completes the packet.
+    /// The data of the next packet is in its slot: completes the packet.
     fn push(&mut self, mem: &mut Mem<'_>, kind: u8, len: usize) {
         let (start, end) = self.finish(mem, kind, self.flight.next, len);
         self.flight.push(kind, start, end);
@@ -228,7 +228,7 @@ impl Core {
     fn idle_bytes(&self) -> usize {
         let measured = match self.link.agreed.window {
             0 | 1 => self.timing.smoothed(),
-            // With others under way, what it takes is mostly their time.
+            // With others in flight, what it takes is mostly their time.
             _ => self.timing.shortest(),
         };
         let Some(rtt) = measured else { return 0 };
@@ -284,7 +284,7 @@ impl Core {
         }
     }
 
-    /// The last words leave, the store closes; then it is over.
+    /// Sends the last packets and closes the file; then it is over.
     fn pump_ending(&mut self, cx: &mut Cx<'_>) {
         let Ending::Words(outcome) = self.link.ending else { return };
         if !self.ask.is_idle() || !self.link.words_are_out(cx.now) {
@@ -515,7 +515,7 @@ impl Core {
         });
     }
 
-    /// The peer's word on the oldest packet, or on one behind it.
+    /// The peer's word on the oldest packet, or on one after it.
     fn on_ack(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         let Some(number) = self.flight.locate(packet.seq) else {
             if self.is_streaming_data() {
@@ -591,7 +591,7 @@ impl Core {
         }
     }
 
-    /// A data packet's acknowledgement may carry the wish to stop.
+    /// A data packet's acknowledgement may carry the request to stop.
     fn look_for_cancel(&mut self, data: &[u8]) {
         match data {
             [b'X'] if self.cancel == Cancel::No => self.cancel = Cancel::File { by_peer: true },

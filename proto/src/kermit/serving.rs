@@ -37,7 +37,7 @@ mod server;
 
 pub use server::Server;
 
-/// How long the rest of a transfer that failed is passed over.
+/// How long the rest of a transfer that failed is ignored.
 const DRAIN: Duration = Duration::from_millis(1000);
 
 /// Who has the line.
@@ -77,12 +77,12 @@ struct Core {
     /// The client has said its parameters since the last command.
     introduced: bool,
     answered: Option<Answered>,
-    /// An answer that is too long for a packet, which is sent like a file: where to go on.
+    /// An answer that is too long for a packet, which is sent like a file: where to continue.
     long_answer: Option<usize>,
     answer_len: usize,
     /// The check of the last transfer, whose last packet may come again.
     before: Option<Check>,
-    /// Rests of a failed transfer are passed over until then.
+    /// Rests of a failed transfer are ignored until then.
     drain: Option<Instant>,
     /// An idle server says so this often, if it was asked to.
     idle: Option<Duration>,
@@ -153,7 +153,7 @@ impl Core {
         self.active = Active::Sending(core);
     }
 
-    /// The S packet that began it stands in the words.
+    /// The S packet that began it is in the words.
     fn receive_files(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let mut core = receiving::Core::serving(self.link.config.clone());
         core::mem::swap(&mut self.link, &mut core.link);

@@ -4,7 +4,7 @@ use super::decode::Decoder;
 use super::encode::Shift;
 use core::ops::Range;
 
-/// Decoded bytes of the current file that the store has not taken yet. They stand in memory that
+/// Decoded bytes of the current file that the store has not taken yet. They are in memory that
 /// the receiver owns.
 #[derive(Debug)]
 pub(crate) struct Sink {

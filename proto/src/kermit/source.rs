@@ -5,7 +5,7 @@ use super::encode::{Coding, Encoder};
 /// Source bytes the encoder wants to see ahead, for runs and locking shifts.
 pub(crate) const LOOK_AHEAD: usize = 256;
 
-/// Bytes of the current file between the store and the packets. They stand in memory that the
+/// Bytes of the current file between the store and the packets. They are in memory that the
 /// sender owns.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -40,7 +40,7 @@ impl Source {
         self.to - self.from
     }
 
-    /// More must be read before the encoder can go on.
+    /// More must be read before the encoder can continue.
     pub(crate) fn starved(&self) -> bool {
         self.ready() < LOOK_AHEAD && !self.ended
     }

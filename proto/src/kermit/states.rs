@@ -158,9 +158,9 @@ pub enum SenderStep {
     Negotiate,
     /// Send A if attributes were agreed on, else open the window for D.
     Describe,
-    /// Obey the reply: go on, go on from a position, or skip.
+    /// Obey the reply: continue, continue from a position, or skip.
     Decide,
-    /// Look for a cancel in the data; at the end of the file, go on to Z.
+    /// Look for a cancel in the data; at the end of the file, continue to Z.
     Advance,
     /// The file is over at the peer too.
     Closed,

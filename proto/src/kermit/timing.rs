@@ -13,7 +13,7 @@ pub(crate) struct RoundTrip {
     rtt: Rtt,
     /// Wait used before anything was measured, and after silence.
     wait: Duration,
-    /// The most bytes that were under way for a measurement.
+    /// The most bytes that were in flight for a measurement.
     longest: u64,
     ceiling: Duration,
 }
@@ -37,7 +37,7 @@ impl RoundTrip {
 
     /// How long to wait where nothing has gone wrong.
     fn usual(&self, smoothed: Duration, window: u8) -> Duration {
-        // In a window what is lost is told by the peer, or by the packets behind it, before any
+        // In a window what is lost is told by the peer, or by the packets after it, before any
         // timer, and a packet that goes twice for nothing costs its whole length.
         let wait = match window {
             0 | 1 => smoothed + self.rtt.variation() * 4,
@@ -64,7 +64,7 @@ impl RoundTrip {
     /// way then.
     ///
     /// With more of them than were ever measured, the wait grows in proportion: at worst all of the
-    /// time that was measured is the time that a slow stretch behind the port takes for each byte.
+    /// time that was measured is the time that a slow stretch after the port takes for each byte.
     pub(crate) fn wait(&self, bytes: u64) -> Duration {
         if self.longest == 0 || bytes <= self.longest {
             return self.wait;

@@ -1,4 +1,4 @@
-//! Sets of small numbers as bits in bytes that somebody else owns.
+//! Sets of small numbers as bits in bytes that the caller owns.
 
 /// Bytes that hold N bits; a multiple of eight, so that they can be read as words.
 pub(crate) const fn len_for(bits: usize) -> usize {

@@ -15,7 +15,7 @@ pub enum Role {
 }
 
 crate::settings! {
-    /// Everything that a user may choose.
+    /// All settings.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         /// What passes the path in one piece.
@@ -125,12 +125,12 @@ impl Config {
         Shape { packets, slots: Shape::span(self.outstanding) }
     }
 
-    /// The interval of bursts as it goes on the wire.
+    /// The burst interval as encoded on the wire.
     fn interval_ms(&self) -> u16 {
         u16::try_from(self.interval.get().as_millis()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// The death timer as it goes on the wire.
+    /// The death timer as encoded on the wire.
     pub(crate) fn death_s(&self) -> u16 {
         u16::try_from(self.death.get().as_secs()).unwrap_or(u16::MAX).max(1)
     }
@@ -189,7 +189,7 @@ impl Config {
         self.datagram().max(OPEN_HEADER + MAX_NAME + 128)
     }
 
-    /// Bytes of memory a sender of this configuration lives in.
+    /// Bytes of memory that a sender of this configuration needs.
     pub fn sender_memory(&self) -> usize {
         self.sender_lengths().iter().sum()
     }
@@ -200,7 +200,7 @@ impl Config {
         [out, data, self.datagram(), slots, super::sequence::SEEN_LEN, MAX_NAME]
     }
 
-    /// Bytes of memory a receiver of this configuration lives in.
+    /// Bytes of memory that a receiver of this configuration needs.
     pub fn receiver_memory(&self) -> usize {
         self.receiver_lengths().iter().sum()
     }

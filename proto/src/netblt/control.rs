@@ -20,7 +20,7 @@ pub enum Message<'a> {
         /// The kind of digest.
         buffer: u32,
     },
-    /// The buffer has come whole.
+    /// The buffer has arrived whole.
     Ok {
         /// The kind of digest.
         buffer: u32,

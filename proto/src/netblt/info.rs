@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Words between single blanks, the name last; bytes of the name outside of `!`..`~` and `%`
-//! itself are written `%XX`. Words that are not known are passed over. A string that does not
+//! itself are written `%XX`. Words that are not known are ignored. A string that does not
 //! begin so is the bare name of a file.
 
 use super::ranges::{HAVE, HeldRanges};

@@ -97,7 +97,7 @@ pub(crate) struct Link {
     /// Bytes of the packet that is lent, and its type in the trace.
     pub(crate) lent: usize,
     pub(crate) lent_letter: char,
-    /// When the peer was heard last, and when something last went on.
+    /// When the peer was heard last, and when something last continued.
     pub(crate) heard: Option<Instant>,
     pub(crate) progress: Instant,
     /// When something was heard last that says more than that the peer lives.
@@ -112,7 +112,7 @@ pub(crate) struct Link {
     pub(crate) waits: WaitTrace,
     /// The peer's QUIT has ended it: our QUITACK may be lost, and the QUIT come again.
     pub(crate) quit: bool,
-    /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long under way
+    /// Foreign ports and IDs of the last connections: a copy of their OPEN that was long in flight
     /// opens nothing.
     recent: [(u16, u32); RECENT],
 }
@@ -165,7 +165,7 @@ impl Link {
         self.notes.push(QueuedEvent::Message);
     }
 
-    /// The words that notes refer to.
+    /// The texts that queued events refer to.
     pub(crate) fn words(&self) -> Words<'_> {
         let (agreement, message) = (self.agreement.as_str(), self.message.as_bytes());
         Words { agreement, message, ..Words::default() }
@@ -285,7 +285,7 @@ impl Link {
         self.config.death.get().max(Duration::from_secs(1))
     }
 
-    /// When the silence has been long enough, or nothing has gone on for much longer.
+    /// When the silence has been long enough, or nothing has continued for much longer.
     pub(crate) fn death_at(&self) -> Option<Instant> {
         let heard = self.heard?;
         let (death, worked) = (self.death(), self.worked > self.progress + self.death());
@@ -369,7 +369,7 @@ impl Link {
         }
         // What others are owed an answer to is answered still: a QUIT that goes unanswered is repeated.
         self.shorts &= REPLIES;
-        // One whose packets do not come through any more may still hear ours; one who never answered is not there.
+        // One whose packets do not come through any longer may still hear ours; one who never answered is not there.
         let there = kind != FailureKind::Silence || self.heard.is_some();
         if self.is_open() && blame != Blame::Peer && there {
             self.reason.set(say);
@@ -429,7 +429,7 @@ impl Link {
         }
     }
 
-    /// Records what is waited for.
+    /// Records what is awaited.
     pub(crate) fn waiting(&mut self, cx: &mut Cx<'_>, wait: Wait) {
         self.waits = self.waits.note(cx, || wait);
     }

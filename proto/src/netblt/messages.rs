@@ -6,7 +6,7 @@ use crate::time::Instant;
 
 /// Bytes of an entry.
 const ENTRY: usize = 24;
-/// More are not under way: their numbers would be taken for old ones.
+/// More are not in flight: their numbers would be taken for old ones.
 const MOST: usize = AHEAD as usize;
 
 /// Bytes of the ring for N buffers.
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     pub(crate) sent: bool,
 }
 
-/// The ring. The entries stand in memory that the receiver owns.
+/// The ring. The entries are in memory that the receiver owns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Messages {
     /// Slot of the oldest.

@@ -9,7 +9,7 @@
 //!       <------------------  CONTROL   GO(1) GO(2)
 //! DATA DATA LDATA  ------->            buffer 1, in bursts by the clock
 //! DATA DATA ...    ------->            buffer 2
-//!       <------------------  CONTROL   OK(1) GO(3): everything unacknowledged is said again
+//!       <------------------  CONTROL   OK(1) GO(3): everything unacknowledged is retransmitted
 //!       <------------------  CONTROL   RESEND(2: 7, 9)
 //! ...                                  the last OK: the file is whole, compared and in its place
 //!       <------------------  DONE

@@ -117,7 +117,7 @@ pub struct Data<'a> {
 pub struct Mark {
     /// Number of the last RATE message that the sender has, 14 bits.
     pub report: u16,
-    /// The packet left at once behind the one before.
+    /// The packet left at once after the one before.
     pub follows: bool,
 }
 
@@ -232,7 +232,7 @@ pub const fn padded(len: usize) -> usize {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads one datagram. What stands behind the packet and its padding is ignored.
+    /// Reads one datagram. What is after the packet and its padding is ignored.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BadPacket> {
         let head: &[u8; HEADER] = bytes.first_chunk().ok_or(BadPacket::Short)?;
         let len = usize::from(u16_at(head, 4));
@@ -377,7 +377,7 @@ pub(crate) fn put_terms_before(
     terms: &Terms<'_>,
     client_len: usize,
 ) -> Option<usize> {
-    // With the NUL and the padding behind it; they are part of the length.
+    // With the NUL and the padding after it; they are part of the length.
     let len = OPEN_HEADER + padded(client_len + 1);
     let room = into.get_mut(..len)?;
     room[12..16].copy_from_slice(&terms.id.to_be_bytes());
@@ -403,7 +403,7 @@ fn put_text(into: &mut [u8], kind: u8, ports: Ports, why: &[u8]) -> Option<usize
     finish(into, kind, ports, len)
 }
 
-/// Writes the head of DATA or LDATA before `len` bytes of data that stand behind it already, and
+/// Writes the head of DATA or LDATA before `len` bytes of data that are after it already, and
 /// the padding. [`Data::bytes`] is not looked at.
 pub fn put_data_header(
     into: &mut [u8],
@@ -433,7 +433,7 @@ pub(crate) fn put_marked_header(
     finish(into, kind, ports, DATA_HEADER + len)
 }
 
-/// Writes the head of a CONTROL packet whose messages stand behind it already, to the end of `into`.
+/// Writes the head of a CONTROL packet whose messages are after it already, to the end of `into`.
 pub(crate) fn put_control_before(into: &mut [u8], ports: Ports) -> Option<usize> {
     let len = into.len();
     finish(into, kind::CONTROL, ports, len)

@@ -1,5 +1,5 @@
 //! Which parts of a file move: those that the receiver does not have. A connection carries them one
-//! behind the other, so a position in the connection's stream is another than one in the file.
+//! after the other, so a position in the connection's stream is another than one in the file.
 
 /// Most parts; a file in more pieces is moved again where they are smallest.
 pub(crate) const MOST: usize = 32;
@@ -29,7 +29,7 @@ impl Ranges {
         ranges
     }
 
-    /// Adds a part behind the others; false if there is no room, or it is not behind them.
+    /// Adds a part after the others; false if there is no room, or it is not after them.
     pub(crate) fn put(&mut self, from: u64, to: u64) -> bool {
         let end = self.parts[..self.count].last().map_or(0, |last| last.1);
         if from >= to {
@@ -72,7 +72,7 @@ impl Ranges {
     }
 
     /// The position in the file of this one in the stream, and how many bytes of the same part
-    /// follow; `None` behind the last.
+    /// follow; `None` after the last.
     pub(crate) fn locate(&self, mut at: u64) -> Option<(u64, u64)> {
         for (from, to) in self.iter() {
             if at < to - from {

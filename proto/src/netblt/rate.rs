@@ -50,7 +50,7 @@ const FASTEST: u64 = 4_000_000_000;
 const FIRST_PACKETS: u64 = 64;
 /// The same if one of the first two does not come.
 const FEWEST: u64 = 2;
-/// The first packets are waited for that long at most.
+/// The first packets are awaited that long at most.
 const FIRST_WAIT: u64 = 3_000_000_000;
 /// One in N bursts has an additional packet, which measures the bottleneck.
 const EXTRA: u8 = 8;
@@ -104,7 +104,7 @@ pub(crate) struct Controller {
     probe_every: u64,
     /// Packets that are missing since the last decision; beside others, of those that were sent since the rate was cut.
     missed: u64,
-    /// Packets that came behind the first of those.
+    /// Packets that came after the first of those.
     behind: u64,
     cut: bool,
     /// The first offer was made though not both of the first packets had come.
@@ -267,8 +267,8 @@ impl Controller {
         }
     }
 
-    /// A packet of data came: `fresh` if it was not asked for; `went` is how far the first passes went on by it;
-    /// `follows` if it left at once behind the one before it.
+    /// A packet of data came: `fresh` if it was not asked for; `went` is how far the first passes continued by it;
+    /// `follows` if it left at once after the one before it.
     pub(crate) fn arrived(&mut self, now: Instant, fresh: bool, went: u64, follows: bool) {
         let now = now.as_nanos();
         if let Some(arrivals) = &mut self.arrivals {
@@ -326,7 +326,7 @@ impl Controller {
             None if self.dispersion.is_quick() => Some(few / 4),
             _ => None,
         };
-        // If two are further apart than it was waited for, one of them may have been held back.
+        // If two are further apart than it was awaited, one of them may have been held back.
         let told = told.filter(|rate| !self.guessed || *rate > self.offered);
         let wait = || self.first_due().is_some_and(|at| now >= at);
         // One of the two is lost, or far behind: two go again until two have come.

@@ -31,7 +31,7 @@ use crate::trace::{Load, TraceEvent};
 /// A CONTROL packet that waited this long for its port left later than it says.
 const LATE: Duration = Duration::from_millis(5);
 
-/// The current file as the sender describes it; its name stands in the memory.
+/// The current file as the sender describes it; its name is in the memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct File {
     name_len: usize,
@@ -126,7 +126,7 @@ struct Core {
     late: u64,
     /// A packet that came twice teaches nothing more until then.
     patient: Option<Instant>,
-    /// Numbers of the messages that are the next to be said again for safety's sake, copy by copy.
+    /// Numbers of the messages that are the next to be retransmitted for safety's sake, copy by copy.
     again_from: [u16; control::COPIES],
     /// Burst values that are offered, and the message that brings them.
     burst: (u16, u16),
@@ -138,7 +138,7 @@ struct Core {
     backoff: u32,
     /// How often the control timer is doubled, as it runs out too soon.
     strain: u32,
-    /// When the control timer ran out last.
+    /// When the control timer expired last.
     timed_out: Option<Instant>,
     /// The packet that is lent is a CONTROL, and was made at this time.
     lent_control: bool,
@@ -320,7 +320,7 @@ impl Core {
             return self.link.say(ShortPacket::Refused);
         }
         if self.stage == Stage::Quitting {
-            // It goes on: so it has our QUIT.
+            // It continues: so it has our QUIT.
             self.quit_answered(cx);
         }
         match (self.stage, self.link.ending) {
@@ -336,7 +336,7 @@ impl Core {
             return;
         }
         if self.stage == Stage::Leaving {
-            // It goes on: so it has our last OK.
+            // It continues: so it has our last OK.
             self.leave(cx);
         }
         self.offer = Offered { id: terms.id, ports: turned, ..Offered::default() };
@@ -479,13 +479,13 @@ impl Core {
         }
     }
 
-    /// The peer'says nothing any more.
+    /// The peer has gone silent.
     fn died(&mut self, cx: &mut Cx<'_>) {
         self.timeout(cx, "death", u64::from(self.link.id));
         let last = self.file.left.is_none_or(|left| left.files <= 1);
         let idle = matches!(self.stage, Stage::Waiting | Stage::Opening | Stage::Leaving);
         if idle && !self.open && self.link.stats.files_done > 0 && last {
-            // Only its goodbye is missing.
+            // Only its farewell is missing.
             self.link.end(cx, Outcome::Done);
         } else {
             self.link.fail(cx, Blame::Line, FailureKind::Silence, b"silence");
@@ -528,7 +528,7 @@ impl Core {
         self.link.next_short().is_some() || (more && !self.link.has_failed())
     }
 
-    /// The outcome is fixed: the store is told, and the last word leaves.
+    /// The outcome is fixed: the store is told, and the last packet leaves.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
         if !self.ask.is_idle() {
             return;
@@ -541,7 +541,7 @@ impl Core {
             self.ask = Ask::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
             match outcome {
-                // What the peer may not have heard is said again. One that is not of our kind says no more.
+                // What the peer may not have heard is retransmitted. One that is not of our kind says no more.
                 Outcome::Done if self.link.config.role == Role::Passive && self.ours => {
                     self.link.linger(cx.now, outcome, self.repeat_after() * 3);
                 }

@@ -30,7 +30,7 @@ const UNHEARD: Duration = Duration::from_millis(500);
 /// An OPEN or QUIT on a known path is retransmitted this long after its answer is due.
 const REPEAT: Duration = Duration::from_millis(10);
 
-/// The current file; its name stands in the memory.
+/// The current file; its name is in the memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct File {
     pub(super) name_len: usize,
@@ -87,13 +87,13 @@ struct Core {
     shape: Shape,
     /// Number of the first buffer on the wire, once known.
     base: Option<u32>,
-    /// All buffers below this index have come whole.
+    /// All buffers below this index have arrived whole.
     low: u64,
     /// No packet of a buffer below this index is to be sent.
     scan: u64,
     /// Packets below this place have been sent once.
     fresh: u64,
-    /// What goes next stands here in the stream: what is before it need not be kept.
+    /// What goes next is here in the stream: what is before it need not be kept.
     skipped: u64,
     /// Burst values in use.
     burst: (u16, u16),
@@ -254,7 +254,7 @@ impl Core {
         }
         let same = ports.local == self.link.ports.foreign && self.link.is_open();
         if same && self.stage == Stage::Moving {
-            // Our RESPONSE was lost, or somebody opens a second connection on the same ports.
+            // Our RESPONSE was lost, or a peer opens a second connection on the same ports.
             if terms.id == self.link.id {
                 // It lives, and asks again.
                 self.link.heard = Some(cx.now);
@@ -278,7 +278,7 @@ impl Core {
                 return;
             }
             (Stage::Waiting, Ending::No) => {}
-            // The store has not answered yet, or a connection is under way: the peer asks again.
+            // The store has not answered yet, or a connection is in progress: the peer asks again.
             _ => return,
         }
         let lowest = terms.buffer_size.min(u32::from(terms.packet_size)).min(1);
@@ -556,7 +556,7 @@ impl Core {
             || (self.stage == Stage::Moving && (self.owes || self.ready) && !self.link.has_failed())
     }
 
-    /// Everything has failed: the store is told, and the last word leaves.
+    /// Everything has failed: the store is told, and the last packet leaves.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
         if !self.ask.is_idle() {
             return;

@@ -29,7 +29,7 @@ states! {
         Open,
         /// RESPONSE, or an OPEN that is answered.
         Begin,
-        /// The connection, or the wish for one, is over.
+        /// The connection, or the request for one, is over.
         Over,
         /// A user here gives up the file.
         GivenUp,

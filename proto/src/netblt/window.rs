@@ -25,7 +25,7 @@ impl Shape {
         bits::len_for(self.packets as usize)
     }
 
-    /// Buffers of a ring for N outstanding ones. Those behind one with a hole go on while it is
+    /// Buffers of a ring for N outstanding ones. Those after one with a hole continue while it is
     /// repaired (RFC 1030 section 3 counts what is in transmission or error
     /// recovery), so the ring reaches beyond them.
     pub(crate) fn span(outstanding: u16) -> usize {
@@ -65,7 +65,7 @@ pub(crate) struct SendRing<'a> {
     busy: &'a mut [u8],
     /// Slots whose buffer was asked for.
     granted: &'a mut [u8],
-    /// Slots whose buffer has come whole.
+    /// Slots whose buffer has arrived whole.
     done: &'a mut [u8],
 }
 
@@ -131,7 +131,7 @@ impl<'a> SendRing<'a> {
         }
     }
 
-    /// Nothing of the buffer is wanted any more.
+    /// Nothing of the buffer is wanted any longer.
     pub(crate) fn finish(&mut self, index: u64) {
         let slot = self.slot(index);
         bits::take(self.busy, slot);

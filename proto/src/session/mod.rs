@@ -5,7 +5,7 @@
 //! store <- Ask    (the one request that is open)
 //! clock <- Timers (one array, next_timeout), Rtt (how long an answer takes)
 //! user  <- EventQueue  (bounded queue of events), Text (fixed memory for words)
-//! end   <- Ending (running, last words, lingering, over)
+//! end   <- Ending (running, last packets, lingering, over)
 //! state <- states! (state, input -> state; nothing else moves an engine)
 //! ```
 //!

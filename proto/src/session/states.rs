@@ -55,8 +55,8 @@ pub(crate) fn enter<S: State>(cx: &mut Cx<'_>, state: &mut S, input: S::Input) -
     true
 }
 
-/// Declares the states of an engine, the inputs that move it, and the table. An edge is never duplicated: an unreachable row
-/// is a compiler warning. `_` matches any state that no earlier row matches.
+/// Declares the states of an engine, its inputs, and the table. An unreachable row is a compiler warning, so no
+/// edge is duplicated. `_` matches any state that no earlier row matches.
 macro_rules! states {
     (
         $(#[doc = $about:literal])+

@@ -10,7 +10,7 @@ use crate::trace::{TraceEvent, Wait};
 pub(crate) struct WaitTrace(Wait);
 
 impl WaitTrace {
-    /// Traces what is waited for, if it has changed. `wait` is not called
+    /// Traces what is awaited, if it has changed. `wait` is not called
     /// when the trace is off.
     pub(crate) fn note(self, cx: &mut Cx<'_>, wait: impl FnOnce() -> Wait) -> Self {
         if !cx.trace.enabled() {

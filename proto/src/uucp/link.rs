@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the messages before and after the packets, commands as
-//! packets, the things to tell the user, and how a conversation ends.
+//! packets, events for the user, and how a session ends.
 
 use super::command::{self, Features};
 use super::config::Config;
@@ -19,8 +19,8 @@ use core::fmt::Write as _;
 use core::ops::Range;
 
 /// The called side repeats its greeting after this time, and then less and less often: a caller that was
-/// only slow hears it twice, and Taylor UUCP takes the second for the answer to its name. But it also throws
-/// away what came before it began to listen, and then waits for the next one.
+/// only slow gets it twice, and Taylor UUCP takes the second for the answer to its name. But it also discards
+/// input from before it started to read, and then waits for the next one.
 const SHERE_AGAIN: Duration = Duration::from_secs(10);
 
 /// Write stall timeout.
@@ -32,11 +32,11 @@ pub(super) struct Mem<'a> {
     pub(super) file: &'a mut [u8],
     /// Packets that are not acknowledged.
     pub(super) out: &'a mut [u8],
-    /// The field of the packet that comes.
+    /// The field of the incoming packet.
     pub(super) field: &'a mut [u8],
-    /// The message or command that comes.
+    /// The incoming message or command.
     pub(super) text: &'a mut [u8],
-    /// Commands that go.
+    /// Outgoing commands.
     pub(super) say: &'a mut [u8],
     /// The name of the current file.
     pub(super) name: &'a mut [u8],
@@ -49,7 +49,7 @@ impl<'a> Mem<'a> {
     }
 }
 
-/// What came, for the session.
+/// Input for the session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Received {
     /// A command: its length in the text.
@@ -60,10 +60,10 @@ pub(super) enum Received {
     Close,
 }
 
-/// How far the messages before the packets have come.
+/// The phase of the messages before the packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Greeting {
-    /// Called: the caller's name is waited for.
+    /// Called: the caller's name is awaited.
     Name,
     /// Called: its choice of a protocol.
     Choice,
@@ -85,7 +85,7 @@ pub(super) struct Link {
     pub(super) stats: Stats,
     pub(super) ending: Ending,
     pub(super) theirs: Features,
-    /// What comes is a file, not commands.
+    /// The input is file data, not commands.
     pub(super) file_comes: bool,
     pub(super) waits: WaitTrace,
     pub(super) comings: InputTrace,
@@ -96,18 +96,18 @@ pub(super) struct Link {
     caller: bool,
     hello: Greeting,
     begun: Option<Instant>,
-    /// When we said our last message.
+    /// When our last message was sent.
     said: Instant,
-    /// How often we said who we are.
+    /// How often the greeting was sent.
     sheres: u32,
-    /// A message has begun.
+    /// A message has started.
     in_text: bool,
     text_len: usize,
-    /// Length of the message that the user is to see.
+    /// Length of the message for the user.
     message_len: usize,
-    /// Commands on their way into packets.
+    /// Commands to be put into packets.
     commands: Outbox,
-    /// The conversation's last words are said, and heard.
+    /// The last packets of the session are sent, and received.
     goodbye: bool,
     their_goodbye: bool,
     agreement: Text<64>,
@@ -147,13 +147,13 @@ impl Link {
         self.driver.stage == Stage::Run && self.ending.is_running()
     }
 
-    /// The words that notes refer to; `text` is the message that came last.
+    /// The texts that queued events refer to; `text` is the message that came last.
     pub(super) fn words<'a>(&'a self, text: &'a [u8]) -> Words<'a> {
         let (agreement, message) = (self.agreement.as_str(), &text[..self.message_len]);
         Words { agreement, message, ..Words::default() }
     }
 
-    /// Begins, at the first call of a door.
+    /// Starts, at the first call of a door.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>) {
         if self.begun.is_some() {
             return;
@@ -185,7 +185,7 @@ impl Link {
         let _ = self.driver.say_words(&[b"\x10ROK", ours, b"\0\x10Pg\0"]);
     }
 
-    /// Queues a command. The memory has room for each of ours.
+    /// Queues a command. The memory has room for any of ours.
     pub(super) fn say(&mut self, say: &mut [u8], text: &[u8]) {
         self.commands.reuse();
         self.commands.put(say, text);
@@ -200,7 +200,7 @@ impl Link {
         self.commands.push(len);
     }
 
-    /// Nothing that was said waits to be put into a packet.
+    /// All commands are in packets.
     pub(super) fn all_said(&self) -> bool {
         self.commands.pending() == 0
     }
@@ -220,7 +220,7 @@ impl Link {
         self.commands.reuse();
     }
 
-    /// Takes bytes up to something that the session must know.
+    /// Takes bytes up to the next input for the session.
     pub(super) fn receive(
         &mut self,
         cx: &mut Cx<'_>,
@@ -266,7 +266,7 @@ impl Link {
             }
         };
         let kind = Kind::parse(control).filter(|kind| match kind {
-            // A data packet has a field, and a control packet none.
+            // Only a data packet has a field.
             Kind::Data { .. } => len > 0,
             _ => len == 0,
         });
@@ -370,7 +370,7 @@ impl Link {
         }
     }
 
-    /// A message before the packets. Those that make no sense here are noise, or were said again.
+    /// A message before the packets. Unexpected ones are noise or duplicates.
     fn message(&mut self, cx: &mut Cx<'_>, message: &[u8]) {
         match (self.hello, message.first()) {
             (Greeting::Name | Greeting::Choice, Some(b'S')) => {
@@ -454,7 +454,7 @@ impl Link {
         self.end(cx, Outcome::Failed(Failure { blame, kind }));
     }
 
-    /// Begins to end; the peer is told. The first reason counts.
+    /// Starts to end; the peer is told. The first reason counts.
     pub(super) fn end(&mut self, cx: &mut Cx<'_>, outcome: Outcome) {
         if !self.ending.begin(cx, outcome) {
             return;
@@ -471,14 +471,14 @@ impl Link {
         (self.in_text, self.text_len) = (false, 0);
     }
 
-    /// The last words leave, the store closes; then it is over. `idle`: the store has answered.
+    /// Sends the last packets and closes the file; then it is over. `idle`: the store has answered.
     pub(super) fn pump_ending(&mut self, cx: &Cx<'_>, idle: bool) {
         if let Ending::Words(outcome) = self.ending {
             let stuck = cx.now >= self.port.moved + STUCK;
             let out = self.all_said() && self.driver.is_drained();
             if out && !self.goodbye {
                 self.goodbye = true;
-                // The caller says six, the one who is called seven.
+                // The caller sends six, the called side seven.
                 let words: &[u8] = if self.caller { b"\x10OOOOOO\0" } else { b"\x10OOOOOOO\0" };
                 if self.hello == Greeting::Done && self.driver.say_words(&[words]) {
                     return;
@@ -498,7 +498,7 @@ impl Link {
         }
     }
 
-    /// Passes over input while ending, up to the peer's last words.
+    /// Discards input while ending, up to the peer's last packets.
     fn pass_over(&mut self, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let mut used = 0;
         for byte in bytes {
@@ -527,7 +527,7 @@ impl Link {
         }
     }
 
-    /// When what was said before the packets is said again.
+    /// When messages before the packets are retransmitted.
     fn say_again_at(&self) -> Instant {
         self.said
             + match self.hello {
@@ -538,7 +538,7 @@ impl Link {
             }
     }
 
-    /// Lets a timer run out. An error is for the session to judge.
+    /// Handles an expired timer. An error is for the session to judge.
     pub(super) fn tick(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         if !self.ending.is_running() || self.deadline().is_none_or(|due| due > cx.now) {
             return Ok(());
@@ -557,7 +557,7 @@ impl Link {
         self.stats.timeouts += 1;
         self.said = cx.now;
         match self.hello {
-            // What we said was perhaps not heard. The caller says nothing unasked.
+            // Our message may have been lost. The caller sends nothing unsolicited.
             Greeting::Name => self.say_here(),
             Greeting::Choice => self.say_welcome(),
             _ => {}

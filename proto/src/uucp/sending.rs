@@ -1,4 +1,4 @@
-//! What a master does: it sends files (\[TUUCP\] 6.5).
+//! The master, which sends files (\[TUUCP\] 6.5).
 
 use super::command;
 use super::link::Mem;
@@ -15,7 +15,7 @@ mod sender;
 pub use sender::Sender;
 
 impl Core {
-    /// It is our turn: the next file, or the end.
+    /// This end is master: the next file, or the end.
     pub(super) fn say_next(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.exhausted {
             self.link.say(mem.say, b"H\0");
@@ -94,12 +94,12 @@ impl Core {
                     cx.trace.record(cx.now, &TraceEvent::Text { name: "file", text: info.name });
                 }
             }
-            // An empty name cannot be said either.
+            // An empty name cannot be encoded either.
             None => self.file.name_len = 0,
         }
     }
 
-    /// The store knows how the file ended.
+    /// The store has closed the file.
     pub(super) fn closed(&mut self, cx: &mut Cx<'_>, complete: bool) {
         self.file.open = false;
         if complete {

@@ -19,7 +19,7 @@ use input::InputMode;
 use receiver::Mem;
 pub use receiver::Receiver;
 
-/// The file that is being received. Its name stands in memory.
+/// The file that is being received. Its name is in memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Current {
     name_len: usize,
@@ -29,11 +29,11 @@ struct Current {
     left: Option<Left>,
     /// The store has it open.
     open: bool,
-    /// Bytes that came behind the announced length.
+    /// Bytes that came after the announced length.
     excess: u64,
 }
 
-/// Bytes behind the announced length that may be padding: one block. More is a longer file.
+/// Bytes after the announced length that may be padding: one block. More is a longer file.
 const MOST_PADDING: u64 = LONG as u64;
 
 #[derive(Debug)]
@@ -52,33 +52,33 @@ struct Core {
     expected: u8,
     /// No block of the file's data has come yet.
     first: bool,
-    /// When we began to ask; `None` before the first call.
+    /// When the first start character was sent; `None` before the first call.
     began: Option<Instant>,
-    /// Something good has come.
+    /// A good block has arrived.
     begun: bool,
     /// Start characters sent without an answer.
     starts: u8,
     /// Failures in a row.
     tries: u8,
-    /// Blocks in a row that had been received before.
+    /// Duplicate blocks in a row.
     repeats: u8,
     /// EOTs in a row.
     eots: u8,
-    /// A block was damaged and has not come again: an EOT now is none.
+    /// A block was damaged and not yet retransmitted: an EOT now is noise.
     owed: bool,
-    /// The last thing we said was said because nothing came.
+    /// Our last output was due to a timeout.
     prompted: bool,
-    /// Timers count from here: when the last answer left.
+    /// Start of the timers: when the last answer left.
     base: Instant,
-    /// When the last good block came, or the beginning.
+    /// When the last good block came, or the start.
     good: Instant,
-    /// When the last answer left that was no repetition.
+    /// When the last answer left that was not a retransmission.
     answered: Instant,
     /// When the last byte came.
     heard: Instant,
     /// Smoothed time from an answer to the block that follows.
     gap: Duration,
-    /// Pending bytes that make a write worth its call.
+    /// Pending bytes from which a write is worthwhile.
     write_at: usize,
 }
 
@@ -126,14 +126,14 @@ impl Core {
         self.began.is_some()
     }
 
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let Current { name_len, size, modified, mode, left, .. } = self.file;
         let name = &name[..name_len];
         FileInfo { name, size, modified, mode, left, ..FileInfo::default() }
     }
 
-    /// Whether input is taken now, or waits until the store has answered.
+    /// Whether input is accepted now, or blocked until the store replies.
     fn takes_input(&self, memory_len: usize) -> bool {
         match self.link.ending {
             Ending::No => {
@@ -160,7 +160,7 @@ impl Core {
         self.enter(cx, ReceiverInput::Failed);
         let unwritten = self.sink.pending() > 0 && !matches!(kind, FailureKind::Store(_));
         self.ask = match self.file.open {
-            // What has come is kept, as far as the store keeps parts of files.
+            // Received data is kept, if the store keeps partial files.
             true if unwritten => Ask::Write,
             true => Ask::close(false),
             false => Ask::Nothing,
@@ -175,7 +175,7 @@ impl Core {
         self.fail(cx, Blame::Local, FailureKind::Aborted, true);
     }
 
-    /// Says something to the peer, after the pause it may need.
+    /// Sends a character to the peer, after the pause it may need.
     fn say(&mut self, cx: &mut Cx<'_>, words: &[u8]) {
         let pause = self.link.pace.block();
         self.link.pause(cx.now, pause);
@@ -184,7 +184,7 @@ impl Core {
         self.prompted = false;
     }
 
-    /// Asks the sender to begin, or to go on.
+    /// Requests the start or the next block.
     fn say_start(&mut self, cx: &mut Cx<'_>) {
         self.starts = self.starts.saturating_add(1);
         let start = self.start;
@@ -194,7 +194,7 @@ impl Core {
     fn on_block(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, number: u8, len: usize) {
         let stats = &mut self.link.stats;
         stats.packets_in += 1;
-        // The reader stands behind the block.
+        // The reader is after the block.
         trace_got(cx, 'D', u64::from(number), len, self.link.stats.wire_in_bytes);
         let place = match (self.state, number) {
             (Receiving::Header, 0) => Place::Next,
@@ -203,7 +203,7 @@ impl Core {
             }
             (Receiving::Data, n) if n == self.expected => Place::Next,
             (Receiving::Data, n) if n == self.expected.wrapping_sub(1) => {
-                // Before the first block of XMODEM there is none.
+                // There is none before the first block of XMODEM.
                 if self.first && !self.is_batch() { Place::Elsewhere } else { Place::Again }
             }
             _ => Place::Elsewhere,
@@ -227,7 +227,7 @@ impl Core {
         (self.begun, self.starts, self.tries, self.repeats) = (true, 0, 0, 0);
     }
 
-    /// A block that had been received before: its acknowledgement was lost.
+    /// A duplicate block: its acknowledgement was lost.
     fn again(&mut self, cx: &mut Cx<'_>) {
         self.link.stats.duplicates += 1;
         trace_duplicate(cx, u64::from(self.expected));
@@ -244,8 +244,8 @@ impl Core {
         if !(self.first && self.state == Receiving::Data) {
             return self.say(cx, &[ACK]);
         }
-        // Block 0. Several start characters that had waited for the sender make it send several,
-        // before it can have seen our answer; one answer is enough.
+        // Block 0. Several queued start characters make the sender send several,
+        // before it has seen our answer; one answer is enough.
         if self.prompted || cx.now - self.base >= Duration::from_millis(300) {
             self.accept_header(cx);
         }
@@ -278,14 +278,14 @@ impl Core {
         self.ask = Ask::Offer;
     }
 
-    /// Answers block 0 of a file that is wanted.
+    /// Answers block 0 of an accepted file.
     fn accept_header(&mut self, cx: &mut Cx<'_>) {
         let start = self.start;
         // A stream's block 0 gets no acknowledgement (\[XY88\] figure 8).
         if self.streaming { self.say(cx, &[start]) } else { self.say(cx, &[ACK, start]) }
     }
 
-    /// The store has taken the offer.
+    /// The store has accepted the offer.
     fn accepted(&mut self, cx: &mut Cx<'_>) {
         self.file.open = true;
         self.sink = Sink::default();
@@ -296,7 +296,7 @@ impl Core {
         if self.is_batch() { self.accept_header(cx) } else { self.say_start(cx) }
     }
 
-    /// The next block of the file stands in the room of the sink.
+    /// The next block of the file is in the room of the sink.
     fn store(&mut self, cx: &mut Cx<'_>, len: usize) {
         self.progress(cx);
         if self.first && !self.is_batch() {
@@ -322,12 +322,12 @@ impl Core {
         }
     }
 
-    /// EOT, and nothing behind it.
+    /// EOT, and nothing after it.
     fn ended(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         trace_got(cx, 'Z', u64::from(self.expected), 1, self.link.stats.wire_in_bytes);
         if self.state == Receiving::Header {
             if self.owed {
-                // A block 0 was damaged: this is the end of a file that we know nothing of.
+                // A block 0 was damaged: this is the end of an unknown file.
                 return self.ask_again(cx, true);
             }
             // The acknowledgement of the last EOT was lost.
@@ -341,9 +341,9 @@ impl Core {
         self.eots = self.eots.saturating_add(1);
         let agrees = self.file.size.map(|size| self.sink.end() >= size);
         let taken = match (agrees, self.link.config.first_eot) {
-            // Not all that was announced has come: some block must have been lost.
+            // The file is shorter than announced: a block must have been lost.
             (Some(false), _) => false,
-            // All of it has: what was damaged since was noise on an idle line, and no block.
+            // It is complete: later damage was noise on an idle line, not a block.
             (Some(true), FirstEot::Auto) => true,
             _ if self.owed => false,
             (_, FirstEot::Wait) => true,
@@ -355,17 +355,17 @@ impl Core {
         if agrees == Some(false) && (self.eots > 3 || self.streaming) {
             return self.fail(cx, Blame::Peer, FailureKind::LengthDiffers, true);
         }
-        // The first time this is the rule, and no failure.
+        // The first time this is normal, not a failure.
         self.ask_again(cx, self.eots > 1 || self.owed);
     }
 
-    /// Asks for what did not come, or came damaged.
+    /// Sends a NAK for a missing or damaged block.
     fn ask_again(&mut self, cx: &mut Cx<'_>, failure: bool) {
         self.tries += u8::from(failure);
         if self.tries > self.link.config.retries {
             return self.fail(cx, Blame::Line, FailureKind::TooManyRetries, true);
         }
-        // Behind EOT a NAK has it said again; a stream's sender would take it for a wish for XMODEM.
+        // After EOT a NAK gets it retransmitted; a streaming sender would take it for a request for XMODEM.
         let behind_eot = self.eots > 0 && !(self.streaming && self.state == Receiving::Header);
         if (self.first || self.state == Receiving::Header) && !behind_eot {
             return self.say_start(cx);
@@ -374,7 +374,7 @@ impl Core {
         self.say(cx, &[NAK]);
     }
 
-    /// All blocks are here: the store makes the file safe.
+    /// All blocks have arrived: the store closes the file.
     fn close(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.progress(cx);
         let stripped = self.sink.strip(mem.file) as u64;
@@ -391,7 +391,7 @@ impl Core {
         self.ask = if pending { Ask::Write } else { Ask::close(true) };
     }
 
-    /// The file is safe: now the sender may know.
+    /// The file is durable: acknowledge it.
     fn closed(&mut self, cx: &mut Cx<'_>) {
         self.file.open = false;
         self.link.stats.files_done += 1;

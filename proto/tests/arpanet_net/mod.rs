@@ -147,7 +147,7 @@ impl Net {
         self.host(index).state(id)
     }
 
-    /// How many messages of this kind the host gave, behind the leader.
+    /// How many messages of this kind the host gave, after the leader.
     pub fn texts(&self, index: usize, link: u8) -> Vec<Vec<u8>> {
         let octets = self.form.octets();
         let is = |message: &Vec<u8>| {

@@ -45,7 +45,7 @@ impl Server {
         }
     }
 
-    /// Goes on as far as it can; whether anything was done.
+    /// Continues as far as it can; whether anything was done.
     pub fn turn(&mut self, host: &mut Host<'_>, cx: &mut Cx<'_>) -> bool {
         let mut moved = false;
         host.listen(self.options.server, self.options.server).unwrap();

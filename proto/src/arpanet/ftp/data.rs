@@ -58,7 +58,7 @@ impl Piece {
     }
 }
 
-/// A file that is sent. Its octets stand in the memory that each call is lent.
+/// A file that is sent. Its octets are in the memory that each call is lent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Outgoing {
     form: Form,
@@ -202,7 +202,7 @@ impl Outgoing {
 /// What comes next of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
-    /// A byte; behind an escape, if so.
+    /// A byte; after an escape, if so.
     Plain { escaped: bool },
     /// A block's header.
     Header,

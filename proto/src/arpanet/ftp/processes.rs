@@ -54,7 +54,7 @@ impl<M: Memory> Client<M> {
         user.want(name, mem.names)
     }
 
-    /// Goes on as far as it can. To be called after anything has moved.
+    /// Continues as far as it can. To be called after anything has moved.
     pub fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (user, mut mem) = self.parts();
         user.pump(cx, host, &mut mem);
@@ -91,7 +91,7 @@ impl<M: Memory> Client<M> {
         self.user.deadline()
     }
 
-    /// Lets timers run out.
+    /// Lets timers expire.
     pub fn tick(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (user, mut mem) = self.parts();
         user.tick(cx, host);
@@ -134,7 +134,7 @@ impl<M: Memory> Service<M> {
         (&mut self.session, Mem::divide(self.buffer_len, self.memory.as_mut()))
     }
 
-    /// Goes on as far as it can. To be called after anything has moved.
+    /// Continues as far as it can. To be called after anything has moved.
     pub fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (session, mut mem) = self.parts();
         session.pump(cx, host, &mut mem);
@@ -177,7 +177,7 @@ impl<M: Memory> Service<M> {
         self.session.deadline()
     }
 
-    /// Lets timers run out.
+    /// Lets timers expire.
     pub fn tick(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>) {
         let (session, mut mem) = self.parts();
         session.tick(cx, host);

@@ -245,7 +245,7 @@ impl Session {
         }
     }
 
-    /// Goes on as far as it can.
+    /// Continues as far as it can.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if let Some(mut icp) = self.icp {
             match icp.turn(host, cx) {

@@ -209,7 +209,7 @@ impl User {
         good
     }
 
-    /// Goes on as far as it can.
+    /// Continues as far as it can.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if self.stage == Stage::Idle && self.outcome.is_none() {
             self.enter(cx, Input::Opened);
@@ -314,7 +314,7 @@ impl User {
             State::Failed(what) => Some(what),
             _ => None,
         };
-        // The server says what was wrong, so its reply is waited for.
+        // The server says what was wrong, so its reply is awaited.
         let settled = self.ask == Ask::Nothing || self.puts;
         if over || failed.is_some() && settled {
             let whole = over && (self.puts || self.incoming.is_whole());

@@ -8,11 +8,11 @@ use crate::time::Span;
 pub const HOSTS: usize = 16;
 /// Most connections at a time.
 pub const CONNECTIONS: usize = 32;
-/// Most messages of one link under way.
+/// Most messages of one link in flight.
 pub const WINDOW: usize = 8;
 /// Octets of the longest message: a new leader, and what may follow.
 pub(crate) const MESSAGE: usize = 12 + LONGEST_BITS.div_ceil(8);
-/// Bits of the longest text: what is behind the leader, less the header.
+/// Bits of the longest text: what is after the leader, less the header.
 pub(crate) const LONGEST_TEXT: usize = LONGEST_BITS - 40;
 
 crate::choice! {
@@ -30,7 +30,7 @@ crate::choice! {
 }
 
 crate::settings! {
-    /// Everything that may be chosen.
+    /// All settings.
     #[derive(Clone, PartialEq, Eq, Debug)]
     pub struct Config {
         "ncp.buffers" buffers: Buffers[word] = "both",

@@ -43,7 +43,7 @@ pub enum Trouble {
     NoRfnm,
     /// A message was not delivered, and could not be sent again.
     Lost,
-    /// The other host has not allowed any more.
+    /// The other host has not allowed any longer.
     NoAllocation,
     /// The receiver closed it before all was sent.
     Closed,
@@ -105,7 +105,7 @@ pub struct Wanted {
     pub foreign: Option<u32>,
     /// Bits of a byte, of a connection that sends: 1 to 255.
     pub size: u8,
-    /// Whether the other's request is waited for before ours is said.
+    /// Whether the other's request is awaited before ours is said.
     pub passive: bool,
     /// Which messages go first, of a connection that sends.
     pub class: Class,
@@ -141,7 +141,7 @@ impl Wanted {
     }
 }
 
-/// A message under way.
+/// A message in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Flight {
     pub(super) bits: u16,
@@ -267,7 +267,7 @@ impl Connection {
         self.said_cls && self.got_cls && self.flying == 0
     }
 
-    /// Bits that are under way.
+    /// Bits that are in flight.
     pub(super) fn flying_bits(&self) -> usize {
         self.flights[..self.flying].iter().map(|flight| usize::from(flight.bits)).sum()
     }
@@ -290,7 +290,7 @@ impl Connection {
         self.rfc_until = None;
         self.all_until = None;
         self.owes_rfc = false;
-        // A sender must have nothing under way when it says so.
+        // A sender must have nothing in flight when it says so.
         self.closing = true;
         if !self.said_rfc {
             (self.said_cls, self.got_cls) = (true, true);
@@ -298,7 +298,7 @@ impl Connection {
         self.settle();
     }
 
-    /// The peer knows nothing of it any more.
+    /// The peer knows nothing of it any longer.
     pub(super) fn forget(&mut self, trouble: Trouble) {
         self.fail(trouble);
         self.flying = 0;

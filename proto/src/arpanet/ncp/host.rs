@@ -336,7 +336,7 @@ impl<'a> Host<'a> {
             && core.peers.iter().all(|peer| !peer.used || !peer.is_busy())
     }
 
-    /// Whether a host has said anything, and its last word was not that it is dead.
+    /// Whether a host has said anything, and its last packet was not that it is dead.
     pub fn is_up(&self, host: Address) -> bool {
         self.core.find_peer(host).is_some_and(|peer| self.core.peers[peer].life == Life::Up)
     }

@@ -275,10 +275,10 @@ impl Core {
                 usize::from(c.peer) == peer && c.local == local && c.foreign == Some(foreign);
             c.used && same && !c.got_cls
         };
-        // One that is not there was refused by us, or its CLS was waited for too long.
+        // One that is not there was refused by us, or its CLS was awaited too long.
         let Some(slot) = self.connections.iter().position(here) else { return };
         let c = &mut self.connections[slot];
-        // What is under way may be there already: a RFNM can be later than the CLS that follows from it.
+        // What is in flight may be there already: a RFNM can be later than the CLS that follows from it.
         let gone = |f: &&Flight| matches!(f.stage, Stage::Flying(_) | Stage::Done);
         let gone: usize =
             c.flights[..c.flying].iter().filter(gone).map(|f| usize::from(f.bits)).sum();
@@ -438,15 +438,15 @@ impl Core {
         let alone = c.flying == 1;
         let flight = &mut c.flights[index];
         if let Some(bits) = shorter.filter(|_| alone && c.trouble.is_none()) {
-            // What it does not take any more was not sent, and is still allowed.
+            // What it does not take any longer was not sent, and is still allowed.
             c.bits = c.bits.saturating_add(u32::from(flight.bits - bits));
             (flight.bits, flight.stage) = (bits, Stage::Made);
             return;
         }
         flight.stage = Stage::Again(again(flight.tries));
         flight.tries = flight.tries.saturating_add(1);
-        // What came behind it may have been taken: the order is lost.
-        // Nor does anybody take it any more who has closed.
+        // What came after it may have been taken: the order is lost.
+        // Nor does anybody take it any longer who has closed.
         if !alone || flight.tries > most || c.trouble.is_some() || c.got_cls {
             c.fail(Trouble::Lost);
         }

@@ -317,7 +317,7 @@ impl Connection {
         if self.is_open() && !self.said_cls && !self.got_cls {
             self.compose_open(config, memory, text);
         }
-        // A sender has nothing under way, and nothing left unless it has given up.
+        // A sender has nothing in flight, and nothing left unless it has given up.
         let done = !self.sends() || self.trouble.is_some() || self.got_cls || self.queue.len() == 0;
         if self.closing
             && done

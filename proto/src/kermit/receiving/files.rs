@@ -65,7 +65,7 @@ impl Core {
             self.file.attributes.unsupported = Some(b'+');
         }
         let attributes = &self.file.attributes;
-        // The list may go on in another packet unless it says that it is complete. A wish to
+        // The list may continue in another packet unless it says that it is complete. A request to
         // resume must be answered at once.
         if attributes.complete
             || attributes.disposition.is_some()
@@ -199,7 +199,7 @@ impl Core {
         }
     }
 
-    /// Acknowledges the data packet that was waited for, with a wish to stop if there is one.
+    /// Acknowledges the data packet that was awaited, with a request to stop if there is one.
     fn ack_data(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let number = self.arrivals.next;
         match self.cancel {
@@ -208,7 +208,7 @@ impl Core {
                 self.cancel = Cancel::Said(letter);
             }
             _ if self.link.agreed.streaming => {}
-            // Some peers only look at the acknowledgement of the oldest packet: say it again.
+            // Some peers only look at the acknowledgement of the oldest packet: retransmit it.
             Cancel::Said(letter) => self.ack(cx, mem, number, &[letter]),
             Cancel::No => self.ack(cx, mem, number, &[]),
         }
@@ -389,7 +389,7 @@ impl Core {
         }
     }
 
-    /// The store has taken bytes: go on where it was too slow.
+    /// The store has taken bytes: continue where it was too slow.
     fn written(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.sink.taken();
         self.heard = cx.now;

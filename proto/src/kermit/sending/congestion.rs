@@ -1,7 +1,7 @@
 //! Receivers that agree to a window and cannot hold one. They ask for the same packet at every other
 //! one that comes, and if each of those NAKs is answered by a copy, the copies make the next NAKs.
 //!
-//! So NAKs for one packet within a round trip are one. Where a receiver goes on repeating them, a copy
+//! So NAKs for one packet within a round trip are one. Where a receiver continues repeating them, a copy
 //! waits until the line has been quiet for a while, and the window shrinks, down to one packet.
 
 use super::Core;
@@ -51,7 +51,7 @@ impl Core {
 /// What repeated NAKs have told of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Congestion {
-    /// Packets that may be under way, whatever was agreed.
+    /// Packets that may be in flight, whatever was agreed.
     window: usize,
     score: u32,
     /// The receiver repeats NAKs.

@@ -183,7 +183,7 @@ impl Machine for Core {
     fn status(&self) -> Status {
         let Self { state, link, .. } = self;
         // Every file is acknowledged, and peers that are done hang up: C-Kermit's answer to B
-        // dies with its terminal. Where that can be (not on TCP) only the goodbye is missing.
+        // dies with its terminal. Where that can be (not on TCP) only the final exchange is missing.
         if *state == Sending::Break && link.ending.is_running() && !link.config.is_reliable() {
             return Status::Lingering(Outcome::Done);
         }

@@ -29,7 +29,7 @@ impl<M: Memory> Server<M> {
         WithMemory::new(Core::new(config), lengths, memory).map(Self)
     }
 
-    /// Whether it waits for a command: no transfer is under way, and nothing is to be said or done.
+    /// Whether it waits for a command: no transfer is active, and nothing is pending.
     pub fn is_idle(&self) -> bool {
         let core = &self.0.core;
         matches!(core.active, Active::Wait) && core.ask.is_idle()

@@ -66,7 +66,7 @@ struct Found {
     crowded: bool,
     /// It has become shorter meanwhile: less is sent than the bottleneck carries.
     falls: bool,
-    /// It stands in the end, and did not at first.
+    /// A queue stands at the end, but did not at first.
     begins: bool,
     /// The rate at which packets were sent, and at which they came.
     passed: u64,
@@ -98,7 +98,7 @@ impl Controller {
         (least / 16).max(SHORT_QUEUE).max(burst)
     }
 
-    /// Whether what looks like a queue may be a packet that was held back on the way, or one that was said again.
+    /// Whether what looks like a queue may be a packet that was held back on the way, or one that was retransmitted.
     fn may_be_late(&self, arrivals: &Arrivals) -> bool {
         let queue = self.delay.queue(arrivals.rtt.unwrap_or(0));
         let looks = self.probe.is_none() && !self.traffic.is_shared();
@@ -135,7 +135,7 @@ impl Controller {
             return arrivals.count >= self.probe_packets();
         }
         if self.traffic.is_shared() {
-            // TCP looks once in a round trip, and when three packets have come behind one that is missing.
+            // TCP looks once in a round trip, and when three packets have come after one that is missing.
             return (self.missed > 0 && self.behind >= 3)
                 || (time >= SHORTEST.max(smooth) && arrivals.count >= START_PACKETS)
                 || time > 8 * LONG.max(smooth);
@@ -249,7 +249,7 @@ impl Controller {
         }
         self.traffic.none(found.queue);
         if found.packets < START_PACKETS {
-            // Of what is sent again only what comes is seen: nothing is learned of loss.
+            // Of what is retransmitted only what comes is seen: nothing is learned of loss.
             return sent;
         }
         match self.loss.judge(sent, found.lost, found.losing) {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! So two packets tell the capacity, whatever rate is sent and though no queue stands. Others' packets between
-//! them, or a receiver that was away, mostly spread them, and what comes behind a packet that was late is closer
+//! them, or a receiver that was away, mostly spread them, and what comes after a packet that was late is closer
 //! together: so of eight measurements the third quickest counts, and of all those the quickest. Where two packets
 //! take less time than clocks tell, several bursts are one measurement. Where some come in one frame and others in
 //! two (a satellite's slots), the mean counts. What is delivered is never more than the capacity.
@@ -15,7 +15,7 @@
 //! Where packets are held back on the way, the quickest of many are much quicker than the bottleneck, but as many are
 //! slower. So the middle of each set is kept as well, smoothed, and how much it varies: between the middle less that
 //! and the middle and that the capacity lies, as long as others do not come between most of the pairs. That what
-//! passes is less than the capacity, so that somebody else has the rest, is concluded from the lower of the two.
+//! passes is less than the capacity, because other traffic has the rest, is concluded from the lower of the two.
 
 use super::millipps;
 
@@ -36,10 +36,10 @@ const FRAME: u64 = 1_000;
 pub(super) struct Dispersion {
     /// When the last packet came that another may follow; 0 is none.
     last: u64,
-    /// Packets that followed another, and the time they took, of the measurement under way.
+    /// Packets that followed another, and the time they took, of the current measurement.
     count: u64,
     time: u64,
-    /// The quickest of the set under way, and how many it has.
+    /// The quickest of the current set, and its size.
     quick: [u64; QUICKEST],
     set: u8,
     /// All that followed in this set, and their time; and some came in one frame.
@@ -60,7 +60,7 @@ pub(super) struct Dispersion {
 }
 
 impl Dispersion {
-    /// A packet came, and the sender says whether it left at once behind the one before, which came.
+    /// A packet came, and the sender says whether it left at once after the one before, which came.
     pub(super) fn came(&mut self, now: u64, follows: bool) {
         if follows && self.last > 0 {
             let gap = now - self.last;

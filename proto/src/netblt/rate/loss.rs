@@ -70,7 +70,7 @@ impl Loss {
         Self { usual: 0, varies: 0, known: false, run: ONE, wide: ONE, trial: Trial::None }
     }
 
-    /// The trial under way is given up.
+    /// The current trial is abandoned.
     pub(super) fn reset(&mut self) {
         self.trial = Trial::None;
     }

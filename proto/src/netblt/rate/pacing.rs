@@ -20,7 +20,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(3);
 /// Bursts that start late by at most this do not delay those after them: on a busy machine one of a hundred
 /// wakes up 4 to 24 ms late, and a path that waited in the meantime takes what it missed.
 const LATE: Duration = Duration::from_millis(40);
-/// Packets count as sent together if the clock goes on by no more than this between them.
+/// Packets count as sent together if the clock advances by at most this between them.
 const TOGETHER: Duration = Duration::from_micros(50);
 
 /// When packets leave.
@@ -66,12 +66,12 @@ impl Pacer {
         self.at
     }
 
-    /// Packets left of a burst under way.
+    /// Packets left of the current burst.
     pub(crate) fn left(&self) -> u16 {
         self.left
     }
 
-    /// A packet leaves now; whether it left at once behind the one before.
+    /// A packet leaves now; whether it left at once after the one before.
     pub(crate) fn leave(&mut self, now: Instant) -> bool {
         if self.left == 0 {
             self.start(now);

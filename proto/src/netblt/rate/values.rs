@@ -86,7 +86,7 @@ impl Values {
         self.less.0.min(self.more.0)
     }
 
-    /// The mean rate that these values can have for a wish of `rate`.
+    /// The mean rate that these values can have for a request of `rate`.
     pub(crate) fn reached(&self, rate: u64) -> u64 {
         rate.clamp(millipps(self.less), millipps(self.more))
     }

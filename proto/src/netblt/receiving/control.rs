@@ -1,4 +1,4 @@
-//! The receiver's control messages: when they are said, said again, and acknowledged (RFC 998
+//! The receiver's control messages: when they are said, retransmitted, and acknowledged (RFC 998
 //! "control message", RFC 1030 section 7).
 
 use super::{Core, Mem, Stage};
@@ -16,7 +16,7 @@ use crate::time::{Duration, Instant};
 /// The control timer before a round trip is known. RFC 998 has it arbitrary; the first GO follows the
 /// RESPONSE at its heels, and a card with one buffer hears one of the two (RFC 1030 section 7).
 const FIRST_TIMER: Duration = Duration::from_millis(250);
-/// The same between our own ends, where nothing else is under way; it is doubled until a round trip is known.
+/// The same between our own ends, where nothing else is in flight; it is doubled until a round trip is known.
 const FIRST_TIMER_PACED: Duration = Duration::from_millis(10);
 /// Control timers are at least so patient, whatever the death timer is.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ const HURRIED: u32 = 16;
 const BARREN: u16 = 3;
 /// but after this, or four round trips, in any case: where much is lost that is many times.
 const BARREN_MOST: Duration = Duration::from_secs(1);
-/// How often the control timer is doubled at most while all that is acknowledged had been said again.
+/// How often the control timer is doubled at most while all that is acknowledged had been retransmitted.
 const MOST_STRAIN: u32 = 3;
 /// This many unacknowledged messages are a sizeable part of the 16-bit number space: one that is missing
 /// must not hold up all of them. Then there are more copies of each, and of the oldest above all.
@@ -100,7 +100,7 @@ impl Core {
         self.link.timers.put(Timer::Control, again);
     }
 
-    /// When CONTROL leaves again though nothing is new: when the control timer runs out; where the rate is
+    /// When CONTROL leaves again though nothing is new: when the control timer expires; where the rate is
     /// found also a part of a round trip after the one before; and where numbers may run out as soon as the
     /// oldest is overdue.
     fn again_at(&self, mem: &Mem<'_>, now: Instant) -> Option<Instant> {
@@ -182,7 +182,7 @@ impl Core {
         let mut position = 0;
         // What should have been acknowledged by now goes first, in up to half of the packet.
         let half = mem.out.len() / 2;
-        // Where they are many, one that is missing makes all behind it look overdue.
+        // Where they are many, one that is missing makes all after it look overdue.
         let overdue = if self.are_many() { half / 2 } else { half };
         while position < first_unsent {
             let Some(entry) = self.messages.entry(mem.messages, position) else { break };
@@ -199,7 +199,7 @@ impl Core {
         self.say_again(cx, mem, position, first_unsent, &mut at);
         // Then the new ones, and before them as many of the old as there is room for.
         let from = self.redundant(mem, position, first_unsent, at);
-        // New ones take half of a packet, so that each stands in two at least where there are many.
+        // New ones take half of a packet, so that each is in two at least where there are many.
         let mut end = mem.out.len();
         for position in from..self.messages.len() {
             let Some(entry) = self.messages.entry(mem.messages, position) else { break };
@@ -236,7 +236,7 @@ impl Core {
         self.set_control(mem, cx.now);
     }
 
-    /// Writes a RATE message behind the header; its length.
+    /// Writes a RATE message after the header; its length.
     fn put_report(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>) -> usize {
         let number = self.reports.leave(cx.now);
         let timer = self.control_timer().as_millis().min(0xFFFF) as u16;
@@ -244,7 +244,7 @@ impl Core {
         put_rate(&mut mem.out[HEADER..], number, pace, timer).unwrap_or(0)
     }
 
-    /// Lends a CONTROL packet whose messages stand in their place already.
+    /// Lends a CONTROL packet whose messages are in their place already.
     fn lend_control(&mut self, mem: &mut Mem<'_>, len: usize) {
         let (head, _) = mem.out.split_at_mut(len);
         self.link.lent =
@@ -341,7 +341,7 @@ impl Core {
         }
     }
 
-    /// Writes a message behind the others; false if there is no room below `end`.
+    /// Writes a message after the others; false if there is no room below `end`.
     fn put_message(&self, mem: &mut Mem<'_>, entry: &Entry, at: &mut usize, end: usize) -> bool {
         let buffer = self.base.wrapping_add(entry.index as u32);
         let offer = Offer {
@@ -396,13 +396,13 @@ impl Core {
         }
         if let Some(first) = newest {
             self.backoff = 0;
-            // What was said again because nothing came back tells nothing of the round trip.
+            // What was retransmitted because nothing came back tells nothing of the round trip.
             let repeated = self.timed_out.is_some_and(|at| first <= at);
             if !repeated || (self.path.round_trip().is_none() && !self.paced) {
                 self.path.answered(cx.now, cx.now.since(first));
                 self.strain = 0;
             } else if self.link.config.is_automatic() {
-                // It may have been too soon to say it again. If the timer always is, nothing is ever learned.
+                // It may have been too soon to retransmit it. If the timer always is, nothing is ever learned.
                 self.strain = (self.strain + 1).min(MOST_STRAIN);
             }
             let left = self.control_left.unwrap_or(cx.now);
@@ -417,12 +417,12 @@ impl Core {
         }
     }
 
-    /// The control timer ran out.
+    /// The control timer expired.
     pub(super) fn control_timed_out(&mut self, cx: &mut Cx<'_>) {
         if self.messages.len() == 0 {
             self.link.timers.stop(Timer::Control);
         } else if self.control_due.is_some_and(|due| cx.now < due) {
-            // It is said again for safety's sake.
+            // It is retransmitted for safety's sake.
         } else if self.messages.unsent < self.messages.len() && self.link.lent == 0 {
             self.timeout(cx, "acknowledgement", u64::from(self.messages.next_sequence()));
             self.backoff = (self.backoff + 1).min(HURRIED + 3);

@@ -14,7 +14,7 @@ use crate::time::{Duration, Instant};
 
 /// Timers are no finer.
 const TICK: Duration = Duration::from_millis(1);
-/// Before anything is known of the rate what should come is waited for so long.
+/// Before anything is known of the rate what should come is awaited so long.
 const FIRST_WAIT: Duration = Duration::from_secs(4);
 /// What is granted lasts so long without a word.
 const UNHEARD: Duration = Duration::from_millis(250);
@@ -145,7 +145,7 @@ impl Core {
             return (padding < 4).then(|| &data.bytes[..want]);
         }
         let len = data.bytes.len() as u64;
-        // Behind its end nothing must have come.
+        // After its end nothing must have come.
         let good = if ends { len <= most && record.top <= packet + 1 } else { len == most };
         good.then_some(data.bytes)
     }
@@ -156,7 +156,7 @@ impl Core {
         trace_duplicate(cx, u64::from(data.buffer) << 16 | u64::from(data.packet));
     }
 
-    /// It was overtaken by those behind it: by how much tells how long to wait for others. What
+    /// It was overtaken by those after it: by how much tells how long to wait for others. What
     /// comes long after it was asked for may be an answer to that, and tells nothing.
     fn came_late(&mut self, cx: &Cx<'_>, record: &Record) {
         let now = cx.now.as_nanos();
@@ -233,7 +233,7 @@ impl Core {
     /// How long to wait for packets that others have overtaken.
     pub(super) fn margin(&self) -> Duration {
         let rtt = self.path.round_trip().unwrap_or(Duration::from_millis(200));
-        // A rate that is looked for changes under way: the bursts of two rates lie further apart.
+        // While the rate is being searched it changes: bursts of two rates are further apart.
         let more = if self.link.config.is_automatic() { self.interval() } else { Duration::ZERO };
         Duration::from_nanos(self.late) + more + (rtt / 16).max(TICK) + TICK
     }

@@ -199,7 +199,7 @@ impl Core {
         agreed.outstanding = shape.slots.min(usize::from(outstanding)) as u16;
         self.shape = shape;
         self.link.peer_death_s = offer.death_s;
-        // Numbers go on from connection to connection, so that a packet that was long under way
+        // Numbers continue from connection to connection, so that a packet that was long in flight
         // is none of this one.
         self.base = self.base.wrapping_add(self.granted as u32);
         (self.low, self.granted, self.known, self.passed) = (0, 0, 0, 0);
@@ -381,7 +381,7 @@ impl Core {
         self.link.fail(cx, Blame::Peer, FailureKind::PeerError, b"");
     }
 
-    /// The file is not wanted any more.
+    /// The file is not wanted any longer.
     fn drop_file(&mut self, cx: &mut Cx<'_>) {
         self.messages.begin();
         self.link.timers.stop(Timer::Control);

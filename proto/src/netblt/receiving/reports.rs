@@ -1,5 +1,5 @@
 //! RATE messages to a sender of our own kind, and what comes back of them: the number of the last one that it had
-//! stands in each packet of data (docs/explanation/netblt.md). So each tells under which offer a packet left, and the round trip.
+//! is in each packet of data (docs/explanation/netblt.md). So each tells under which offer a packet left, and the round trip.
 
 use crate::netblt::packet::Mark;
 use crate::time::{Duration, Instant};
@@ -87,7 +87,7 @@ impl Reports {
         number
     }
 
-    /// When the next one leaves on its own: a quarter of a round trip behind the last while packets come, and an
+    /// When the next one leaves on its own: a quarter of a round trip after the last while packets come, and an
     /// offer again while it is not in force. `packets` is the time of a few packets.
     pub(super) fn due(&self, rtt: Duration, packets: Duration) -> Option<Instant> {
         let Some(last) = self.last else { return self.wanted.then_some(Instant::ZERO) };

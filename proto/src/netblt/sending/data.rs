@@ -75,7 +75,7 @@ impl Core {
 
     /// The index of a buffer, if it may be outstanding now.
     fn index_of(&self, buffer: u32) -> Option<u64> {
-        // Numbers have 32 bits and go on from wherever they began.
+        // Numbers have 32 bits and continue from wherever they began.
         let from_low = buffer.wrapping_sub(self.base?).wrapping_sub(self.low as u32);
         let index = self.low + u64::from(from_low);
         let known = self.buffers().is_none_or(|buffers| index < buffers);
@@ -143,7 +143,7 @@ impl Core {
         }
     }
 
-    /// A buffer has come whole; whether that is news.
+    /// A buffer has arrived whole; whether that is news.
     fn came_whole(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
         let Some(index) = self.index_of(buffer) else { return false };
         let mut sends = SendRing::new(self.shape, mem.slots);
@@ -165,7 +165,7 @@ impl Core {
     fn acknowledged(&mut self, index: u64) {
         let buffer = u64::from(self.link.agreed.buffer);
         let rest = self.source.total().map_or(buffer, |all| all.saturating_sub(index * buffer));
-        // The digest behind it is no part of the file.
+        // The digest after it is no part of the file.
         let size = self.file.size.unwrap_or(u64::MAX);
         if let Some(acked) = &mut self.link.stats.current_acked_bytes {
             *acked = (*acked + rest.min(buffer)).min(size);
@@ -187,7 +187,7 @@ impl Core {
         if burst != self.burst {
             Link::value(cx, "burst", u64::from(burst.0));
             Link::value(cx, "interval", u64::from(burst.1));
-            // A burst under way is not made longer, and keeps its interval: where two pairs take turns,
+            // The current burst is not made longer, and keeps its interval: where two pairs take turns,
             // each turn would gain a part of one. A much shorter interval begins at once.
             let interval = Duration::from_millis(u64::from(burst.1));
             self.burst_left = self.burst_left.min(burst.0);
@@ -347,8 +347,8 @@ impl Core {
         }
         let soon = if self.paced { SOON_PACED } else { SOON };
         let soon = picked.is_some() && (due || self.next_burst() <= cx.now + soon);
-        // The first packets, which are under way, have said it; what is more would disturb them.
-        // For as long as they are waited for only: they may be lost.
+        // The first packets, which are in flight, have said it; what is more would disturb them.
+        // For as long as they are awaited only: they may be lost.
         let first = self.paced && self.pacer.pace.rate == 0 && self.fresh > 0;
         let said = first && picked.is_some() && cx.now < self.pacer.at();
         if self.owes && !soon && !said {

@@ -107,7 +107,7 @@ impl Core {
 
     /// The client string of OPEN or RESPONSE; its length.
     pub(super) fn client(&self, name: &[u8], room: &mut [u8]) -> usize {
-        // The NUL and the padding stand behind it.
+        // The NUL and the padding are after it.
         let room_len = room.len() - 4;
         let room = &mut room[..room_len];
         let info = self.file.info(name);

@@ -14,7 +14,7 @@ const FEWEST: u64 = 64;
 /// Loss of one in N from which retransmission starts.
 const LOST: u64 = 256;
 
-/// What has been said again.
+/// What has been retransmitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tail {
     /// The last round trip was.
@@ -86,7 +86,7 @@ impl Core {
         })
     }
 
-    /// The packet at this place goes again, unless its buffer has come whole.
+    /// The packet at this place goes again, unless its buffer has arrived whole.
     fn wants_again(&mut self, mem: &mut Mem<'_>, place: u64) -> bool {
         let packets = u64::from(self.link.agreed.packets().max(1));
         let (index, packet) = (place / packets, (place % packets) as u32);

@@ -9,8 +9,8 @@ use crate::uucp::session::{Core, Purpose};
 ///
 /// It is called, or calls and asks whether the peer has anything to do. A file of the public
 /// directory (`~/sub/name`) keeps its path, of any other path the last part is the name; spooled
-/// files, which mean mail and commands, and requests to fetch or to run something are put off, as far
-/// as the protocol can ([`Event::Declined`](crate::Event::Declined)).
+/// files, which mean mail and commands, and requests to fetch or to run something are deferred, as far
+/// as the protocol allows ([`Event::Declined`](crate::Event::Declined)).
 /// [`Command::CancelFile`](crate::Command::CancelFile) and
 /// [`Command::CancelBatch`](crate::Command::CancelBatch) do what
 /// [`Command::Abort`](crate::Command::Abort) does.

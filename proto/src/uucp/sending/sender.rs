@@ -8,13 +8,13 @@ use crate::uucp::session::{Core, Purpose};
 /// Sends files by UUCP. See [`Engine`](crate::Engine) for how to turn it.
 ///
 /// It calls, or is called and takes its turn when the caller has nothing more to do. A file goes to
-/// the public directory of the other system (`~/name`). `g` cannot leave a file in the middle, so
+/// the public directory of the other system (`~/name`). `g` cannot cancel a file, so
 /// [`Command::CancelFile`](crate::Command::CancelFile) and
 /// [`Command::CancelBatch`](crate::Command::CancelBatch) do what
 /// [`Command::Abort`](crate::Command::Abort) does.
 ///
-/// With [`Config::takes`] it takes the peer's files in that one's turn, and its store is asked
-/// what a receiver's is. Without, they are put off and stay in the peer's queue
+/// With [`Config::takes`] it receives the peer's files when the peer is master, and its store gets
+/// a receiver's requests. Without, they are deferred and stay in the peer's queue
 /// ([`Event::Declined`](crate::Event::Declined)).
 #[derive(Debug)]
 pub struct Sender<M>(WithMemory<Core, M>);

@@ -14,8 +14,8 @@ use crate::xymodem::states::Receiving;
 
 /// Receives files by XMODEM or YMODEM. See [`Engine`](crate::Engine) for how to turn it.
 ///
-/// XMODEM knows no name: the store is offered an empty one, and decides. Neither protocol can
-/// leave out one file, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what
+/// XMODEM has no name: the store is offered an empty one, and decides. Neither protocol can
+/// skip one file, so [`Command::CancelFile`] and [`Command::CancelBatch`] do what
 /// [`Command::Abort`] does, and a file that the store refuses ends the transfer.
 #[derive(Debug)]
 pub struct Receiver<M>(WithMemory<Core, M>);
@@ -32,7 +32,7 @@ impl<M: Memory> Receiver<M> {
 
 /// The memory, divided.
 pub(super) struct Mem<'a> {
-    /// File bytes on their way to the store; blocks are read to where they belong.
+    /// File bytes for the store; blocks are read directly into place.
     pub(super) file: &'a mut [u8],
     /// The name of the current file.
     pub(super) name: &'a mut [u8],
@@ -47,7 +47,7 @@ impl Machine for Core {
         Mem { file, name }
     }
 
-    /// Everything that follows from input and from answers; harmless to call.
+    /// Processes input and store replies; idempotent.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.began.is_none() {
             (self.began, self.base, self.heard) = (Some(cx.now), cx.now, cx.now);
@@ -161,7 +161,7 @@ impl Machine for Core {
             (Ask::Nothing, _) => {}
             (Ask::Offer, Reply::Accept { offset: 0 }) => self.accepted(cx),
             (Ask::Offer, Reply::Accept { .. }) => {
-                // Neither protocol can begin in the middle of a file.
+                // Neither protocol can resume a file.
                 self.file.open = true;
                 self.fail(cx, Blame::Local, FailureKind::Unsupported, true);
             }
@@ -185,7 +185,7 @@ impl Machine for Core {
                 self.ask = Ask::close(false);
             }
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
-            // An answer to something else: a host's mistake.
+            // A reply to another request: a bug of the host.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),
         }
     }
@@ -211,7 +211,7 @@ impl Machine for Core {
 
     fn status(&self) -> Status {
         match self.link.ending {
-            // The last file is safe and the sender knows it, or will when the last word has left.
+            // The last file is durable and the sender knows it, or will when the last packet has left.
             Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
             _ => self.link.ending.status(),
         }

@@ -10,14 +10,14 @@ use crate::xymodem::packet;
 use crate::xymodem::states::SenderInput;
 
 impl Core {
-    /// The current file, as far as it is known.
+    /// What is known of the current file.
     pub(super) fn info<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         FileInfo { name: &name[..self.file.name_len], ..self.file.info }
     }
 
     /// The store gives a file.
     fn offered(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, info: &FileInfo<'_>) {
-        // XMODEM has no name to send: what does not fit is only not shown.
+        // XMODEM has no name to send: what does not fit is just not shown.
         let name_len = info.name.len().min(mem.name.len());
         mem.name[..name_len].copy_from_slice(&info.name[..name_len]);
         let info_kept = FileInfo { name: &[], resume: false, ..*info };
@@ -28,7 +28,7 @@ impl Core {
         }
         if self.is_batch() {
             let mut probe = FileInfo { name: info.name, ..info_kept };
-            // Whether the name fits must be known before anything is said; the fields are short.
+            // Whether the name fits must be known before anything is sent; the fields are short.
             probe.size = Some(u64::MAX);
             let fits = packet::emit(&probe, false, &mut mem.out[HEADER..]).is_some();
             if !fits || name_len < info.name.len() {
@@ -52,7 +52,7 @@ impl Core {
         self.ask = Ask::close(false);
     }
 
-    /// The peer waits for what comes next: block 0, the data, or the end.
+    /// The peer waits for the next item: block 0, the data, or the end.
     pub(super) fn begin(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.invited = false;
         if self.link.stats.files_done == 0 && !self.exhausted {
@@ -130,7 +130,7 @@ impl Core {
             (Ask::Close { .. }, _) if !self.link.ending.is_running() => self.file.open = false,
             (Ask::Close { complete, .. }, Reply::Done) => self.closed(cx, complete),
             (_, Reply::Failed(error)) => self.store_failed(cx, ask, error),
-            // An answer to something else: a host's mistake.
+            // A reply to another request: a bug of the host.
             _ => self.store_failed(cx, ask, StoreError::Unsupported),
         }
     }

@@ -36,7 +36,7 @@ impl Machine for Core {
         Mem { file, out, hold, name }
     }
 
-    /// Says what is needed when nothing else is to be said.
+    /// Sends what is due when nothing else is queued.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.link.timers.expire(Timer::Pause, cx.now);
         if self.is_fresh() {
@@ -86,7 +86,7 @@ impl Machine for Core {
             }
             let fresh = self.link.reader.in_data() && self.link.reader.partial() == 0;
             if fresh && !self.sink.room(mem.file, longest) {
-                // The store has to take some first.
+                // The store has to accept some first.
                 self.ask = Ask::Write;
                 break;
             }
@@ -153,7 +153,7 @@ impl Machine for Core {
         let waiting_for = self.state.name();
         let number = self.position;
         cx.trace.record(cx.now, &TraceEvent::Timeout { waiting_for, number });
-        // Much that is of no use may be under way behind a ZSKIP.
+        // Much useless data may be in flight after a ZSKIP.
         let heard = self.link.spoke.max(self.heard);
         if cx.now - heard >= self.link.patience() {
             self.peer_ended(b"");
@@ -164,8 +164,8 @@ impl Machine for Core {
         }
         self.link.timing.timed_out();
         if self.state == Receiving::Skip && self.link.output.pending() == 0 {
-            // A sender that has heard our ZSKIP and takes its time would skip the next file at a
-            // second one; one that has not says its ZFILE again.
+            // A slow sender that has received our ZSKIP would skip the next file at a
+            // second one; one that has not retransmits its ZFILE.
             return self.say_garbled(cx, mem);
         }
         self.repeat(cx, mem);

@@ -29,9 +29,9 @@ impl Core {
         self.ask = Ask::Next;
     }
 
-    /// The file is over; what there is to tell of it is told under its own name.
+    /// The file ends; its events are reported under its own name.
     fn remember(&mut self) {
-        // A host that has not looked since the file before that one has no use for its events.
+        // A host that has taken no events since the file before that one does not need them.
         for _ in 0..core::mem::take(&mut self.old_notes) {
             self.link.notes.pop();
         }
@@ -39,7 +39,7 @@ impl Core {
         (self.told, self.told_at) = (self.file, 0);
     }
 
-    /// Makes room for a name of `len` bytes. Of two very long ones the last is told cut short.
+    /// Makes room for a name of `len` bytes. Of two very long ones the last is truncated.
     fn move_last_name(&mut self, mem: &mut Mem<'_>, len: usize) {
         let kept = self.told.name_len.min(MAX_NAME - len);
         (self.told.name_len, self.told_at) = (kept, MAX_NAME - kept);
@@ -64,7 +64,7 @@ impl Core {
                 let [a, b, c, d, ..] = digest;
                 self.say_check(cx, mem, u32::from_be_bytes([a, b, c, d]));
             }
-            // A store without digests: the receiver will find that nothing matches.
+            // A store without digests: the receiver will find a mismatch.
             (Ask::Digest { .. }, Reply::Failed(_)) => self.say_check(cx, mem, 0),
             (Ask::Close { complete, .. }, Reply::Done) => {
                 self.file.open = false;
@@ -80,7 +80,7 @@ impl Core {
                 self.file.open &= !matches!(ask, Ask::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error));
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             (ask, _) => self.ask = ask,
         }
     }
@@ -112,7 +112,7 @@ impl Core {
         self.say_file(cx, mem, false);
     }
 
-    /// What ZFILE says of the file besides its name.
+    /// The fields of ZFILE besides the name.
     fn options(&self) -> FileOptions {
         let config = &self.link.config;
         let info = &self.file.info;
@@ -151,9 +151,9 @@ impl Core {
         self.link.expect_answer(cx.now, again);
     }
 
-    /// The receiver wants a CRC over the first `len` bytes; 0 is all.
+    /// The receiver requests a CRC over the first `len` bytes; 0 is all.
     pub(super) fn tell_check(&mut self, cx: &mut Cx<'_>, len: u64) {
-        // A full read of the file each time: the receiver may not have many.
+        // A full read of the file each time, so the number is limited.
         self.digests += 1;
         if !self.ask.is_idle() || self.digests > u32::from(self.link.config.retries) {
             return;
@@ -177,12 +177,12 @@ impl Core {
         before == Some(tag) && current != before
     }
 
-    /// The receiver does not want the file, or no more of it.
+    /// The receiver refuses the file, or the rest of it.
     pub(super) fn skipped(&mut self, cx: &mut Cx<'_>, tag: u32) {
         let offered_once = self.link.question.is_some_and(|question| question.copies == 1);
         let doubted = self.state == Sending::File && offered_once && self.skip_may_come_again;
         if doubted && self.tags[0] != Some(tag) && self.link.too_soon(cx.now) {
-            // It cannot know of this file yet: a second word on the one before.
+            // It cannot have seen this file yet: a duplicate for the previous one.
             return;
         }
         self.skip_may_come_again = self.state != Sending::File || !offered_once;
@@ -198,7 +198,7 @@ impl Core {
     }
 
     /// ZRINIT in the middle of the data: another receiver, which has nothing of this file. Unless its
-    /// end was sent before: then it was a late ZRPOS that has led back into the data.
+    /// end was sent before: then a late ZRPOS has led back into the data.
     pub(super) fn lost(&mut self, cx: &mut Cx<'_>) {
         self.link.output.drop_unsent();
         if self.end_is_sent() {

@@ -29,7 +29,7 @@ impl<M: Memory> Sender<M> {
     }
 
     /// Sends this command for the receiver's system instead of files, at most 1023 bytes without a
-    /// NUL. The receiver says how it ended, or with `immediate` that it has it
+    /// NUL. The receiver reports its status, or with `immediate` only its receipt
     /// ([`Event::Completed`](crate::Event::Completed)).
     pub fn with_command(mut self, command: &[u8], immediate: bool) -> Result<Self, BadCommand> {
         let most = MAX_NAME - 1;
@@ -47,9 +47,9 @@ impl<M: Memory> Sender<M> {
 /// A command that cannot be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadCommand {
-    /// The most bytes a command may have.
+    /// Longest command in bytes.
     pub most: usize,
-    /// How many this one has.
+    /// Length of this one.
     pub len: usize,
 }
 
@@ -83,7 +83,7 @@ impl Machine for Core {
         Mem { source, out, coded, name }
     }
 
-    /// Queues and builds as much as the port and the peer take.
+    /// Queues as much as the port and the peer accept.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump_frames(cx, mem);
         self.link.waits = self.link.waits.note(cx, || self.waits_for());
@@ -92,7 +92,7 @@ impl Machine for Core {
     fn receive(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, bytes: &[u8]) -> usize {
         let mut used = 0;
         if self.link.ending.is_running() && self.state == Sending::Start {
-            // A receiver that has been waiting speaks first.
+            // A waiting receiver sends first.
             self.start(cx, mem);
         }
         if self.state == Sending::Init && !bytes.is_empty() {
@@ -104,7 +104,7 @@ impl Machine for Core {
                 Ending::No => {}
                 Ending::Over(_) => break,
                 Ending::Words(Outcome::Done) | Ending::Linger { outcome: Outcome::Done, .. } => {
-                    // Only the line end behind ZFIN is ours.
+                    // Only the line end after ZFIN is ours.
                     let tail = self.link.reader.take_tail(&bytes[used..]);
                     used += tail;
                     self.link.stats.wire_in_bytes += tail as u64;
@@ -214,7 +214,7 @@ impl Machine for Core {
         let moving =
             matches!(self.state, Sending::File | Sending::Data | Sending::Eof | Sending::Skip);
         match command {
-            // Nothing is left that could be given up.
+            // Nothing is left to cancel.
             _ if matches!(self.state, Sending::Finish | Sending::End) => {}
             Command::CancelBatch if between => self.last = true,
             // There is no file yet.
@@ -240,7 +240,7 @@ impl Machine for Core {
     fn status(&self) -> Status {
         let Self { state, link, .. } = self;
         // Every file is closed at the peer, and peers that are done hang up. Where that can
-        // be (not on TCP) only the goodbye is missing.
+        // be (not on TCP) only the final exchange is missing.
         let reliable = link.config.line.reliable == Some(true);
         if *state == Sending::Finish && link.ending.is_running() && !reliable {
             return Status::Lingering(Outcome::Done);

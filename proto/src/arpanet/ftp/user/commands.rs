@@ -167,7 +167,7 @@ impl User {
             return;
         }
         if !self.puts && self.wanted > 0 {
-            // The names stand behind each other, each with a zero.
+            // The names are after each other, each with a zero.
             let names = &mut mem.names[..self.wanted];
             let len = names.iter().position(|octet| *octet == 0).unwrap_or(0);
             let kept = len.min(mem.name.len());
@@ -211,7 +211,7 @@ impl User {
         }
     }
 
-    /// Says which file is to go or to come. The data connection is waited for before.
+    /// Says which file is to go or to come. The data connection is awaited before.
     fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         (self.result, self.broken) = (None, None);
         self.data_socket = None;
