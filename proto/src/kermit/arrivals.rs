@@ -1,10 +1,10 @@
-//! The receiver's window: which packets are here, which are missing, and which were asked for.
+//! The receiver's window: which packets have arrived, which are missing, and which were requested.
 //!
 //! Numbers here are absolute; the wire carries them modulo 64 (\[KPM\] sliding windows, kermit.md §13).
 
 use super::flight::MAX_SLOTS;
 
-/// Where a packet stands relative to the window.
+/// The position of a packet relative to the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     /// The one that is awaited.
@@ -30,7 +30,7 @@ pub(crate) struct Arrivals {
     pub(crate) next: u64,
     /// One above the highest number that came.
     high: u64,
-    /// Numbers from `next` on that were asked for by NAK, by bit.
+    /// Numbers from `next` on that were requested by NAK, as bits.
     asked: u64,
 }
 
@@ -68,7 +68,7 @@ impl Arrivals {
         }
     }
 
-    /// Keeps a packet that came before its turn. False if it is here already.
+    /// Keeps an out-of-order packet. False if it is a duplicate.
     pub(crate) fn store(&mut self, number: u64, len: usize) -> bool {
         let index = self.index(number);
         self.high = self.high.max(number + 1);

@@ -19,7 +19,7 @@ crate::choice! {
     /// ON, OFF, or left to the program (Kermit streaming (1998): SET RELIABLE, SET STREAMING, SET CLEARCHANNEL).
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Switch {
-        /// Decided by what is known of the line.
+        /// Depends on what is known of the line.
         #[default]
         Auto = "auto",
         /// Yes, whatever the line seems to be.
@@ -71,8 +71,8 @@ crate::choice! {
     /// Which control characters get a prefix.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub enum Prefixing {
-        /// As few as the agreement with the peer allows: none that need not be on a clear channel,
-        /// CAUTIOUS to a peer that tells what it is, ALL to one that does not.
+        /// As few as negotiation allows: the minimum on a clear channel,
+        /// CAUTIOUS for a peer that identifies itself, ALL for one that does not.
         #[default]
         Auto = "auto",
         /// All of them.
@@ -81,7 +81,7 @@ crate::choice! {
         Cautious = "cautious",
         /// Those that nearly always cause trouble.
         Minimal = "minimal",
-        /// None but what the protocol itself needs.
+        /// Only what the protocol itself needs.
         None = "none",
     }
 }
@@ -192,7 +192,7 @@ crate::settings! {
             "Longest packet the peer may send",
             "[KPM] long packets";
         "kermit.send-length" send_length: u16[10..=9024 "bytes"] = 9024,
-            "Longest packet to send, even if the peer takes longer ones",
+            "Longest packet to send, even if the peer accepts longer ones",
             "[KPM] long packets";
         "kermit.adapt-length" adapt_length: bool[word] = "on",
             "Fit the length of packets to the errors of the line",
@@ -201,7 +201,7 @@ crate::settings! {
             "Block check: 6-bit sum, 12-bit sum, CRC-16, 12-bit sum without blanks, CRC-16 on every packet",
             "[KPM] block checks";
         "kermit.prefixing" prefixing: Prefixing[word] = "auto",
-            "Which control characters are sent with a prefix; auto goes by the agreement with the peer",
+            "Control characters that are sent with a prefix; auto depends on negotiation",
             "C-Kermit SET PREFIXING";
         "kermit.prefixed" prefixed: PrefixTable[text Range::Text, PrefixTable::NOTHING] = "",
             "Codes (decimal, separated by commas) to prefix in any case",
@@ -216,7 +216,7 @@ crate::settings! {
             "Compress runs of equal bytes",
             "[KPM] repeat counts";
         "kermit.attributes" attributes: bool[word] = "on",
-            "Tell and take size, date, mode and type of files",
+            "Send and apply size, date, mode and type of files",
             "[KPM] attributes";
         "kermit.locking-shift" locking_shift: Shift[word] = "on",
             "Shift in and out for 8-bit data on a 7-bit line",
@@ -224,18 +224,18 @@ crate::settings! {
         "kermit.digest" digest: bool[word] = "on",
             "Compare a digest of each whole file when the peer is a Wetstring too",
             "docs/decisions/002", no_flag;
-        /// What the peer is told as TIME.
+        /// Sent to the peer as TIME.
         "kermit.timeout" timeout: Span[1..=94 seconds] = 15,
-            "Longest wait for a packet before it is asked for, or sent, again",
+            "Timeout for a packet",
             "[KPM] TIME";
         "kermit.retries" retries: u8[1..=94] = 10,
-            "How often one packet may fail before the transfer does",
+            "Retry limit of a packet",
             "C-Kermit SET RETRY";
         "kermit.receive-kind" receive_kind: FileKind[word] = "binary",
-            "Kind of a file whose sender does not say",
+            "Type of a file whose sender does not specify it",
             "C-Kermit SET FILE TYPE", no_flag;
         "kermit.transfer-set" transfer_set: Charset[text Range::Word(Charset::WIRE_NAMES), Charset::TRANSPARENT, if is_on_wire] = "transparent",
-            "Character set of text on the wire: what a sender translates to and names; what a receiver takes for text whose sender names none",
+            "Character set of text on the wire: a sender translates to it and names it; a receiver assumes it if the sender names none",
             "C-Kermit SET TRANSFER CHARACTER-SET";
         "kermit.file-set" file_set: Charset[text Range::Word(Charset::NAMES), Charset::UTF8] = "utf8",
             "Character set of text files here; transparent never translates",
@@ -263,13 +263,13 @@ crate::settings! {
             "NUL bytes the peer is asked to send before each packet",
             "[KPM] NPAD";
         "kermit.init-length" init_length: u8[1..=40 "bytes"] = 40,
-            "How much of the parameter string to send; less for peers that choke on it",
+            "How much of the parameter string to send; less for peers that fail on it",
             "C-Kermit SET SEND NEGOTIATION-STRING-MAX-LENGTH";
         "kermit.interrupts" interrupts: u8[0..=9] = 3,
             "Raw Ctrl-C in a row, between packets, that end the transfer; 0 is never",
             "C-Kermit SET TRANSFER CANCELLATION";
         "kermit.linger" linger: Span[0..=60000 milliseconds] = 1500,
-            "How long a receiver stays to repeat its last acknowledgement",
+            "How long a receiver lingers to retransmit its last acknowledgement",
             "docs/decisions/001";
         "kermit.buffer" buffer_len: usize[1024..=1_048_576 "bytes"] = 262_144,
             "File data kept between the engine and its store",
@@ -278,7 +278,7 @@ crate::settings! {
     also {
         /// The line.
         line: LineFacts = LineFacts::default(),
-        /// Which attributes are told.
+        /// The attributes that are sent.
         sent_tags: Tags = Tags::ALL,
         /// Which attributes are heeded.
         taken_tags: Tags = Tags::ALL,
@@ -288,7 +288,7 @@ crate::settings! {
         zone: Zone = Zone::UTC,
         /// System id to show; `U1` is Unix.
         system: [u8; 2] = *b"U1",
-        /// The file mode is what the user has set, and servers go by it.
+        /// The file mode is set by the user, and servers use it.
         manual_mode: bool = false,
         /// Between two systems of one id text goes as it is.
         alike_as_is: bool = false,
@@ -308,7 +308,7 @@ pub(crate) const MAX_NAME: usize = 1024;
 impl Config {
     /// Bytes of one packet of up to `len` bytes with slack, padding and terminator.
     pub(crate) const fn slot_len(len: usize) -> usize {
-        // A short packet is taken, and an error message sent, whatever length was set.
+        // Short packets are accepted, and error messages sent, regardless of the configured length.
         let len = if len < 112 { 112 } else { len };
         len + LONG_HEADER + SLACK
     }
@@ -374,7 +374,7 @@ impl Config {
         }
     }
 
-    /// Whether this end says that its channel is clear.
+    /// Whether this end announces a clear channel.
     pub fn offers_clear_channel(&self) -> bool {
         match self.clear_channel {
             Switch::On => true,
@@ -449,7 +449,7 @@ impl Config {
         }
     }
 
-    /// The check type asked for, as the codec knows it.
+    /// The requested check type, as the codec has it.
     pub fn check_type(&self) -> Check {
         self.check.codec()
     }

@@ -1,6 +1,6 @@
 //! The data field of packets to file bytes (\[KPM\] §6.5; locking shifts as C-Kermit has them).
 //!
-//! The elements are drawn in [`encode`](super::encode). A decoder takes more than our encoder
+//! The elements are drawn in [`encode`](super::encode). A decoder accepts more than our encoder
 //! writes: counts of 0 and 1, a DLE after the count, bare control characters, any character after
 //! QCTL, a bare LF as a line end in text.
 
@@ -69,8 +69,8 @@ impl Decoder {
         self.pending_cr = false;
     }
 
-    /// Data fields that ended inside an element since the decoder was made. Such an element says
-    /// nothing certain, so it is dropped.
+    /// Data fields that ended inside an element so far. Such an element is
+    /// ambiguous, so it is dropped.
     pub fn truncated(&self) -> u64 {
         self.truncated
     }
@@ -289,7 +289,7 @@ impl Decoder {
             if Some(byte) == self.rept && count.is_none() {
                 let Some(&said) = src.get(at) else { return Element::Truncated };
                 at += 1;
-                // 0 counts as 1, as in C-Kermit; more than 94 cannot be said honestly.
+                // 0 counts as 1, as in C-Kermit; more than 94 is invalid.
                 count = Some(usize::from(unchar(said)).clamp(1, LONGEST_RUN));
                 continue;
             }
@@ -344,6 +344,6 @@ impl Decoder {
 
 /// The character after QCTL: a control if it can stand for one, else itself (\[KPM\] §6.5).
 fn uncontrol(c: u8) -> u8 {
-    // Without a branch: what follows a prefix is hard to foresee.
+    // Without a branch: what follows a prefix is hard to predict.
     c ^ (u8::from(is_control(ctl(c))) << 6)
 }

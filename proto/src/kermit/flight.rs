@@ -24,7 +24,7 @@ pub(crate) struct Slot {
     pub(crate) copies: u32,
     /// Position in the outgoing stream at which its last copy ends.
     pub(crate) leaves_at: u64,
-    /// Bytes of the stream up to there that nothing was heard of when the last copy was queued.
+    /// Bytes of the stream up to there that were unacknowledged when the last copy was queued.
     pub(crate) under_way: u64,
     /// When the port took the last byte of the last copy.
     pub(crate) left: Option<Instant>,
@@ -32,7 +32,7 @@ pub(crate) struct Slot {
     pub(crate) since: Instant,
     /// NAKs for it.
     pub(crate) naks: u32,
-    /// A NAK wants another copy, which has to wait.
+    /// A NAK requested another copy, which has to wait.
     pub(crate) wanted: bool,
     /// The last copy had to wait so.
     pub(crate) waited: bool,
@@ -233,7 +233,7 @@ impl Flight {
         slot.naks - 1
     }
 
-    /// Another copy of `number` is wanted, later.
+    /// Another copy of `number` is due later.
     pub(crate) fn want(&mut self, number: u64) {
         let slot = self.slot_mut(number);
         slot.wanted = !slot.acked && !slot.queue;

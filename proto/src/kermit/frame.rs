@@ -1,4 +1,4 @@
-//! Packets out of the stream of bytes, nothing more (\[KPM\] §3, §6.1; parity sensing as C-Kermit).
+//! Framing: packets in the byte stream (\[KPM\] §3, §6.1; parity sensing as C-Kermit).
 //!
 //! ```text
 //! noise  MARK  LEN SEQ TYPE [LENX1 LENX2 HCHECK] DATA... CHECK  EOL  noise
@@ -107,11 +107,11 @@ impl FrameSettings {
 pub enum Found<'a> {
     /// The body of a packet, LEN to the last CHECK character, parity stripped.
     Packet(&'a [u8]),
-    /// Something that began as a packet and was none.
+    /// An invalid packet.
     Damaged {
         /// What was wrong.
         why: BadPacket,
-        /// Bytes given up, MARK included.
+        /// Bytes discarded, MARK included.
         len: usize,
     },
     /// The agreed number of Ctrl-Cs came between packets.
@@ -125,7 +125,7 @@ struct Damage {
     len: usize,
 }
 
-/// What the header says so far.
+/// The header so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Header {
     /// More of it must come.
@@ -149,7 +149,7 @@ pub struct FrameReader {
     /// MARK was seen; the body so far is in the first `held` bytes of the buffer.
     in_packet: bool,
     held: usize,
-    /// Length of the body, 0 until the header has said it.
+    /// Length of the body, 0 until the header is complete.
     need: usize,
     /// Only EOL courtesy was seen since the last packet.
     courtesy: bool,
@@ -503,12 +503,12 @@ impl FrameReader {
         (used, Some(Err(Damage { why, len: 1 + self.held + used })))
     }
 
-    /// Adopts the parity that a whole first packet shows, and strips it from the `body`.
+    /// Adopts the parity of a complete first packet, and strips it from the `body`.
     fn settle_parity(&mut self, body: &mut [u8]) {
         if self.sensed().is_some() {
             return;
         }
-        // A line with 8 bits shows in the header, which never has bit 7 set by itself.
+        // An 8-bit line shows in the header, which never has bit 7 set itself.
         let header = self.header_sense.guess();
         self.sensed = self.sense.guess().or(header.filter(|&parity| parity == Parity::None));
         if self.sensed.or(header).is_some_and(Parity::is_seven_bit) {

@@ -4,10 +4,10 @@
 //! hit once in m bytes, carries L-h bytes of data, and takes the time of L+R bytes where R of them
 //! pass while its answer is awaited. What arrives per time is most where (L-h)(L+R) = m(h+R): near
 //! sqrt(h m) without waiting, never above m+h. C-Kermit's rule halves after every error and grows
-//! back by a third; this one knows where it is going, stays there, and on a clean line grows without
+//! back by a third; this one has a target, stays there, and on a clean line grows without
 //! a bound but the peer's.
 
-/// Learns how often the line is hit, and says how long a packet should be.
+/// Estimates the error rate of the line, and the best packet length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LengthPolicy {
     /// Bytes that were seen to be good: of packets that came, and of those that were lost up to
@@ -135,7 +135,7 @@ impl LengthPolicy {
         let between = self.between();
         let [short, long] = OVERHEAD;
         let best = |overhead: u64, idle: u64, between: u64| {
-            // How far a line is trusted that was never hit is no knowledge: the simpler rule does.
+            // The trust in a line without errors is no measurement: the simpler rule is enough.
             if self.losses == 0 {
                 ((overhead + idle) * between).isqrt()
             } else {

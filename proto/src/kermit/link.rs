@@ -24,7 +24,7 @@ use core::fmt::Write;
 /// Marks in the stream where packets end; as many packets may be queued at once.
 const ENDS: usize = 64;
 
-/// Bytes on their way to the port, with the ends of packets, so that what has not left can be
+/// The output queue, with the ends of packets, so that what has not left can be
 /// dropped without cutting a packet in two.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
@@ -93,7 +93,7 @@ impl Output {
         position
     }
 
-    /// Drops every packet of which nothing has left; returns where the stream ends now.
+    /// Drops every packet that has not started to leave; returns where the stream ends now.
     pub(crate) fn drop_unsent(&mut self) -> u64 {
         let taken = self.out.taken;
         let keep =
@@ -113,11 +113,11 @@ pub(crate) struct Link {
     pub(crate) stats: Stats,
     pub(crate) notes: EventQueue,
     pub(crate) message: Text<160>,
-    /// An error packet that may have been another one, with what it would say.
+    /// An error packet that may be a damaged other one, with its text.
     pub(crate) weak_error: Text<96>,
     pub(crate) has_weak_error: bool,
     pub(crate) agreement: Text<160>,
-    /// What the peer said of itself.
+    /// The peer's parameters.
     pub(crate) theirs: Params,
     pub(crate) agreed: Agreed,
     /// Whether bare control characters pass the line.
@@ -140,7 +140,7 @@ pub(crate) struct Link {
     doubted: Option<(usize, u16)>,
 }
 
-/// Before anything is agreed: type-1 checks, nothing else.
+/// Before negotiation: type-1 checks, nothing else.
 pub(crate) const NOTHING_AGREED: Agreed = Agreed {
     check: Check::Sum6,
     forced_check: false,
@@ -220,15 +220,15 @@ impl Link {
         }
     }
 
-    /// Whether a parameter string had better be sent again. A peer that says the same strange things
-    /// twice means them: no line damages two packets in the same way.
+    /// Whether a parameter string should be requested again. If an odd one comes twice
+    /// it is genuine: no line damages two packets in the same way.
     pub(crate) fn doubts(&mut self, data: &[u8]) -> Option<BadPacket> {
         let why = params::doubt(data)?;
         let said = Some((data.len(), crc16(data)));
         (core::mem::replace(&mut self.doubted, said) != said).then_some(why)
     }
 
-    /// The check of packets we send now. Parameter exchanges are on type 1 unless 5 was asked for.
+    /// The check of packets we send now. Parameter exchanges use type 1 unless 5 was requested.
     pub(crate) fn check_for(&self, kind: u8) -> Check {
         match kind {
             _ if self.agreed.forced_check => Check::Crc16,
@@ -302,7 +302,7 @@ impl Link {
             if self.config.unprefixed.contains(code) {
                 table = table.without(code);
             }
-            // VMS terminal drivers take these for themselves whatever was agreed (kermit.md §7.4).
+            // VMS terminal drivers intercept these whatever was negotiated (kermit.md §7.4).
             let vms = &self.theirs.system == b"D7"
                 && matches!(code, 3 | 14 | 15 | 17 | 19 | 24 | 25 | 141 | 145 | 147);
             if vms || self.config.prefixed.contains(code) {
@@ -312,7 +312,7 @@ impl Link {
         if by_length {
             return table;
         }
-        // What begins and ends a packet must not stand bare in the middle of one.
+        // MARK and EOL must not be bare inside a packet.
         table.with(self.config.mark).with(b'\r').with(self.theirs.eol)
     }
 
@@ -395,7 +395,7 @@ impl Link {
         let coding = self.text_coding();
         let pad = usize::from(self.theirs.pad_count);
         let turn = usize::from(self.config.handshake != 0);
-        // Without room the port takes nothing; the peer will ask again.
+        // No room means that the port has stalled; the peer will ask again.
         let want = pad + LONG_HEADER + most + check.len() + 1 + turn;
         let Some(room) = self.output.room(out, want, 0) else { return true };
         let body = &mut room[pad..];
@@ -424,7 +424,7 @@ impl Link {
         Decoder::new(self.theirs.qctl, qbin, rept, Shift::Off, false).decode(data, out)
     }
 
-    /// A transaction is over, and another may follow on the same line: what was agreed on the
+    /// A transaction is over, and another may follow on the same line: what was negotiated about the
     /// encoding of text stays, everything else is to be agreed on again.
     pub(crate) fn begin_again(&mut self) {
         self.agreed = Agreed {
@@ -449,8 +449,8 @@ impl Link {
         self.say(cx, out, kind::ERROR, number, &data[..len], self.agreed.check);
     }
 
-    /// A failure: what has not left is dropped, and the peer is told why, if there is something
-    /// to say. False if the end has begun already.
+    /// A failure: unsent output is dropped, and the peer gets the reason, if there is
+    /// one. False if the session is ending already.
     pub(crate) fn last_words(
         &mut self,
         cx: &mut Cx<'_>,
@@ -492,7 +492,7 @@ impl Link {
         self.ending.linger(&mut self.timers, cx.now, outcome, quiet);
     }
 
-    /// When a port that takes nothing is given up.
+    /// The write stall timeout.
     pub(crate) fn stalled_at(&self) -> Option<Instant> {
         self.port.stalled_at(self.output.pending(), self.patience())
     }
@@ -520,7 +520,7 @@ impl Link {
                 self.timers.stop(Timer::Turn);
                 at + 1
             }
-            // A packet that begins means that the peer does not keep to the rule.
+            // A packet start means that the peer does not follow the rule.
             None => match bytes.iter().position(|byte| byte & 0x7f == self.config.mark) {
                 Some(at) => {
                     self.timers.stop(Timer::Turn);

@@ -9,10 +9,10 @@
 //! gives them types, [`encode`] and [`decode`] are the data field with [`prefix`] tables,
 //! [`params`] is the negotiation, [`attributes`] describes files, [`states`] is the whole protocol
 //! on one screen, and [`Sender`] and [`Receiver`] are the two engines of a transfer. [`command`] is
-//! what a client asks of a server, [`Server`] and [`Client`] are the two engines of that command_memory;
+//! what a client asks of a server, [`Server`] and [`Client`] are the two engines of that exchange;
 //! they hand the line over to the other two and take it back.
 //!
-//! Not here: character sets, checkpointing (never deployed).
+//! Not implemented: character sets, checkpointing (never deployed).
 
 mod arrivals;
 pub mod attributes;

@@ -32,7 +32,7 @@ pub mod kind {
     pub const ERROR: u8 = b'E';
 }
 
-/// Where the fields of a packet stand, counted from LEN: MARK belongs to the stream, and no check covers it.
+/// Offsets of the fields of a packet, from LEN: MARK belongs to the stream, and no check covers it.
 pub mod field {
     /// LEN, or a blank: then the packet is long.
     pub const LEN: usize = 0;
@@ -64,7 +64,7 @@ const COUNTED: usize = field::DATA - field::SEQ;
 pub const MAX_LONG: usize = 9024;
 /// The longest LEN of a short packet: SEQ, TYPE, data and check.
 pub const MAX_SHORT: usize = 94;
-/// Bytes by which a packet may be longer than agreed and still be taken: C-Kermit 10 beta overruns by a few
+/// Bytes by which a packet may exceed the negotiated length and still be accepted: C-Kermit 10 beta overruns by a few
 /// (kermit.md §5.2).
 pub const SLACK: usize = 16;
 
@@ -110,7 +110,7 @@ pub fn parse(body: &[u8], check: Check, forced: bool) -> Result<Packet<'_>, BadP
             3 => Check::Crc16,
             _ => return Err(BadPacket::NakWithData),
         },
-        // A Send-Init asks for type 5 in the very packet that is on type 3 already.
+        // A Send-Init requests type 5 in a packet that already uses type 3.
         kind::SEND_INIT | kind::INFO if forced || body.get(header + 7) == Some(&b'5') => {
             Check::Crc16
         }

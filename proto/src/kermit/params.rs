@@ -1,4 +1,4 @@
-//! The parameter string of S, I and their acknowledgements, and what two of them agree on.
+//! The parameter string of S, I and their acknowledgements, and negotiation.
 //!
 //! ```text
 //! MAXL TIME NPAD PADC EOL QCTL QBIN CHKT REPT CAPAS... WINDO MAXLX1 MAXLX2 CHKPNT CHKINT(3)
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Every field may be missing; a missing field means its default (kermit.md §5). The five bytes after
-//! WHATAMI2 are ours: peers ignore what they do not know, and another Wetstring learns from
+//! WHATAMI2 are ours: peers ignore unknown fields, and another Wetstring learns from
 //! them that its framer counts bytes on a clear channel and that digests of whole files may ride
 //! in Z packets (docs/decisions/002).
 //!
@@ -30,7 +30,7 @@ pub const CAP_RESEND: u8 = 16;
 /// CAPAS: locking shifts.
 pub const CAP_SHIFT: u8 = 32;
 
-/// WHATAMI: the one who says this is a server.
+/// WHATAMI: the sender of this is a server.
 pub const WMI_SERVER: u8 = 1;
 /// WHATAMI: the file mode is binary.
 pub const WMI_BINARY: u8 = 2;
@@ -38,7 +38,7 @@ pub const WMI_BINARY: u8 = 2;
 pub const WMI_STREAM: u8 = 8;
 /// WHATAMI: the channel is clear.
 pub const WMI_CLEAR: u8 = 16;
-/// WHATAMI2: the file mode is what the user has set (manual), not what the two ends find fit.
+/// WHATAMI2: the file mode is set by the user (manual), not detected.
 pub const WMI2_MANUAL: u8 = 1;
 /// WHATAMI: this byte is valid.
 pub const WMI_VALID: u8 = 32;
@@ -48,24 +48,24 @@ pub const OWN_DIGEST: u8 = 1;
 /// Own flags: the framer goes by length alone while streaming on a clear channel.
 pub const OWN_LENGTH: u8 = 2;
 
-/// A parameter string, decoded; defaults stand where it was silent.
+/// A decoded parameter string; missing fields have defaults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// Longest short packet this side wants to receive (LEN value).
+    /// Longest short packet to receive (LEN value).
     pub max_short: u8,
     /// Seconds after which the peer times out; 0 is never.
     pub time_s: Option<u8>,
-    /// Padding bytes wanted before each packet.
+    /// Padding bytes requested before each packet.
     pub pad_count: u8,
     /// The padding byte.
     pub pad: u8,
-    /// Terminator wanted after each packet.
+    /// Terminator requested after each packet.
     pub eol: u8,
     /// Control prefix this side will use.
     pub qctl: u8,
     /// 8th-bit prefix, `Y` (willing) or `N` (not); `N` if absent.
     pub qbin: u8,
-    /// Block check asked for, as a character.
+    /// Requested block check, as a character.
     pub check: u8,
     /// Repeat prefix; blank if none.
     pub rept: u8,
@@ -79,14 +79,14 @@ pub struct Params {
     pub whatami: Option<u8>,
     /// System id, two characters; blanks if unknown.
     pub system: [u8; 2],
-    /// WHATAMI2: the file mode is what the user has set.
+    /// WHATAMI2: the file mode is set by the user.
     pub manual: bool,
     /// Our own flags, if the peer is one of us.
     pub own: Option<u8>,
 }
 
 impl Default for Params {
-    /// What an empty string means.
+    /// The defaults of an empty string.
     fn default() -> Self {
         Self {
             max_short: 80,
@@ -225,7 +225,7 @@ fn doubt_tail(data: &[u8]) -> Option<BadPacket> {
 }
 
 impl Params {
-    /// The kind of files that whoever said this has set by hand.
+    /// The file type that the sender of this has set by hand.
     pub fn manual_kind(&self) -> Option<FileKind> {
         let whatami = self.whatami.filter(|_| self.manual)?;
         Some(if whatami & WMI_BINARY != 0 { FileKind::Binary } else { FileKind::Text })
@@ -308,8 +308,8 @@ pub struct Agreed {
     pub qbin: Option<u8>,
     /// Repeat prefix, if in use.
     pub rept: Option<u8>,
-    /// The repeat prefix that the peer named, where it is not the one we named: nothing is repeated, but
-    /// the peer may have read ours wrong, and take this for it.
+    /// The peer's repeat prefix, if it differs from ours: repeat counts are off, but
+    /// the peer may have misread ours, and use this one.
     pub other_rept: Option<u8>,
     /// Window slots.
     pub window: u8,

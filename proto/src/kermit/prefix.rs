@@ -28,7 +28,7 @@ impl PrefixTable {
         .with_all(&[0, 1, 4, 10, 13, 17, 19, 21, 129, 132, 138, 141, 145, 147, 149, 255]);
 
     /// Between our own ends, where all other codes were seen to pass the line: framing, flow
-    /// control, and what it would do harm to try.
+    /// control, and what must not be tried.
     pub const TRIED: PrefixTable =
         PrefixTable::NOTHING.with_all(&[1, 3, 13, 16, 17, 19, 26, 28, 29, 30, 145, 147, 255]);
 

@@ -1,6 +1,6 @@
 //! A try whether control characters pass the line bare, between our own ends.
 //!
-//! On a line of which nothing is known a careful sender prefixes 34 control characters, and random
+//! On an unknown line a careful sender prefixes 34 control characters, and random
 //! data grows by an eighth. Most lines pass most of them. So the first A packet to a peer of our
 //! own kind carries, in a triplet that any receiver ignores, each code that could be left bare.
 //! If that packet is acknowledged they have all passed, for its check covers them. If it has to be

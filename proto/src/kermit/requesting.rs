@@ -1,6 +1,6 @@
-//! The client: asks a server for one thing, and takes what comes of it (kermit.md §16.1).
+//! The client: sends a server one command, and receives the result (kermit.md §16.1).
 //!
-//! A short reply is told to the user ([`Event::Replied`](crate::Event::Replied)); files, and text
+//! A short reply is reported to the user ([`Event::Replied`](crate::Event::Replied)); files, and text
 //! for the screen ([`FileInfo::screen`](crate::FileInfo::screen)), go to the store like any others.
 //! To send files to a server takes no client: a [`Sender`](super::Sender) does it.
 
@@ -25,7 +25,7 @@ mod client;
 
 pub use client::Client;
 
-/// Quiet that lets the rest of what the server says run out.
+/// Silence in which the rest of the server's output drains.
 const DRAIN: Duration = Duration::from_millis(400);
 
 /// Why a client could not be made.
@@ -177,7 +177,7 @@ impl Core {
         self.link.sense_parity();
         self.link.turn_begins(cx.now);
         match (self.state, packet.kind) {
-            // A server that does not know I says so; it may know the command.
+            // A server that does not know I replies with an error; it may know the command.
             (Requesting::Info, kind::ERROR) => {
                 self.link.take_message(packet.data);
                 self.introduced(cx, mem, &[]);
@@ -191,7 +191,7 @@ impl Core {
             (Requesting::Command, kind::SEND_INIT) => self.receive_files(cx, mem, body),
             (Requesting::Info | Requesting::Command, kind::NAK) => {
                 self.link.stats.naks_in += 1;
-                // An idle server's NAKs may cross the question; it is not asked twice for each.
+                // An idle server's NAKs may cross the command; it is not retransmitted for each.
                 if cx.now - self.asked >= Duration::from_millis(200) {
                     self.again(cx, mem);
                 }
@@ -212,7 +212,7 @@ impl Core {
     fn on_reply(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, packet: &Packet<'_>) {
         let again = self.introduced == (packet.data.len(), crc16(packet.data));
         if again && !packet.data.is_empty() {
-            // The answer to I once more: it was asked for twice.
+            // A duplicate answer to I: it was sent twice.
             self.link.stats.duplicates += 1;
             return;
         }
@@ -240,7 +240,7 @@ impl Core {
         self.receiver = Some(core);
     }
 
-    /// What was asked was not heard, or not answered.
+    /// The command or its answer was lost.
     fn again(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         if self.attempts > u32::from(self.link.config.retries) {
             let silent = self.link.stats.packets_in == 0;

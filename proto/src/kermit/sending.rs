@@ -29,13 +29,13 @@ pub use files::{FILE_CHANGED, FILE_KEPT, FILE_MISSING};
 pub(super) use sender::Mem;
 pub use sender::Sender;
 
-/// Quiet that lets a failed transfer's last packets run out.
+/// Silence in which a failed transfer's last packets drain.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// What a serial port's driver may hold of what it has taken.
+/// Most bytes that a serial port's driver may buffer.
 const PORT_BUFFER: usize = 4096;
 
-/// What the buffers between two streaming ends may hold, and how slowly it may run out of them.
+/// Most bytes in the buffers between two streaming ends, and how slowly they may drain.
 const MOST_UNDER_WAY: u64 = 8 << 20;
 const SLOWEST_BYTES_PER_S: u64 = 16 << 10;
 
@@ -45,17 +45,17 @@ struct Current {
     /// Facts, with an empty name.
     info: FileInfo<'static>,
     name_len: usize,
-    /// Every byte is in a packet, or the rest is given up.
+    /// Every byte is in a packet, or the rest is cancelled.
     encoded: bool,
     /// The store has it open.
     open: bool,
-    /// The peer does not want it.
+    /// Refused by the peer.
     refused: bool,
     /// What the peer is given to compare.
     digest: Option<[u8; 16]>,
 }
 
-/// Who wants to stop, and how much.
+/// A pending cancel: which end, and its scope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cancel {
     No,
@@ -86,7 +86,7 @@ pub(super) struct Core {
     file: Current,
     open: Option<Open>,
     cancel: Cancel,
-    /// Timeouts in a row without a good packet: what a silent peer is told by.
+    /// Timeouts in a row without a good packet: detects a silent peer.
     silent: u32,
     /// Answers to other copies of the packet that was acknowledged last that may still come.
     echoes: u32,
@@ -132,7 +132,7 @@ impl Core {
         }
     }
 
-    /// A server's: it says so in its parameters, and may send text for the screen.
+    /// Part of a server: announced in its parameters, and may send text for the screen.
     pub(super) fn serving(config: Config, screen: bool) -> Self {
         let mut core = Self { screen, serving: true, ..Self::new(config) };
         core.ours.whatami = core.ours.whatami.map(|whatami| whatami | params::WMI_SERVER);
@@ -145,7 +145,7 @@ impl Core {
         }
     }
 
-    /// The good-bye is acknowledged; only the port has not taken everything yet.
+    /// B is acknowledged; only the port has not taken everything yet.
     pub(super) fn has_done(&self) -> bool {
         matches!(self.link.ending, Ending::Words(Outcome::Done))
     }
@@ -155,7 +155,7 @@ impl Core {
         self.link.agreed.streaming && self.state == Sending::Data
     }
 
-    /// Ends with a failure; `say` is what the peer is told, if anything.
+    /// Ends with a failure; `say` is the text for the peer, if any.
     fn fail(
         &mut self,
         cx: &mut Cx<'_>,
@@ -219,7 +219,7 @@ impl Core {
         let window = usize::from(link.agreed.window);
         let wanted = self.lengths.length(self.idle_bytes(), window);
         let wanted = wanted.min(self.lengths.proven(window));
-        // The terminator counts in the length, but is no part of the packet.
+        // The terminator counts in the length, but is not part of the packet.
         let header = if wanted <= MAX_SHORT + 3 { SHORT_HEADER } else { LONG_HEADER };
         most.min(wanted.saturating_sub(header + check.len() + 1).max(10))
     }
@@ -232,7 +232,7 @@ impl Core {
             _ => self.timing.shortest(),
         };
         let Some(rtt) = measured else { return 0 };
-        // A line of unknown rate is taken for a slow one: longer packets do no harm on a fast one.
+        // A line of unknown rate is treated as slow: longer packets do no harm on a fast one.
         let rate =
             if self.link.config.line.rate_bps == 0 { 9600 } else { self.link.config.line.rate_bps };
         (rtt.as_millis() as usize).saturating_mul(rate as usize / 10) / 1000
@@ -327,7 +327,7 @@ impl Core {
         true
     }
 
-    /// The A packet goes again: perhaps the line did not pass what it carried for a try.
+    /// The A packet is retransmitted: perhaps the line did not pass the codes that it probes.
     fn without_try(&mut self, mem: &mut Mem<'_>, number: u64) -> Slot {
         if self.link.bare == ProbeState::Asked {
             self.link.bare = ProbeState::Failed;
@@ -343,7 +343,7 @@ impl Core {
     /// A packet failed too often.
     fn failed_too_often(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, kind: u8) {
         if kind == kind::BREAK {
-            // Every file has been acknowledged as closed; only the good-bye was not heard.
+            // Every file has been acknowledged as closed; only the B or its answer was lost.
             self.enter(cx, SenderInput::Done);
             return self.link.end(cx, Outcome::Done);
         }
@@ -355,7 +355,7 @@ impl Core {
         self.fail(cx, mem, blame, kind, Some("Too many retries"));
     }
 
-    /// Makes one more data packet, or finds the file at its end. False if there is nothing to do.
+    /// Builds one more data packet, or reaches the end of the file. False if there is nothing to do.
     fn produce(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) -> bool {
         if (self.cancel != Cancel::No || self.file.refused) && !self.file.encoded {
             self.open = None;
@@ -410,7 +410,7 @@ impl Core {
         }
         self.open = None;
         if open.len == 0 && !self.source.exhausted() {
-            // Not even one encoded byte fits in the packets this peer takes.
+            // Not even one encoded byte fits in the packets that this peer accepts.
             return Err(FailureKind::Violation);
         }
         self.link.stats.encoded_bytes += open.len as u64;
@@ -566,7 +566,7 @@ impl Core {
             }
         }
         if self.congestion.repeats() && acked.copies > 1 && !self.flight.is_empty() {
-            // What left before that copy was heard as little as the one before it.
+            // What left before that copy was lost like the one before it.
             self.resend(cx, self.flight.low, Again::Lost);
         }
         match on_ack(self.state) {
@@ -575,7 +575,7 @@ impl Core {
             Some(SenderStep::Decide) => self.decide(cx, data),
             Some(SenderStep::Advance) => self.look_for_cancel(data),
             Some(SenderStep::Closed) => {
-                // A receiver that gave the file up after its last data says so here.
+                // A receiver that cancelled the file after its last data signals it here.
                 self.look_for_cancel(data);
                 let complete = self.cancel == Cancel::No && !self.file.refused;
                 let verified =
@@ -615,7 +615,7 @@ impl Core {
             None if u64::from(seq) != self.flight.next % 64 => {}
             // A NAK of the packet that comes next: everything before it has arrived. With a
             // window it may also be a guess, and a repetition is the safe answer.
-            // Where the acknowledgement says more than "yes", it must be heard.
+            // An acknowledgement with data must be received.
             None if self.link.agreed.window == 1
                 && matches!(self.state, Sending::File | Sending::Data | Sending::Break) =>
             {
@@ -656,7 +656,7 @@ impl Core {
         again
     }
 
-    /// When the copy leaves that a NAK wanted too early.
+    /// When to send the copy that a NAK requested too early.
     fn wanted_at(&self) -> Option<Instant> {
         let low = (!self.flight.is_empty()).then(|| self.flight.slot(self.flight.low))?;
         let waits = low.wanted && !low.acked && !low.queue;
@@ -743,14 +743,14 @@ impl Core {
             return None;
         }
         if low.kind == kind::EOF && self.link.agreed.streaming {
-            // Nothing is lost on this line, but what was streamed may still be on its way: in the
+            // This line loses nothing, but streamed data may still be in flight: in the
             // peer's buffers, and in those of any relay. A Z again would only come after it.
             let under_way = self.link.stats.encoded_bytes.min(MOST_UNDER_WAY);
             let run_out = Duration::from_secs(under_way / SLOWEST_BYTES_PER_S);
             return Some(low.left? + self.link.patience() + run_out);
         }
         // A packet that has not left yet is the port's business, which has a limit of its own.
-        // Until the first data has come back, nothing is known of what the port's own buffer holds:
+        // Until the first data is acknowledged, the fill of the port's own buffer is unknown:
         // on a line of known rate it may be a page of bytes that have "left" but not gone.
         let unknown = if self.lengths.is_untried() {
             line_time(self.link.config.line.rate_bps, low.len().max(PORT_BUFFER))

@@ -74,7 +74,7 @@ struct Core {
     /// The packet whose answer is due.
     seq: u8,
     command: (u8, usize, u16),
-    /// The client has said its parameters since the last command.
+    /// The client has sent its parameters since the last command.
     introduced: bool,
     answered: Option<Answered>,
     /// An answer that is too long for a packet, which is sent like a file: where to continue.
@@ -84,11 +84,11 @@ struct Core {
     before: Option<Check>,
     /// Rests of a failed transfer are ignored until then.
     drain: Option<Instant>,
-    /// An idle server says so this often, if it was asked to.
+    /// Interval of an idle server's NAKs, if requested.
     idle: Option<Duration>,
     idle_at: Instant,
     started: bool,
-    /// A user wants an end, once the transfer has told its peer.
+    /// A user has ordered an end, once the transfer has told its peer.
     stop: bool,
 }
 
@@ -167,7 +167,7 @@ impl Core {
         self.active = Active::Receiving(core);
     }
 
-    /// An answer of ours that is sent like a file: does what a store would.
+    /// An answer of ours that is sent like a file: acts as the store.
     fn answer_self(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         let Active::Sending(core) = &mut self.active else { return };
         let config = core.link.config.clone();
@@ -209,7 +209,7 @@ impl Core {
         }
     }
 
-    /// The client has not heard the end of the last transfer. True if that was what came.
+    /// The client has missed the end of the last transfer. True if the packet was about that.
     fn is_repeated_end(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, body: &[u8]) -> bool {
         let Some(check) = self.before else { return false };
         match packet::parse(body, check, false) {
@@ -269,7 +269,7 @@ impl Core {
         self.link.say_error(cx, mem.out, u64::from(seq), text);
     }
 
-    /// The store is to be asked.
+    /// A store request is pending.
     fn begin(&mut self, kind: u8, seq: u8) {
         self.drain = None;
         self.seq = seq;
@@ -368,7 +368,7 @@ impl Core {
                 mem.answer[..len].copy_from_slice(text.as_bytes());
                 self.say_no(cx, mem, len);
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             _ => self.ask = Ask::Serve { kind },
         }
     }
@@ -420,7 +420,7 @@ impl Core {
         self.answer_self(cx, mem);
     }
 
-    /// Changes a setting of the protocol. `None` if it takes no such value; others are the store's.
+    /// Changes a setting of the protocol. `None` if the value is invalid; others are the store's.
     fn set(&mut self, code: u16, value: &[u8]) -> Option<()> {
         let number = || -> Option<u16> { core::str::from_utf8(value).ok()?.trim().parse().ok() };
         let truth = || number().filter(|n| *n <= 1).map(|n| n == 1);

@@ -11,7 +11,7 @@ use crate::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrip {
     rtt: Rtt,
-    /// Wait used before anything was measured, and after silence.
+    /// Timeout before the first measurement, and after silence.
     wait: Duration,
     /// The most bytes that were in flight for a measurement.
     longest: u64,
@@ -35,10 +35,10 @@ impl RoundTrip {
         self.wait = self.usual(smoothed, window);
     }
 
-    /// How long to wait where nothing has gone wrong.
+    /// The timeout in the absence of errors.
     fn usual(&self, smoothed: Duration, window: u8) -> Duration {
         // In a window what is lost is told by the peer, or by the packets after it, before any
-        // timer, and a packet that goes twice for nothing costs its whole length.
+        // timer, and an unnecessary retransmission costs the whole packet.
         let wait = match window {
             0 | 1 => smoothed + self.rtt.variation() * 4,
             _ => smoothed * 3 + self.rtt.variation() * 4,
@@ -55,7 +55,7 @@ impl RoundTrip {
         }
     }
 
-    /// The wait ran out: the next one is longer, until something is measured again.
+    /// A timeout: the next one is longer, until something is measured again.
     pub(crate) fn timed_out(&mut self) {
         self.wait = (self.wait * 2).min(self.ceiling.max(self.wait));
     }
@@ -75,14 +75,14 @@ impl RoundTrip {
     }
 
     /// A round trip that is certainly not longer than the real one: an answer that comes sooner
-    /// after a packet cannot be about that packet. Zero while nothing was measured.
+    /// after a packet cannot be about that packet. Zero before the first measurement.
     pub(crate) fn soonest(&self) -> Duration {
         self.rtt.smoothed().map_or(Duration::ZERO, |smoothed| {
             (smoothed / 4 * 3).min(smoothed.saturating_sub(self.rtt.variation()))
         })
     }
 
-    /// The shortest round trip that was measured, if any: what waited for nothing on its way.
+    /// The minimum RTT measured, if any: without queueing.
     pub(crate) fn shortest(&self) -> Option<Duration> {
         self.rtt.shortest()
     }

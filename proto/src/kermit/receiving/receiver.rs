@@ -196,7 +196,7 @@ impl Machine for Core {
         };
         match (self.state, self.cancel) {
             (Receiving::Init, _) if letter == b'Z' => self.abort(cx, mem),
-            // Between files there is nothing to say it with but an error packet.
+            // Between files only an error packet can signal it.
             (Receiving::File, _) if letter == b'Z' => self.abort(cx, mem),
             (Receiving::Attributes | Receiving::Offer | Receiving::Data, Cancel::No) => {
                 self.cancel = Cancel::Ask(letter);

@@ -15,7 +15,7 @@ use crate::trace::Again;
 /// noisy line allows, every third does.
 const REPEATED: u32 = 4;
 const PASSED: u32 = 3;
-/// From this on the receiver is taken for one of those.
+/// The threshold from which the receiver counts as one of those.
 const CROWDED: u32 = 16;
 /// Packets that come through with their first copy before a larger window is tried again: at first, and
 /// at most, after it has failed often.
@@ -48,10 +48,10 @@ impl Core {
     }
 }
 
-/// What repeated NAKs have told of the receiver.
+/// State learned from repeated NAKs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Congestion {
-    /// Packets that may be in flight, whatever was agreed.
+    /// Packets that may be in flight, regardless of the negotiated window.
     window: usize,
     score: u32,
     /// The receiver repeats NAKs.

@@ -14,11 +14,11 @@ use crate::kermit::states::SenderInput;
 use crate::session::{Ask, QueuedEvent, Text};
 use crate::trace::TraceEvent;
 
-/// What the peer is told at the end, when all files are sent and one is not as it was when it was opened.
+/// The error text at the end, if all files are sent and one has changed since it was opened.
 pub const FILE_CHANGED: &str = "A file changed while it was sent";
-/// The same when one could not be deleted, which was asked for.
+/// The same if one could not be deleted as requested.
 pub const FILE_KEPT: &str = "A file was sent, but not deleted where it came from";
-/// What the sender says at the end if it could not read one of the files that it was asked for, and has sent the
+/// The error text at the end if one of the requested files could not be read, and the sender has sent the
 /// others.
 pub const FILE_MISSING: &str = "A file could not be read, and was not sent";
 /// Room in an A packet for all attributes and the codes to be tried.
@@ -141,7 +141,7 @@ impl Core {
                 self.file.open &= !matches!(ask, Ask::Close { .. });
                 self.fail(cx, mem, Blame::Store, FailureKind::Store(error), say);
             }
-            // An answer to another question: the question stands.
+            // A reply to another request: the request stays open.
             (ask, _) => self.ask = ask,
         }
     }
@@ -157,7 +157,7 @@ impl Core {
         };
         self.file.name_len = len;
         self.file.info = FileInfo { name: &[], ..*info };
-        // Between two of a kind lines end alike, and nothing has to be done to them.
+        // Two ends of a kind have the same line ends, and no conversion is needed.
         let alike = self.link.theirs.system == self.link.config.system;
         if self.link.config.alike_as_is
             && alike
@@ -194,7 +194,7 @@ impl Core {
                 self.file.name_len = kept;
                 return;
             }
-            // One byte of the stem goes; the extension moves up.
+            // One byte of the stem is removed; the extension moves up.
             name.copy_within(stem..kept, stem - 1);
             stem -= 1;
         }

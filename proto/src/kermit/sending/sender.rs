@@ -51,7 +51,7 @@ impl Machine for Core {
         Mem { source, out, slots, frame, name }
     }
 
-    /// Queues and builds as much as the port and the window take.
+    /// Queues as much as the port and the window allow.
     fn pump(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>) {
         self.pump_packets(cx, mem);
         self.link.waits = self.link.waits.note(cx, || self.waits_for());
@@ -62,7 +62,7 @@ impl Machine for Core {
         let mut used = 0;
         while used < bytes.len() {
             if self.serving && self.has_done() {
-                // It ended with what came before: the rest is for the server.
+                // It has ended already: the rest is for the server.
                 break;
             }
             if !self.link.ending.is_running() {
@@ -159,7 +159,7 @@ impl Machine for Core {
     fn command(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, command: Command) {
         let has_file = !matches!(self.state, Sending::Start | Sending::Init | Sending::Next);
         match command {
-            // Nothing is left that could be given up.
+            // Nothing is left to cancel.
             Command::Abort if self.state == Sending::Break => {}
             Command::Abort => self.abort(cx, mem),
             Command::CancelBatch if !has_file && self.state != Sending::Next => self.abort(cx, mem),

@@ -15,8 +15,8 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use crate::trace::Wait;
 
-/// Serves a Kermit client until that says FINISH or BYE. See [`Engine`](crate::Engine) for how to
-/// turn it, and [`Request::Serve`] for what its store is asked.
+/// Serves a Kermit client until it sends FINISH or BYE. See [`Engine`](crate::Engine) for how to
+/// run it, and [`Request::Serve`] for its store requests.
 #[derive(Debug)]
 pub struct Server<M>(WithMemory<Core, M>);
 
@@ -91,7 +91,7 @@ impl Core {
 
     fn abort_after(&mut self, command: Command) {
         if command == Command::Abort {
-            // When the transfer has told its peer, we end too.
+            // When the transfer has told its peer, the server ends too.
             self.stop = true;
         }
     }
