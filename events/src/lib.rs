@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_adds_stands_in_the_end_itself() {
+    fn command_summary_is_flattened_into_the_end_event() {
         let sweep = SweepSummary { points: 3, failed: 0, files: Vec::new() };
         let summary = Some(Summary::Sweep(sweep));
         let end = End { exit: 0, outcome: "done", message: String::new(), summary };

@@ -185,7 +185,7 @@ mod tests {
     use object_store::memory::InMemory;
 
     #[test]
-    fn who_reads_leaves_memory_to_uploads() {
+    fn readers_leave_memory_to_uploads() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let bucket = Bucket::new(Arc::new(InMemory::new()), None, runtime);
         let piece = 1 << 20;

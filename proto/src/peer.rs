@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn first_words_of_others_are_told_apart() {
+    fn other_protocols_are_detected() {
         // As sent by G-Kermit 2.01, C-Kermit 9.0.302, lrzsz 0.12.21.
         let send_init = b"banner\r\n\x019 S~' @-#Y3~*!J*0+++J\"U1@O\r";
         assert_eq!(who(send_init), Some((8, 27, PeerProtocol::Kermit, Part::Sender)));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_is_read() {
+    fn announcements_are_read() {
         let sx = b"Give your local XMODEM receive command now.\r\n\x18\x18\x18";
         assert_eq!(announced(sx), Some((PeerProtocol::Xmodem, Part::Sender)));
         let uboot = b"## Ready for binary (kermit) download to 0x80000 at 115200 bps...\r\n";

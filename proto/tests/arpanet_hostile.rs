@@ -120,7 +120,7 @@ fn requests_and_resets_from_every_host_there_is() {
 }
 
 #[test]
-fn who_never_answers_cannot_keep_others_out_for_ever() {
+fn silent_client_cannot_block_others_indefinitely() {
     // No RFNM for anything that is said to the strangers: each holds a place until it is over.
     let mut net = Net::two();
     net.judge = Box::new(|from, leader, _| {
@@ -137,7 +137,7 @@ fn who_never_answers_cannot_keep_others_out_for_ever() {
 }
 
 #[test]
-fn a_reset_said_in_anothers_name_is_for_the_imp_to_prevent() {
+fn forged_reset_is_up_to_the_imp() {
     // The leader's source is the IMP's word. With it the connection of that host ends, and no other.
     let mut net = Net::two();
     let (from, to) = pair(&mut net);
@@ -211,7 +211,7 @@ fn messages_beyond_what_was_allowed() {
 }
 
 #[test]
-fn headers_that_are_wrong_are_counted_and_nothing_else() {
+fn wrong_headers_are_only_counted() {
     let mut net = Net::two();
     let ends = pair(&mut net);
     let from = address(0);

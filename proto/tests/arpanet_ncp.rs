@@ -178,7 +178,7 @@ fn requests_are_refused_or_run_out() {
 }
 
 #[test]
-fn a_dead_host_is_told_at_once() {
+fn dead_host_is_reported_at_once() {
     for why in [0, 1, 3] {
         let mut net = Net::two();
         net.judge = Box::new(move |_, _, _| Fate::Dead(why));
@@ -201,7 +201,7 @@ fn a_dead_host_is_told_at_once() {
 }
 
 #[test]
-fn what_was_not_delivered_goes_again() {
+fn undelivered_message_is_retransmitted() {
     let mut net = Net::two();
     let (from, to) = pair(&mut net, Wanted::new(5, 4).size(36));
     let mut count = 0;
@@ -247,7 +247,7 @@ fn what_was_not_delivered_goes_again() {
 }
 
 #[test]
-fn what_is_too_long_for_the_net_goes_in_shorter_messages() {
+fn oversized_data_is_split_into_messages() {
     // The IMPs of 1973 in emulation take seven packets and not eight.
     for (size, packets) in [(8, 7), (36, 7), (8, 3), (255, 1), (1, 2)] {
         let mut net = Net::two();
@@ -428,7 +428,7 @@ fn closed_by_the_receiver() {
 }
 
 #[test]
-fn commands_that_make_no_sense_are_told_and_errors_are_not() {
+fn invalid_commands_are_reported_but_errors_are_not() {
     let mut net = Net::two();
     let control =
         |text: &[u8]| [&[0, 6 | 1 << 6, 0, 0, 0, 8, 0, text.len() as u8, 0], text].concat();

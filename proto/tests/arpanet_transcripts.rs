@@ -217,7 +217,7 @@ fn first_socket(text: &str, form: Form, way: &str) -> u32 {
 }
 
 #[test]
-fn a_person_at_linux_ncp_talks_with_our_server() {
+fn linux_ncp_user_talks_to_our_server() {
     for text in [
         include_str!("../../vectors/arpanet/linux-ncp-ftp.transcript"),
         include_str!("../../vectors/arpanet/linux-ncp-gateway.transcript"),
@@ -263,7 +263,7 @@ fn we_call_a_server_at_linux_ncp() {
 }
 
 #[test]
-fn a_file_goes_over_the_program_of_the_imps() {
+fn file_transfer_over_imp_program() {
     let wave: Vec<u8> = (0..1000_u32).map(|n| (n % 251) as u8).collect();
     for (form, byte, text) in [
         (Form::Old, 8, include_str!("../../vectors/arpanet/imp-store.transcript")),

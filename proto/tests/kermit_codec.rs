@@ -595,7 +595,7 @@ fn lengths_that_are_tolerated() {
 }
 
 #[test]
-fn a_clear_channel_takes_mark_and_eol_as_data() {
+fn clear_channel_accepts_mark_and_eol_as_data() {
     let data: Vec<u8> = (0..=255).collect();
     let packet = body(7, &data, true);
     let stream = [b"\x01", &packet[..], b"\r"].concat();

@@ -135,7 +135,7 @@ fn flipped_bits_of_its_acknowledgement_are_no_false_success() {
 /// A receiver of another make that heard another repeat prefix echoes it, however often it is asked. What
 /// it takes for a prefix never stands bare, so the file is whole all the same.
 #[test]
-fn a_stranger_that_heard_another_repeat_prefix_gets_the_file() {
+fn peer_with_misread_repeat_prefix_gets_the_file() {
     let set = Config { crlf_files: true, ..config(STRANGER) };
     for other in *b"|}{>" {
         let (mut s, mut r) = (sender(&set), receiver(&set));
@@ -161,7 +161,7 @@ fn a_stranger_that_heard_another_repeat_prefix_gets_the_file() {
 
 /// Whoever uses an unusual prefix says so again when he is asked, and is believed.
 #[test]
-fn an_unusual_prefix_that_is_meant_is_taken() {
+fn genuine_unusual_prefix_is_accepted() {
     for (at, prefix) in [(12, b'}'), (9, b'$')] {
         let set = Config { crlf_files: true, ..config(STRANGER) };
         let (mut s, mut r) = (sender(&set), receiver(&set));

@@ -304,7 +304,7 @@ fn a_store_that_cannot_read_ends_both() {
 }
 
 #[test]
-fn a_store_that_corrupts_is_found_out() {
+fn corrupting_store_is_detected() {
     let set = config(&[]);
     let (mut s, mut r) = (sender(&set), receiver(&set));
     let mut sink = Sink { corrupt: true, ..Sink::new() };
@@ -319,7 +319,7 @@ fn a_store_that_corrupts_is_found_out() {
 }
 
 #[test]
-fn too_little_memory_is_said() {
+fn too_little_memory_is_reported() {
     let config = Config::default();
     let needed = config.sender_memory();
     let error = Sender::new(config, vec![0; needed - 1]).err().unwrap();

@@ -324,7 +324,7 @@ fn a_file_that_grows_is_sent_as_it_was() {
 }
 
 #[test]
-fn a_file_that_shrinks_is_a_failure_of_the_store() {
+fn shrinking_file_is_store_failure() {
     struct Shrinking(Source);
     impl Store for Shrinking {
         fn answer<'s>(&'s mut self, request: Request<'_>) -> Reply<'s> {
@@ -378,7 +378,7 @@ fn announced(attributes: &str, packets: &[&[u8]]) -> (Option<Outcome>, Vec<u8>, 
 }
 
 #[test]
-fn a_file_shorter_or_longer_than_announced_is_not_whole() {
+fn file_of_wrong_length_is_incomplete() {
     let differs = Some(failed(Blame::Line, FailureKind::LengthDiffers));
     for (size, word) in [("6", "shorter"), ("4", "longer"), ("0", "longer")] {
         let (outcome, said, file) = announced(&format!("\"\"B81!{size}@ "), &[b"hello"]);
@@ -398,7 +398,7 @@ fn a_file_shorter_or_longer_than_announced_is_not_whole() {
 /// The length of text differs by its line ends, a length in units of 1024 bytes is rounded, and one that is
 /// no number is none.
 #[test]
-fn a_length_that_is_none_to_the_byte_is_not_compared() {
+fn approximate_length_is_not_compared() {
     for attributes in ["\"#AMJ1!4@ ", "\"#AMJ1!9@ ", "\"\"B8!!1@ ", "\"\"B81\"-1@ ", "\"\"B8@ "] {
         let (outcome, _, file) = announced(attributes, &[b"hello"]);
         assert_eq!((outcome, file.complete), (Some(Outcome::Done), true), "{attributes}");

@@ -95,7 +95,7 @@ fn a_receiver_that_never_acknowledges() {
 }
 
 #[test]
-fn a_receiver_that_falls_silent() {
+fn silent_receiver() {
     let mut source = Source::new(vec![file(30_000)]);
     let mut engine = sender(&config());
     let mut peer = |_: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {
@@ -226,7 +226,7 @@ fn a_buffer_that_ends_early_is_not_whole() {
 }
 
 #[test]
-fn a_disk_that_fails_after_the_end_is_not_asked_for_ever() {
+fn failing_store_after_the_end_is_not_retried_indefinitely() {
     // Found by the fuzzer: what was here when the peer gave up was to be kept, and the store could not.
     let mut sink = Sink { room: Some(0), ..Sink::new() };
     let mut engine = receiver(&passive());
@@ -246,7 +246,7 @@ fn a_disk_that_fails_after_the_end_is_not_asked_for_ever() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_no_success() {
+fn unverifiable_resume_is_failure() {
     // The sender takes the last OK for a comparison, so a receiver that cannot compare says none.
     for write in [true, false] {
         let (mut source, mut sink) = (Source::new(vec![file(20_000)]), Sink::new());
@@ -268,7 +268,7 @@ fn what_cannot_be_compared_is_no_success() {
 }
 
 #[test]
-fn a_sender_that_repeats_itself_for_ever() {
+fn endlessly_repeating_sender() {
     let mut sink = Sink::new();
     let mut engine = receiver(&passive());
     let mut peer = |now: Duration, heard: Option<&Packet<'_>>, out: &mut Vec<Vec<u8>>| {

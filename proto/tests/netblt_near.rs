@@ -85,7 +85,7 @@ fn most_granted(room: usize) -> u32 {
 }
 
 #[test]
-fn no_more_is_granted_than_the_host_keeps() {
+fn grants_are_limited_by_host_buffers() {
     // A quarter of a second ahead, if nothing is known.
     let unknown = most_granted(0);
     assert!(unknown > 25, "{unknown}");

@@ -59,7 +59,7 @@ fn starved(automatic: bool, acknowledges: bool) -> [(u32, u32); 2] {
 }
 
 #[test]
-fn what_does_not_come_is_asked_for_ever_more_seldom() {
+fn missing_packets_are_requested_at_growing_intervals() {
     for automatic in [false, true] {
         // A peer who hears and is not ready.
         let [early, all] = starved(automatic, true);
@@ -72,7 +72,7 @@ fn what_does_not_come_is_asked_for_ever_more_seldom() {
 
 /// A port may withhold a packet. Its round trip begins when it leaves.
 #[test]
-fn a_packet_that_left_late_makes_no_long_round_trip() {
+fn late_packet_does_not_lengthen_rtt() {
     let at = |ms: u64| Instant(ms * 1_000_000);
     let mut engine = receiver(&patient(true));
     let mut sink = Sink::new();

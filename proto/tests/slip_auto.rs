@@ -92,7 +92,7 @@ fn two_ends_at_auto_begin_to_compress() {
 /// Whole conversations between two such ends: every packet arrives, and what comes twice is a bare
 /// acknowledgement.
 #[test]
-fn nothing_is_lost_by_asking() {
+fn probing_loses_nothing() {
     for seed in 0..40 {
         let mut dice = Dice(seed);
         let mut ends = [link(Compression::Auto), link(Compression::Auto)];
@@ -121,7 +121,7 @@ fn nothing_is_lost_by_asking() {
 
 /// An end that knows SLIP alone gets all that was sent, and is asked ever less often.
 #[test]
-fn plain_slip_loses_nothing_and_is_asked_seldom() {
+fn plain_slip_loses_nothing_and_is_probed_rarely() {
     let (mut auto, mut plain) = (link(Compression::Auto), link(Compression::Off));
     let mut asked = Vec::new();
     // An acknowledgement a second, for an hour.
@@ -212,7 +212,7 @@ fn timestamps_are_taken_out_of_a_syn_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_offer_of_timestamps_is_left_alone() {
+fn packets_without_timestamp_offer_are_unchanged() {
     let fragment =
         Tcp { flags: flag::SYN, options: OFFER.to_vec(), fragment: 0x2000, ..Tcp::new() };
     let signed = [&OFFER[..], &[29, 4, 1, 1]].concat();
@@ -253,7 +253,7 @@ fn what_is_no_offer_of_timestamps_is_left_alone() {
 
 /// One end is enough, whichever the connection begins at; off means hands off.
 #[test]
-fn a_link_takes_them_out_both_ways_if_it_was_told() {
+fn link_removes_timestamps_both_ways_if_configured() {
     let told = |compression| Config { compression, take_out_timestamps: true, ..Config::default() };
     let mut wanted = OFFER;
     wanted[6..16].fill(1);

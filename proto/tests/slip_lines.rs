@@ -174,7 +174,7 @@ fn steady_windows(only_loses: bool) -> Tally {
 /// Fewer than one frame in a thousand on lines that hit one in twelve, and each of them one of the
 /// exceptions below, or two hits in a row that do the same.
 #[test]
-fn what_is_rebuilt_wrongly_is_caught_by_the_checksum_of_tcp() {
+fn wrong_rebuilds_are_caught_by_the_tcp_checksum() {
     for only_loses in [true, false] {
         let tally = steady_windows(only_loses);
         for (came, meant) in &tally.believed {
@@ -272,7 +272,7 @@ fn the_third_exception_is_an_echo_behind_a_lost_packet_of_half_the_length() {
 
 /// Windows that close by what came, on a bad line: the exceptions by chance.
 #[test]
-fn what_is_believed_is_wrong_in_numbers_that_make_up_for_each_other() {
+fn accepted_errors_cancel_out_in_the_checksum() {
     let mut believed = 0;
     for seed in 0..300 {
         let mut talk = Talk::new(seed, 1);

@@ -125,7 +125,7 @@ fn send(link: &mut Link<Vec<u8>>, packet: &[u8]) -> (u8, Vec<u8>) {
 }
 
 #[test]
-fn auto_begins_to_compress_when_the_other_end_has() {
+fn auto_starts_to_compress_after_the_peer() {
     let mut auto = with(Compression::Auto);
     let talk = conversation(6);
     for packet in &talk[..2] {
@@ -167,7 +167,7 @@ fn off_takes_nothing_compressed() {
 }
 
 #[test]
-fn what_is_no_ip_is_passed_over() {
+fn non_ip_is_ignored() {
     let mut link = with(Compression::On);
     link.put(NOW, &[0x90; 50]).unwrap();
     link.put(NOW, &Tcp::new().bytes()).unwrap();
@@ -276,7 +276,7 @@ fn an_urgent_packet_waits_for_one_packet_at_most() {
 }
 
 #[test]
-fn settings_that_cannot_be() {
+fn invalid_settings() {
     let make = |config: Config| Link::new(config, config.parts(|len| vec![0; len])).map(|_| ());
     let good = Config::default();
     assert_eq!(make(good), Ok(()));

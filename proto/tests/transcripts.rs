@@ -279,7 +279,7 @@ fn every_transcript() {
 
 #[test]
 #[should_panic(expected = "left")]
-fn a_wrong_answer_is_noticed() {
+fn wrong_answer_is_detected() {
     let mut play = Play::new();
     play.line("engine receiver");
     play.line("> 9 S~/ @-#Y3~^>J)0___J\"U1@C");

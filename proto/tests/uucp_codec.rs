@@ -192,7 +192,7 @@ fn text_is_passed_on_to_its_end() {
 }
 
 #[test]
-fn a_longer_packet_than_announced_is_none() {
+fn packet_longer_than_announced_is_rejected() {
     let mut reader = PacketReader::new(64);
     let mut room = [0; 64];
     let packet = data(1, 0, &[7; 128], 128);
@@ -291,7 +291,7 @@ fn the_commands_of_real_systems() {
 }
 
 #[test]
-fn names_stay_in_the_one_directory_that_there_is() {
+fn names_stay_in_the_public_directory() {
     for (text, want) in [
         (&b"S /pub/me/a.txt ~/b.txt me - D.0 644"[..], Some(&b"b.txt"[..])),
         (b"S a.txt ~/sub/b.txt me - D.0 644", Some(b"sub/b.txt")),
@@ -320,7 +320,7 @@ fn names_stay_in_the_one_directory_that_there_is() {
 }
 
 #[test]
-fn every_name_that_can_be_said_arrives() {
+fn every_encodable_name_arrives() {
     let mut into = [0; 400];
     let mut name = [0; 100];
     for features in ["041", "071", "001", "0"] {

@@ -204,7 +204,7 @@ fn block_zero_as_lrzsz_writes_it() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn oversized_input_is_refused() {
     let name = [b'n'; 2000];
     let of = |len: usize| {
         let info = FileInfo { name: &name[..len], size: Some(u64::MAX), ..FileInfo::default() };

@@ -121,7 +121,7 @@ fn noise_never_makes_a_false_success() {
 
 /// 0x04 where no EOT belongs: at rest, before the first block, before the rest of a block.
 #[test]
-fn a_stray_eot_is_no_end_of_file() {
+fn stray_eot_is_not_end_of_file() {
     let set = config(&[("variant", "xmodem-crc")]);
     let (mut r, mut sink) = (receiver(&set), Sink::new());
     let mut bench = Bench::new(&mut r, &mut sink);
@@ -216,7 +216,7 @@ fn a_name_of_60_kilobytes() {
 /// A known length cuts the padding, up to a block of it. More is a longer file, which is not whole; the
 /// sender is told, so that one that never ends is not heard for long.
 #[test]
-fn a_file_longer_than_announced_is_not_whole() {
+fn file_longer_than_announced_is_incomplete() {
     let run = |lengths: &[usize]| {
         let set = config(&[("variant", "ymodem")]);
         let (mut r, mut sink) = (receiver(&set), Sink::new());
@@ -453,7 +453,7 @@ fn stale_start_characters_do_not_repeat_block_zero() {
 /// lrzsz throws away what comes at once after its answer: the first loss costs a wait, the next
 /// blocks are sent a little later.
 #[test]
-fn a_pause_is_learnt_from_a_loss() {
+fn pause_is_learned_from_loss() {
     let set = config(&[("variant", "xmodem-crc"), ("start-pause", "0")]);
     let (mut s, mut source) = (sender(&set), Source::new(vec![File::new("f", &[7; 1000])]));
     let mut bench = Bench::new(&mut s, &mut source);

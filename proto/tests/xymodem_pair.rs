@@ -121,7 +121,7 @@ fn every_setting_alone() {
 }
 
 #[test]
-fn the_table_says_what_is_so() {
+fn table_facts_hold() {
     for row in Config::TABLE {
         let mut config = Config::default();
         let mut shown = String::new();
@@ -169,7 +169,7 @@ fn the_receiver_chooses_the_check() {
 /// Blocks of 1024 bytes with a checksum, as lrzsz's `sx -k` sends them to its `rx`: if the user
 /// says so, by the variant or by the length.
 #[test]
-fn long_blocks_with_checksums_are_sent_to_those_who_were_said_to_know_them() {
+fn long_blocks_with_checksums_are_sent_if_configured() {
     let theirs = config(&[("variant", "xmodem")]);
     let file = File::new("f", &random(4000, 9));
     for (variant, block, longest) in [
@@ -295,7 +295,7 @@ fn padding_is_stripped_if_asked_for() {
 }
 
 #[test]
-fn what_the_person_is_told() {
+fn messages_to_the_user() {
     let (_, ends) = transfer(
         &config(&[("variant", "xmodem-crc")]),
         &config(&[("variant", "xmodem-crc")]),

@@ -290,7 +290,7 @@ fn file_information_both_ways() {
 }
 
 #[test]
-fn the_first_bytes_tell_who_speaks() {
+fn first_bytes_identify_the_peer() {
     let start = [b"\r\nrz\r", &put_header(Header::hex(kind::ZRQINIT, 0))[..]].concat();
     assert_eq!(recognise(&start), Some((5, PeerRole::Sender)));
     let waiting = put_header(Header::hex(kind::ZRINIT, 0x2300_0000));
@@ -375,7 +375,7 @@ proptest! {
     }
 
     #[test]
-    fn flow_control_between_bytes_is_passed_over(data in bytes(300), seed in any::<u64>()) {
+    fn flow_control_between_bytes_is_ignored(data in bytes(300), seed in any::<u64>()) {
         let mut dice = Dice(seed);
         let mut wire = Vec::new();
         let mut escaped = vec![0; subpacket_room(data.len())];

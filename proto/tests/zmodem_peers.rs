@@ -115,7 +115,7 @@ fn meet(
 }
 
 #[test]
-fn a_receiver_that_passes_over_requests_for_an_acknowledgement_gets_the_file() {
+fn receiver_ignoring_ack_requests_gets_the_file() {
     let bytes = common::random(200_000, 9);
     for (label, answers, window, limit) in [
         ("all", &[end::ZCRCQ, end::ZCRCW][..], "0", 6),
@@ -176,7 +176,7 @@ fn zdata_directly_followed_by_zeof_is_an_empty_file() {
 
 /// All controls escaped, a file may begin with the very bytes of a ZEOF.
 #[test]
-fn a_file_that_begins_as_a_zeof_is_no_empty_file() {
+fn file_starting_like_zeof_is_not_empty() {
     for info in [&b"e\x0011 0 0 0 1\0"[..], b"e\0\0"] {
         let mut wire = [0; MAX_HEADER];
         let eof = Header { kind: kind::ZEOF, data: [0; 4], form: Form::Bin16, variable: false };

@@ -26,7 +26,7 @@ fn its_settings_are_set_and_shown_with_those_of_all_others() {
 }
 
 #[test]
-fn it_moves_files_over_a_line_of_the_laboratory() {
+fn echo_transfers_files_over_a_laboratory_line() {
     for (name, limit) in [("echo", 20.0), ("echo-1", 200.0)] {
         let files = [0, 1, 700].map(|len| MemoryFile::made("f", Content::Random(1), len));
         let mut source = MemorySource::new(files.to_vec());

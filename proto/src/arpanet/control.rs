@@ -23,7 +23,7 @@ pub const LINK: u8 = 0;
 /// The links of connections.
 pub const LINKS: core::ops::RangeInclusive<u8> = 2..=71;
 
-/// What is before a text.
+/// The header before a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// Bits of a byte, S: 1 to 255; 8 on link 0.

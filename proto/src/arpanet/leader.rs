@@ -1,4 +1,4 @@
-//! Leaders: what is before every message between a host and its IMP.
+//! Leaders: the header of every message between a host and its IMP.
 //!
 //! ```text
 //! old, 32 bits:  flags 4 | type 4 | host 2 | IMP 6 | link 8 | id 4 | subtype 4

@@ -17,7 +17,7 @@ use core::fmt::{self, Write};
 /// How our strings begin.
 const MAGIC: &[u8] = b"wst1";
 
-/// What a client string says.
+/// A parsed client string.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClientString<'a> {
     /// It is one of ours.
@@ -31,10 +31,10 @@ pub(crate) struct ClientString<'a> {
     pub(crate) modified: Option<i64>,
     pub(crate) mode: Option<u32>,
     pub(crate) kind: FileKind,
-    /// What the receiver has may stay.
+    /// The receiver's stored part may be kept.
     pub(crate) resume: bool,
     pub(crate) left: Option<Left>,
-    /// What the receiver has.
+    /// The ranges that the receiver has.
     pub(crate) have: HeldRanges,
     /// There is no further file.
     pub(crate) end: bool,
@@ -182,7 +182,7 @@ impl Write for StringWriter<'_> {
 }
 
 impl<'a> StringWriter<'a> {
-    /// Begins with the word that says that it is one of ours.
+    /// Starts with the word that identifies it as ours.
     pub(crate) fn new(into: &'a mut [u8]) -> Self {
         let mut writing = Self { into, len: 0 };
         writing.bytes(MAGIC);
@@ -205,7 +205,7 @@ impl<'a> StringWriter<'a> {
         }
     }
 
-    /// Adds what is told of a file; the name goes last.
+    /// Adds the description of a file; the name is last.
     pub(crate) fn file(&mut self, info: &FileInfo<'_>, digest: bool, resume: bool) {
         if digest {
             self.word(format_args!("x"));
@@ -242,7 +242,7 @@ impl<'a> StringWriter<'a> {
         }
     }
 
-    /// Adds what the receiver has. That it fits is [`HeldRanges::fit`]'s affair; else none is told.
+    /// Adds the receiver's ranges. [`HeldRanges::fit`] makes them fit; else none is added.
     pub(crate) fn have(&mut self, have: &HeldRanges) {
         let before = self.len;
         for (index, (from, to)) in have.iter().enumerate() {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_here_is_told() {
+    fn stored_ranges_are_announced() {
         let mut have = HeldRanges::default();
         have.put(0, 5);
         have.put(10, 15);
@@ -312,7 +312,7 @@ mod tests {
         let len = writing.finish();
         assert_eq!(&room[..len], b"wst1 have=0-5,10-15");
         assert!(ClientString::parse(&room[..len]).have.iter().eq(have.iter()));
-        // As many are told as fit, and both ends know which.
+        // As many are sent as fit, and both ends know which.
         for len in 0..room.len() {
             let mut fitting = have;
             let used = MAGIC.len().min(len);

@@ -1,5 +1,5 @@
 //! What sender and receiver have in common: the connection's ports and timers, short packets, how it
-//! ends and what to tell the user.
+//! ends and events for the user.
 
 use super::config::Config;
 use super::packet::{Body, Packet, Ports};
@@ -10,7 +10,7 @@ use crate::stats::Stats;
 use crate::time::{Duration, Instant};
 use crate::trace::{Load, TraceEvent, Wait};
 
-/// What the receiver's store could not do, for the user at the peer.
+/// The receiver's store error, for the user at the peer.
 pub(crate) const fn store_words(error: StoreError) -> &'static [u8] {
     match error {
         StoreError::NoSpace => b"the receiver has no space left",
@@ -46,7 +46,7 @@ pub(crate) const SHORTS: [ShortPacket; 9] = [
     ShortPacket::KeepAlive,
 ];
 
-/// Those that answer what came, whatever becomes of the connection.
+/// Answers, which are sent regardless of the state of the connection.
 const REPLIES: u16 = 1 << ShortPacket::Refused as u16
     | 1 << ShortPacket::QuitAck as u16
     | 1 << ShortPacket::Done as u16;
@@ -63,7 +63,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// Packets of a whole buffer.
+    /// Packets of a full buffer.
     pub(crate) fn packets(&self) -> u32 {
         self.buffer.div_ceil(u32::from(self.packet.max(1)))
     }
@@ -97,14 +97,14 @@ pub(crate) struct Link {
     /// Bytes of the packet that is lent, and its type in the trace.
     pub(crate) lent: usize,
     pub(crate) lent_letter: char,
-    /// When the peer was heard last, and when something last continued.
+    /// When the last packet came, and when progress was last made.
     pub(crate) heard: Option<Instant>,
     pub(crate) progress: Instant,
-    /// When something was heard last that says more than that the peer lives.
+    /// When the last packet other than a keepalive came.
     worked: Instant,
     /// When something was sent last.
     pub(crate) spoke: Instant,
-    /// Seconds of silence after which the peer takes us for dead.
+    /// Seconds of silence after which the peer considers us dead.
     pub(crate) peer_death_s: u16,
     /// The interval of OPEN and QUIT, which [`Timer::Repeat`] has, and how often it may still run out.
     again_every: Duration,
@@ -258,7 +258,7 @@ impl Link {
         }
     }
 
-    /// The peer lives: a packet of the connection has come.
+    /// The peer is alive: a packet of the connection has come.
     pub(crate) fn lives(&mut self, now: Instant, said: &Body<'_>) {
         self.heard = Some(now);
         if !matches!(said, Body::KeepAlive | Body::NullAck { .. }) {
@@ -316,7 +316,7 @@ impl Link {
         self.tries = self.tries.saturating_add(quick);
     }
 
-    /// When it is repeated next: ever later, until an interval is what a user has said.
+    /// The next retransmission: with growing intervals, up to the configured one.
     pub(crate) fn repeat_again(&mut self, now: Instant) {
         self.again_every = (self.again_every * 2).min(self.open_timeout());
         self.timers.set(Timer::Repeat, now + self.again_every);
@@ -362,14 +362,14 @@ impl Link {
         true
     }
 
-    /// Fails, and tells the peer why if that makes sense.
+    /// Fails, and sends the reason to the peer if that makes sense.
     pub(crate) fn fail(&mut self, cx: &mut Cx<'_>, blame: Blame, kind: FailureKind, say: &[u8]) {
         if !self.end(cx, Outcome::Failed(Failure { blame, kind })) {
             return;
         }
-        // What others are owed an answer to is answered still: a QUIT that goes unanswered is repeated.
+        // Pending answers are still sent: an unanswered QUIT is retransmitted.
         self.shorts &= REPLIES;
-        // One whose packets do not come through any longer may still hear ours; one who never answered is not there.
+        // A peer whose packets no longer get through may still receive ours; one that never answered is absent.
         let there = kind != FailureKind::Silence || self.heard.is_some();
         if self.is_open() && blame != Blame::Peer && there {
             self.reason.set(say);
@@ -387,7 +387,7 @@ impl Link {
         self.reply(ShortPacket::QuitAck, ports, b"");
     }
 
-    /// Whether it has failed: of what still comes only a QUIT is answered.
+    /// Whether it has failed: only a QUIT is still answered.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(
             self.ending,
@@ -423,7 +423,7 @@ impl Link {
 
     pub(crate) fn status(&self) -> Status {
         match self.ending {
-            // All files are whole at both ends: the rest is courtesy.
+            // All files are complete at both ends: the rest is optional.
             Ending::Words(Outcome::Done) => Status::Lingering(Outcome::Done),
             ending => ending.status(),
         }

@@ -6,7 +6,7 @@ use crate::time::Instant;
 
 /// Bytes of an entry.
 const ENTRY: usize = 24;
-/// More are not in flight: their numbers would be taken for old ones.
+/// At most this many in flight: further numbers would be taken for old ones.
 const MOST: usize = AHEAD as usize;
 
 /// Bytes of the ring for N buffers.
@@ -77,7 +77,7 @@ impl Messages {
         self.sequence.wrapping_add(position as u16)
     }
 
-    /// Where the message of this number stands, or would stand; the oldest, if it is gone.
+    /// The position of the message of this number, or where it would be; the oldest, if it is gone.
     pub(crate) fn position_of(&self, sequence: u16) -> usize {
         usize::try_from(ahead(sequence, self.sequence)).unwrap_or(0).min(self.count)
     }
@@ -158,7 +158,7 @@ impl Messages {
         }
     }
 
-    /// How many of the oldest are acknowledged by this number; none by one that was never sent.
+    /// How many of the oldest are acknowledged by this number; 0 by one that was never sent.
     pub(crate) fn covered(&self, high: u16) -> usize {
         let behind = ahead(high, self.sequence.wrapping_sub(1));
         let count = usize::try_from(behind).unwrap_or(0);

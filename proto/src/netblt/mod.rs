@@ -11,7 +11,7 @@
 //! DATA DATA ...    ------->            buffer 2
 //!       <------------------  CONTROL   OK(1) GO(3): everything unacknowledged is retransmitted
 //!       <------------------  CONTROL   RESEND(2: 7, 9)
-//! ...                                  the last OK: the file is whole, compared and in its place
+//! ...                                  the last OK: the file is complete, verified and in place
 //!       <------------------  DONE
 //! ```
 //!
@@ -21,7 +21,7 @@
 //! [`checksum`] theirs, [`Config`] what a user may choose, [`Sender`] and [`Receiver`] the two
 //! engines; docs/explanation/netblt.md has the client string, docs/decisions/050 to 053 what RFC 998 leaves open.
 //!
-//! Not here: addresses and security, which are the port's; fragments, which are never made.
+//! Not here: addresses and security, which belong to the port; fragmentation, which is never used.
 
 mod bits;
 pub mod config;

@@ -81,7 +81,7 @@ pub struct Terms<'a> {
     pub burst_size: u16,
     /// Milliseconds from the start of one burst to that of the next.
     pub burst_interval_ms: u16,
-    /// Seconds of silence after which the packet's sender takes the other for dead.
+    /// Seconds of silence after which the packet's sender considers the other dead.
     pub death_s: u16,
     /// The side that opens sends the data (M: 1 = WRITE, 0 = READ).
     pub write: bool,
@@ -98,7 +98,7 @@ pub struct Terms<'a> {
 pub struct Data<'a> {
     /// Number of the buffer.
     pub buffer: u32,
-    /// Up to here all control messages have come.
+    /// All control messages up to here have been received.
     pub high: u16,
     /// Number of the packet in its buffer, from 0.
     pub packet: u16,
@@ -112,7 +112,7 @@ pub struct Data<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What the flags of DATA say between our own ends, besides L (docs/explanation/netblt.md).
+/// The flags of DATA between our own ends, besides L (docs/explanation/netblt.md).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mark {
     /// Number of the last RATE message that the sender has, 14 bits.
@@ -146,7 +146,7 @@ pub enum Body<'a> {
     Data(Data<'a>),
     /// NULL-ACK.
     NullAck {
-        /// Up to here all control messages have come.
+        /// All control messages up to here have been received.
         high: u16,
         /// Packets of a burst from now on.
         burst_size: u16,
@@ -164,16 +164,16 @@ pub enum Body<'a> {
 /// A packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    /// Where it comes from and goes to.
+    /// Source and destination ports.
     pub ports: Ports,
     /// What it says.
     pub body: Body<'a>,
 }
 
-/// Why bytes are no packet.
+/// Why a packet is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadPacket {
-    /// Fewer bytes than the type needs, or than the length says.
+    /// Fewer bytes than the type or the length field requires.
     Short,
     /// The checksum of the packet is wrong.
     Checksum,
@@ -204,7 +204,7 @@ impl BadPacket {
 impl fmt::Display for BadPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Short => f.write_str("expected a whole packet, got fewer bytes"),
+            Self::Short => f.write_str("expected a complete packet, got fewer bytes"),
             Self::Checksum => f.write_str("the checksum of the packet is wrong"),
             Self::Version(got) => write!(f, "expected version {VERSION}, got {got}"),
             Self::Type(got) => write!(f, "expected a type from 0 to 11, got {got}"),
@@ -335,7 +335,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// What OPEN or RESPONSE of these bytes says.
+/// The parsed fields of OPEN or RESPONSE.
 fn terms(whole: &[u8]) -> Result<Terms<'_>, BadPacket> {
     if whole.len() < OPEN_HEADER {
         return Err(BadPacket::Length);

@@ -4,7 +4,7 @@
 /// Most parts; a file in more pieces is moved again where they are smallest.
 pub(crate) const MOST: usize = 32;
 
-/// The word of a client string that names what a receiver has.
+/// The word of a client string for the receiver's ranges.
 pub(crate) const HAVE: &str = "have=";
 
 /// Parts of a file that are to move, in order.
@@ -47,7 +47,7 @@ impl Ranges {
         self.parts[..self.count].iter().copied()
     }
 
-    /// Bytes in all parts; `None` if there is no end.
+    /// Bytes in all parts; `None` if it is open-ended.
     pub(crate) fn len(&self) -> Option<u64> {
         let endless = self.iter().any(|(_, to)| to == u64::MAX);
         (!endless).then(|| self.iter().map(|(from, to)| to - from).sum())
@@ -100,7 +100,7 @@ impl Default for HeldRanges {
 }
 
 impl HeldRanges {
-    /// The receiver has this too; parts come in order. When there is no room the smallest goes.
+    /// Adds a range of the receiver; ranges come in order. When there is no room the smallest is dropped.
     pub(crate) fn put(&mut self, from: u64, to: u64) {
         if from >= to {
             return;
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_located() {
+    fn missing_ranges_are_located() {
         let mut have = HeldRanges::default();
         have.put(0, 10);
         have.put(20, 25);

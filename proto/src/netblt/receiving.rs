@@ -40,15 +40,15 @@ pub(super) struct File {
     mode: Option<u32>,
     kind: FileKind,
     left: Option<Left>,
-    /// The sender lets what is here stay.
+    /// The sender allows resuming.
     resume: bool,
     /// A digest follows the file.
     digest: bool,
-    /// The sender takes RATE messages.
+    /// The sender accepts RATE messages.
     paced: bool,
 }
 
-/// What OPEN or RESPONSE said, kept until the store has answered.
+/// The content of OPEN or RESPONSE, kept until the store has answered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Offered {
     id: u32,
@@ -72,7 +72,7 @@ enum AfterQuit {
     End,
 }
 
-/// The whole state of a receiver.
+/// The state of a receiver.
 #[derive(Debug)]
 struct Core {
     link: Link,
@@ -87,7 +87,7 @@ struct Core {
     have: HeldRanges,
     /// The sender knows it.
     told: bool,
-    /// What was here was of no use: from the beginning.
+    /// The stored part was useless: from the start.
     anew: bool,
     /// Connections for the same file.
     attempts: u8,
@@ -97,14 +97,14 @@ struct Core {
     /// Ports of a connection that the sender has ended with QUIT.
     past: Ports,
     path: Controller,
-    /// The sender is one of ours: it takes RATE messages, and marks its packets.
+    /// The sender is one of ours: it accepts RATE messages, and marks its packets.
     paced: bool,
     reports: Reports,
     messages: Messages,
     shape: Shape,
     /// Number of buffer 0 of this connection on the wire.
     base: u32,
-    /// All buffers below this index are whole.
+    /// All buffers below this index are complete.
     low: u64,
     /// Complete ones above it.
     ahead_whole: u64,
@@ -303,7 +303,7 @@ impl Core {
                     self.link.reply(ShortPacket::Refused, ports, b"these ports are in use");
                 }
                 (Stage::Moving | Stage::Checking | Stage::Leaving, true) => {
-                    // It lives, and asks again.
+                    // Peer is alive; retransmit RESPONSE.
                     self.link.heard = Some(cx.now);
                     self.link.say(ShortPacket::Response);
                 }
@@ -325,7 +325,7 @@ impl Core {
         }
         match (self.stage, self.link.ending) {
             (Stage::Waiting | Stage::Leaving, Ending::No) => {}
-            // The store has to close the file first; the sender asks again.
+            // The store has to close the file first; the sender will retransmit.
             (Stage::Checking, Ending::No) => return,
             (_, Ending::Linger { .. }) if said.end => {
                 return self.link.reply(ShortPacket::Refused, ports, b"wst1 end");
@@ -504,7 +504,7 @@ impl Core {
 
     // ---- the user ----
 
-    /// What the store is told of the file.
+    /// The description of the file for the store.
     pub(super) fn offered<'a>(&self, name: &'a [u8]) -> FileInfo<'a> {
         let file = &self.file;
         let resume = file.resume && file.digest && !self.anew;
@@ -515,7 +515,7 @@ impl Core {
             mode: file.mode,
             kind: file.kind,
             resume,
-            // The digest of the whole file is the comparison.
+            // The digest of the whole file verifies it.
             compared: resume,
             left: file.left,
             ..FileInfo::default()
@@ -528,20 +528,20 @@ impl Core {
         self.link.next_short().is_some() || (more && !self.link.has_failed())
     }
 
-    /// The outcome is fixed: the store is told, and the last packet leaves.
+    /// The outcome is fixed: closes the file, and sends the last packet.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
         if !self.ask.is_idle() {
             return;
         }
         let stored = !matches!(outcome, Outcome::Failed(Failure { blame: Blame::Store, .. }));
         if self.open && stored && self.sink.is_pending() {
-            // What has come can be continued.
+            // The stored part can be resumed.
             self.ask = Ask::Write;
         } else if core::mem::take(&mut self.open) {
             self.ask = Ask::close(false);
         } else if self.link.next_short().is_none() && self.link.lent == 0 {
             match outcome {
-                // What the peer may not have heard is retransmitted. One that is not of our kind says no more.
+                // What the peer may have missed is retransmitted. Other programs send no more.
                 Outcome::Done if self.link.config.role == Role::Passive && self.ours => {
                     self.link.linger(cx.now, outcome, self.repeat_after() * 3);
                 }

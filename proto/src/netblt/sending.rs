@@ -87,7 +87,7 @@ struct Core {
     shape: Shape,
     /// Number of the first buffer on the wire, once known.
     base: Option<u32>,
-    /// All buffers below this index have arrived whole.
+    /// All buffers below this index are complete.
     low: u64,
     /// No packet of a buffer below this index is to be sent.
     scan: u64,
@@ -256,7 +256,7 @@ impl Core {
         if same && self.stage == Stage::Moving {
             // Our RESPONSE was lost, or a peer opens a second connection on the same ports.
             if terms.id == self.link.id {
-                // It lives, and asks again.
+                // Peer is alive; retransmit RESPONSE.
                 self.link.heard = Some(cx.now);
                 return self.link.say(ShortPacket::Response);
             }
@@ -556,7 +556,7 @@ impl Core {
             || (self.stage == Stage::Moving && (self.owes || self.ready) && !self.link.has_failed())
     }
 
-    /// Everything has failed: the store is told, and the last packet leaves.
+    /// The session has failed: closes the file, and sends the last packet.
     fn finish_words(&mut self, cx: &Cx<'_>, outcome: Outcome) {
         if !self.ask.is_idle() {
             return;

@@ -7,7 +7,7 @@ use super::bits;
 /// How many packets a buffer has, and how many buffers there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Shape {
-    /// Packets of a whole buffer.
+    /// Packets of a full buffer.
     pub(crate) packets: u32,
     /// Buffers.
     pub(crate) slots: usize,
@@ -65,7 +65,7 @@ pub(crate) struct SendRing<'a> {
     busy: &'a mut [u8],
     /// Slots whose buffer was asked for.
     granted: &'a mut [u8],
-    /// Slots whose buffer has arrived whole.
+    /// Slots whose buffer is complete.
     done: &'a mut [u8],
 }
 
@@ -131,7 +131,7 @@ impl<'a> SendRing<'a> {
         }
     }
 
-    /// Nothing of the buffer is wanted any longer.
+    /// The buffer is no longer needed.
     pub(crate) fn finish(&mut self, index: u64) {
         let slot = self.slot(index);
         bits::take(self.busy, slot);

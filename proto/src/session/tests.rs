@@ -34,7 +34,7 @@ fn an_outbox_lends_what_was_not_taken() {
 }
 
 #[test]
-fn a_packet_that_is_being_built_moves_along() {
+fn packet_under_construction_moves_with_the_queue() {
     let (mut out, mut memory) = (Outbox::default(), *b"12345678");
     out.push(4);
     out.take(2);
@@ -100,7 +100,7 @@ fn the_first_outcome_counts() {
 }
 
 #[test]
-fn a_port_is_given_up_when_it_takes_nothing() {
+fn stalled_port_is_given_up() {
     let mut port = Port::default();
     let cx = &mut Cx { now: at(40), trace: &mut NoTrace };
     port.given(at(10), 0);

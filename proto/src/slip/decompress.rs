@@ -60,7 +60,9 @@ impl Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tossed => f.write_str("expected a frame with its slot after an error, got one without"),
+            Self::Tossed => {
+                f.write_str("expected a frame with its slot after an error, got one without")
+            }
             Self::Kind(got) => write!(f, "expected the first byte of a packet, got {got:#04x}"),
             Self::Short => f.write_str("the frame has fewer bytes than its header says"),
             Self::Slot(got) => write!(f, "the slot {got} is beyond the slots there are"),

@@ -145,7 +145,11 @@ pub const RECORDS: &[Record] = &[
         doc: "The port took bytes.",
         keys: &[
             key("total", Kind::Number, "bytes since the start"),
-            maybe("ago", Kind::Number, "nanoseconds since the first of them that was not traced yet"),
+            maybe(
+                "ago",
+                Kind::Number,
+                "nanoseconds since the first of them that was not traced yet",
+            ),
         ],
     },
     Record {
@@ -162,11 +166,7 @@ pub const RECORDS: &[Record] = &[
             "what it waits for",
         )],
     },
-    Record {
-        word: "duplicate",
-        doc: "The last packet was a duplicate.",
-        keys: &[NUMBER],
-    },
+    Record { word: "duplicate", doc: "The last packet was a duplicate.", keys: &[NUMBER] },
     Record {
         word: "damaged",
         doc: "A damaged or invalid packet arrived.",
@@ -183,10 +183,7 @@ pub const RECORDS: &[Record] = &[
     Record {
         word: "state",
         doc: "The state of the protocol changed.",
-        keys: &[
-            key("from", Kind::Name, "the old state"),
-            key("to", Kind::Name, "the new state"),
-        ],
+        keys: &[key("from", Kind::Name, "the old state"), key("to", Kind::Name, "the new state")],
     },
     Record {
         word: "value",

@@ -151,7 +151,7 @@ crate::settings! {
             "STRU for file transfer: records are lines",
             "RFC 542";
         "ncp.timeout" timeout: Span[1..=3600 seconds] = 120,
-            "How long the peer's process may be silent",
+            "Longest silence of the peer's process",
             "docs/decisions/071";
     }
     also {

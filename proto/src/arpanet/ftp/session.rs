@@ -14,10 +14,10 @@ use crate::stats::Stats;
 use crate::time::Instant;
 use core::fmt::{self, Write as _};
 
-/// What a server's process asks its program, besides what it asks of the store.
+/// A server process's requests to its program, besides those to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked<'a> {
-    /// A user has said its name: [`Granted::Yes`], [`Granted::Password`] or no.
+    /// A user has sent its name: [`Granted::Yes`], [`Granted::Password`] or no.
     User(&'a [u8]),
     /// And its password: yes or no.
     Password {
@@ -98,7 +98,7 @@ enum Ask {
     Close { complete: bool },
 }
 
-/// How the current file ends for its user.
+/// The result of the current file for its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Whole,
@@ -108,7 +108,7 @@ enum Verdict {
     Failed,
 }
 
-/// Things to tell the program's user.
+/// Events for the program's user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum QueuedEvent {
     Started,
@@ -200,7 +200,7 @@ impl Session {
         })
     }
 
-    /// Whether the user has gone, and nothing is left to do.
+    /// Whether the user has disconnected, and nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
         self.stage == Stage::Over && self.ask == Ask::Nothing
     }
@@ -245,7 +245,7 @@ impl Session {
         }
     }
 
-    /// Continues as far as it can.
+    /// Makes all possible progress.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if let Some(mut icp) = self.icp {
             match icp.turn(host, cx) {
@@ -518,7 +518,7 @@ impl Session {
         FileInfo { name: &name[..self.name_len], size, kind, wish, ..FileInfo::default() }
     }
 
-    /// The store's answer.
+    /// The store's reply.
     pub(crate) fn reply(
         &mut self,
         cx: &mut Cx<'_>,

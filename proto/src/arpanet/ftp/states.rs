@@ -79,7 +79,7 @@ states! {
         Whole,
         /// There are no more files: BYE is said.
         NoMoreFiles,
-        /// The server has said farewell.
+        /// The server has closed the session.
         Done,
         /// Either end gives up.
         Failed,

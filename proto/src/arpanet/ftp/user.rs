@@ -28,7 +28,7 @@ enum Ask {
     Close { complete: bool },
 }
 
-/// Things to tell the user, in order.
+/// Events for the user, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum QueuedEvent {
     Started,
@@ -187,7 +187,7 @@ impl User {
         self.fail(cx, host, blame, kind);
     }
 
-    /// Tells the user something.
+    /// Reports an event to the user.
     fn message(&mut self, mem: &mut Mem<'_>, what: &dyn core::fmt::Display) {
         let mut writer = super::text::Writer { octets: mem.message, len: 0 };
         let _ = core::fmt::Write::write_fmt(&mut writer, format_args!("{what}"));
@@ -209,7 +209,7 @@ impl User {
         good
     }
 
-    /// Continues as far as it can.
+    /// Makes all possible progress.
     pub(crate) fn pump(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         if self.stage == Stage::Idle && self.outcome.is_none() {
             self.enter(cx, Input::Opened);

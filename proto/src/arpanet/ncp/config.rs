@@ -47,13 +47,13 @@ crate::settings! {
             "Messages under way to one host: beyond 8 (4 until 1974) the IMP stops the interface",
             "RFC 660";
         "ncp.buffer" buffer_len: usize[1024..=1_048_576 "octets"] = 8192,
-            "Kept for each connection; the peer is allowed as much",
+            "Buffer of each connection, and the allocation of the peer",
             "docs/decisions/071";
         "ncp.rfnm" rfnm: Span[1..=600 seconds] = 30,
-            "How long a RFNM may take",
+            "RFNM timeout",
             "docs/decisions/071";
         "ncp.retries" retries: u8[0..=100] = 5,
-            "How often a message is sent again that was not delivered",
+            "Retry limit of an undelivered message",
             "docs/decisions/071";
         "ncp.priority" priority: bool[word] = "off",
             "What is typed, and what a server answers, carries the priority flag: IMPs send it before files",

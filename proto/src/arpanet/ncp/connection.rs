@@ -282,7 +282,7 @@ impl Connection {
         }
     }
 
-    /// It comes to nothing. If the peer knows of it, it is told.
+    /// The connection is abandoned. The peer is notified if it knows of it.
     pub(super) fn fail(&mut self, trouble: Trouble) {
         if self.trouble.is_none() && self.state() != State::Ended {
             self.trouble = Some(trouble);
@@ -298,7 +298,7 @@ impl Connection {
         self.settle();
     }
 
-    /// The peer knows nothing of it any longer.
+    /// The peer no longer knows of it.
     pub(super) fn forget(&mut self, trouble: Trouble) {
         self.fail(trouble);
         self.flying = 0;

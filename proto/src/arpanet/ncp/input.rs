@@ -494,7 +494,7 @@ impl Core {
         }
     }
 
-    /// A connection comes to nothing; if the peer has asked for it, it is refused.
+    /// A connection is abandoned; if the peer has requested it, it is refused.
     pub(super) fn fail(&mut self, slot: usize, trouble: Trouble) {
         let c = &mut self.connections[slot];
         let unanswered = c.got_rfc && !c.said_rfc && c.trouble.is_none();

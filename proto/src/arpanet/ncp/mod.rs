@@ -363,7 +363,7 @@ impl<M: Memory> Ncp<M> {
         self.core.deadline()
     }
 
-    /// Lets timers expire.
+    /// Handles expired timers.
     pub fn tick(&mut self, cx: &mut Cx<'_>) {
         self.core.tick(cx);
     }

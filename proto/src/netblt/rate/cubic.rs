@@ -1,6 +1,6 @@
 //! What TCP with CUBIC (RFC 9438) would have of a bottleneck that it shares: a congestion window in packets, which is cut to
 //! 0.7 when packets are lost, once in a round trip, and then grows by a cubic function of the time; where that is slower, as
-//! Reno's would. Beside others no less than this is sent, so that a flow that fills queues does not take everything.
+//! Reno's would. With cross traffic at least this is sent, so that a flow that fills queues does not take everything.
 
 use super::FASTEST;
 
@@ -21,7 +21,7 @@ pub(super) struct Cubic {
     /// The window after the last loss, and when that was.
     from: u64,
     since: u64,
-    /// The window that the cubic function comes back to, and the time that takes, in milliseconds.
+    /// The window to which the cubic function returns, and the time that takes, in milliseconds.
     top: u64,
     back_ms: i64,
 }
@@ -47,7 +47,7 @@ fn held(rate: u64, rtt: u64) -> u64 {
 }
 
 impl Cubic {
-    /// A window that has just been cut to what this rate holds in a round trip.
+    /// A window that has just been cut to this rate times the RTT.
     pub(super) fn new(now: u64, rate: u64, rtt: u64) -> Self {
         let window = held(rate, rtt);
         Self { window, from: window, since: 0, top: 0, back_ms: 0 }.begin(now, window * 10 / LEFT)
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn two_with_the_same_losses_come_to_the_same_window() {
+    fn equal_losses_converge_to_equal_windows() {
         let (mut one, mut two) =
             (Cubic::new(0, millipps(900, RTT), RTT), Cubic::new(0, millipps(50, RTT), RTT));
         let mut now = 0;

@@ -3,7 +3,7 @@
 /// The minimum round trip expires after this.
 const FORGET_NS: u64 = 10_000_000_000;
 
-/// What round trips say, in nanoseconds.
+/// Statistics of RTTs, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delay {
     /// The least of this period and of the one before, and when this one began.

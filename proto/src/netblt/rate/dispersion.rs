@@ -6,7 +6,7 @@
 //! receiver    | |               | |               and arrive as far apart: that is its rate
 //! ```
 //!
-//! So two packets tell the capacity, whatever rate is sent and though no queue stands. Others' packets between
+//! So two packets reveal the capacity at any rate, even without a standing queue. Other packets between
 //! them, or a receiver that was away, mostly spread them, and what comes after a packet that was late is closer
 //! together: so of eight measurements the third quickest counts, and of all those the quickest. Where two packets
 //! take less time than clocks tell, several bursts are one measurement. Where some come in one frame and others in
@@ -31,10 +31,10 @@ const FINEST: u64 = 100_000;
 /// Packets that come closer to one another came in one frame, or were read at one time.
 const FRAME: u64 = 1_000;
 
-/// Packets that were sent together, and what they say.
+/// Estimates from packets sent together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dispersion {
-    /// When the last packet came that another may follow; 0 is none.
+    /// When the last packet came that may start a pair; 0 is none.
     last: u64,
     /// Packets that followed another, and the time they took, of the current measurement.
     count: u64,
@@ -49,7 +49,7 @@ pub(super) struct Dispersion {
     /// What sets tell in their middle, smoothed, and how much that varies.
     middle: u64,
     varies: u64,
-    /// Means that were taken in this period.
+    /// Means measured in this period.
     means: u8,
     /// The best of this period and of the one before.
     best: [u64; 2],
@@ -74,7 +74,7 @@ impl Dispersion {
             }
         }
         if !follows {
-            // What came in one frame tells nothing until the next frame comes.
+            // Packets of one frame reveal nothing until the next frame comes.
             self.together = self.count > 0 && self.time < self.count * FRAME;
             if self.together {
                 (self.count, self.time) = (0, 0);
@@ -140,12 +140,12 @@ impl Dispersion {
         self.varies > self.middle / 32
     }
 
-    /// Whether packets followed one another in a time that no clock tells, so far.
+    /// Whether gaps so far were below the clock's resolution.
     pub(super) fn is_quick(&self) -> bool {
         self.count > 0
     }
 
-    /// Another period begins: what came before the last one is forgotten.
+    /// Starts another period: what is older than the last one is dropped.
     pub(super) fn next_period(&mut self) {
         if self.best[0] > 0 && (self.means == 0 || self.means >= MEANS) {
             (self.best, self.means) = ([0, self.best[0]], 0);
@@ -153,7 +153,7 @@ impl Dispersion {
         self.doubt = self.doubt.saturating_sub(1);
     }
 
-    /// It is not what limits the rate: it is not believed in this period and in the next.
+    /// It does not limit the rate: ignored in this period and in the next.
     pub(super) fn distrust(&mut self) {
         (self.doubt, self.policed) = (2, true);
     }
@@ -175,7 +175,7 @@ impl Dispersion {
         self.policed &= rate < self.best[0].max(self.best[1]) / 2;
     }
 
-    /// The capacity in thousandths of packets per second, once something is known of it.
+    /// The capacity in thousandths of packets per second, once known.
     pub(super) fn rate(&self) -> Option<u64> {
         let best = self.best[0].max(self.best[1]);
         // Before a set is full the slowest of the quickest three: it is to be exceeded by none.
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_tells_the_capacity() {
+    fn packet_pair_measures_capacity() {
         assert_eq!(pairs(&[]).rate(), None);
         assert_eq!(pairs(&[1_250_000]).rate(), Some(800_000));
     }
@@ -247,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn times_that_no_clock_tells_are_added_up() {
+    fn times_below_clock_resolution_accumulate() {
         assert_eq!(pairs(&[12_000; 8]).rate(), None);
         assert_eq!(pairs(&[12_500; 8]).rate(), Some(80_000_000));
     }
 
     #[test]
-    fn the_capacity_is_what_is_delivered_at_least() {
+    fn delivered_rate_is_a_lower_bound_of_capacity() {
         let mut frames = pairs(&[20_000_000; 8]);
         frames.delivered(50_500);
         assert_eq!(frames.rate(), Some(50_000));

@@ -1,4 +1,4 @@
-//! Is what is missing lost by chance, or because too much is sent?
+//! Is the loss random, or due to congestion?
 //!
 //! Loss by chance does not depend on the rate. So where more than usual is missing, less is sent for a while: if as
 //! large a part is missing of that, it is chance, and usual from now on; if not, the rate before was too high. That
@@ -29,7 +29,7 @@ enum Trial {
     /// Nothing.
     #[default]
     None,
-    /// Less is sent, to see whether less is lost: what was sent before, and what of it was lost.
+    /// Probing at a lower rate whether less is lost: the previous rate, and its loss.
     Less { before: u64, lost: u64 },
     /// Less was lost of less. Now as much is sent as before: is as much lost again?
     Again { less: u64 },
@@ -46,11 +46,11 @@ pub(super) enum Verdict {
     Try(u64),
     /// The rate from now on; a higher one is too much.
     Full(u64),
-    /// As much is missing, whatever is sent: this rate again.
+    /// The loss does not depend on the rate: this rate again.
     Chance(u64),
 }
 
-/// The usual loss, and what is more.
+/// The usual loss, and the excess.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loss {
     /// Loss that has nothing to do with how much is sent, and how much it differs from look to look.
@@ -145,7 +145,7 @@ impl Loss {
                     return Verdict::Try(part(sent, ONE - over.min(ONE / 4)));
                 }
                 if lost > MOST {
-                    // No path worth the name: a policer that takes long to show it.
+                    // Unusable path: a policer that takes long to show.
                     self.trial = Trial::Careful(CAREFUL);
                     return Verdict::Full(part(sent, ONE - lost.min(ONE)));
                 }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_by_chance_does_not_lower_the_rate() {
+    fn random_loss_does_not_lower_the_rate() {
         let (rates, loss) = rates(u64::MAX, ONE / 20, 1_000_000);
         assert_eq!(rates[1..], [1_000_000; 5]);
         assert!(loss.known && loss.usual.abs_diff(ONE / 20) < 10);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_policer_drops_is_not_learned_as_chance() {
+    fn policer_drops_are_not_learned_as_random_loss() {
         let mut loss = Loss::new();
         // It drops in long rows: twenty packets tell, though three rows are more than that.
         for _ in 0..20 {

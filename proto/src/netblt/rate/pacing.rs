@@ -2,7 +2,7 @@
 
 use crate::time::{Duration, Instant};
 
-/// What the receiver says of the rate, and how the sender keeps to it.
+/// The receiver's rate message, and the sender's pacing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pace {
     /// Thousandths of packets per second; 0 is not known yet.
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_away_makes_up_for_little() {
+    fn late_sender_catches_up_only_a_little() {
         let mut pacer = Pacer::new(Instant::ZERO);
         pacer.set(Instant::ZERO, Pace { rate: 1_000_000, burst: 1, extra: 0 });
         pacer.leave(Instant::ZERO);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quicker_rate_begins_at_once() {
+    fn higher_rate_starts_at_once() {
         let mut pacer = Pacer::new(Instant::ZERO);
         pacer.set(Instant::ZERO, Pace { rate: 1_000, burst: 1, extra: 0 });
         pacer.leave(Instant::ZERO);

@@ -1,6 +1,6 @@
-//! The traffic of others at the bottleneck: how it is noticed, and what is left to it.
+//! Cross traffic at the bottleneck: its detection, and our share.
 //!
-//! A queue that stands although less is sent is that of others. Then the rate is the larger of two. What the others leave:
+//! A queue that stands although less is sent is due to cross traffic. Then the rate is the larger of two. What the others leave:
 //! more while no queue stands, less while one does, so that a flow which cannot fill the path keeps what it takes. And what
 //! TCP with CUBIC would have ([`Cubic`]): those that do fill it get as much as it would leave to them, and so do several of
 //! our own, wherever the queue stood when each of them began.
@@ -23,14 +23,14 @@ const MOST: u64 = 11;
 /// While a queue stands, no more is sent than came and this part of it: as the acknowledgements of TCP would have it.
 const CLOCKED: u64 = 32;
 
-/// What is sent beside others.
+/// Our rate with cross traffic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shared {
     /// What TCP would have.
     cubic: Cubic,
     /// What the others leave.
     rest: u64,
-    /// They make no queue that is seen: any loss tells that there is no more.
+    /// It causes no visible queue: any loss means congestion.
     queueless: bool,
     /// A queue stood at some time before the last decision.
     crowded: bool,
@@ -40,17 +40,17 @@ struct Shared {
     alone: Option<u64>,
 }
 
-/// A decision beside others.
+/// A decision with cross traffic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observation {
     pub(super) now: u64,
     pub(super) rtt: u64,
-    /// What the bottleneck carries at most and for sure; what was sent, and what came.
+    /// Upper and lower bound of the capacity; the sent and the received rate.
     pub(super) full: u64,
     pub(super) sure: u64,
     pub(super) sent: u64,
     pub(super) came: u64,
-    /// A queue stands; it stood at some time; more is lost than chance explains.
+    /// There is a standing queue; there was one at some time; the loss exceeds random loss.
     pub(super) stands: bool,
     pub(super) crowded: bool,
     pub(super) losing: bool,
@@ -65,7 +65,7 @@ pub(super) struct Traffic {
     stuck: u32,
     last_queue: u64,
     signs: u32,
-    /// What passed when the queue began to stand.
+    /// The throughput when the standing queue appeared.
     before: u64,
     /// They fill the queue: this end keeps to its share.
     shared: Option<Shared>,
@@ -81,7 +81,7 @@ impl Traffic {
         self.shared.is_some()
     }
 
-    /// A decision at a rate that the bottleneck carries found a queue, or none.
+    /// A decision at a rate within the capacity found a queue, or none.
     pub(super) fn sign(&mut self, stands: bool) {
         self.signs = if stands { self.signs + SIGN } else { self.signs.saturating_sub(1) };
     }
@@ -103,7 +103,7 @@ impl Traffic {
         (self.stuck < STUCK && self.signs < SIGNS).then_some(self.stuck)
     }
 
-    /// What passed when the queue began to stand.
+    /// The throughput when the standing queue appeared.
     pub(super) fn before(&self) -> u64 {
         self.before
     }
@@ -118,7 +118,7 @@ impl Traffic {
         rest.max(half)
     }
 
-    /// The rate beside others, and whether it was cut because packets are missing. `None` if they have gone.
+    /// The rate with cross traffic, and whether it was cut due to loss. `None` if it has ended.
     pub(super) fn rate(&mut self, look: &Observation) -> Option<(u64, bool)> {
         let shared = self.shared.as_mut()?;
         let nearly = look.came >= look.sure - look.sure / 16;
@@ -127,7 +127,7 @@ impl Traffic {
             *self = Self::new();
             return None;
         }
-        // Who fills a queue loses packets when it is full. What is missing where none stood is missing by chance.
+        // A flow that fills a queue loses packets when it is full. Loss without a standing queue is random.
         let crowded = core::mem::replace(&mut shared.crowded, look.crowded) || look.crowded;
         let theirs = shared.queueless || crowded;
         let (missing, stands) = (look.missing && theirs, look.stands || look.losing && theirs);
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_that_does_not_fall_is_that_of_others() {
+    fn persistent_queue_is_cross_traffic() {
         let mut traffic = Traffic::new();
         for decision in 1..STUCK {
             assert_eq!(traffic.stands(50, 1000), Some(decision));
@@ -176,7 +176,7 @@ mod tests {
 
     /// The window grew while only a part of the bottleneck was taken, and three losses in a row changed nothing.
     #[test]
-    fn after_a_quiet_time_a_loss_cuts_what_is_sent() {
+    fn loss_after_quiet_period_cuts_the_rate() {
         let (full, rtt, mut traffic) = (10_000_000, 20_000_000, Traffic::new());
         let at = |trip: u64, sent: u64| Observation {
             now: trip * rtt,
@@ -189,14 +189,14 @@ mod tests {
         for trip in 3..500 {
             sent = traffic.rate(&at(trip, sent)).expect("others").0;
         }
-        assert_eq!(sent, full / 16 * MOST, "no more than this while they come back");
+        assert_eq!(sent, full / 16 * MOST, "at most this while they come back");
         let lost = Observation { missing: true, ..at(500, sent) };
         let after = traffic.rate(&lost).expect("others").0;
         assert!(after <= sent * 71 / 100, "{sent} {after}");
     }
 
     #[test]
-    fn while_a_queue_stands_no_more_is_sent_than_comes() {
+    fn standing_queue_limits_the_rate_to_arrivals() {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let sent = traffic.begin(&look(full, full), false);
         let found = Observation { stands: true, came: full / 4, ..look(full, sent) };
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_queue_that_stands_half_is_sent_and_then_what_tcp_would() {
+    fn standing_queue_halves_the_rate_then_follows_tcp() {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let mut sent = traffic.begin(&look(full, full), false);
         for _ in 0..10 {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_little_keeps_it_and_who_has_gone_leaves_everything() {
+    fn small_share_is_kept_and_closed_share_is_freed() {
         let (full, mut traffic) = (10_000_000, Traffic::new());
         let mut sent = traffic.begin(&look(full, full), false);
         // They take a tenth; a queue stands when more is sent than the rest.

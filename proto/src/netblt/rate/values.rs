@@ -16,12 +16,12 @@ const MOST_OVER: i64 = 64_000_000_000_000;
 /// A pair of burst values: (packets, milliseconds).
 type Pair = (u64, u64);
 
-/// Burst values that come close to a rate, by one pair or by two that take turns.
+/// Burst values that approximate a rate, by one pair or by two alternating ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Values {
     /// The slower pair.
     less: Pair,
-    /// The one that takes turns with it; or the same.
+    /// The alternating one; or the same.
     more: Pair,
     /// What was sent more than the rate (or less) up to this time: packets, in parts of 10^12.
     over: i64,
@@ -39,7 +39,7 @@ impl Values {
         Self::default().then(rate, ceiling)
     }
 
-    /// Those that follow: what was sent too much or too little is still made up for.
+    /// Later ones: the rounding error is carried over.
     #[must_use]
     pub(crate) fn then(self, rate: u64, ceiling: u64) -> Self {
         // Shorter bursts measure nothing.
@@ -63,7 +63,7 @@ impl Values {
         Self { less, more, now_more: self.now_more && less != more, ..self }
     }
 
-    /// The pair to say at `now`, in nanoseconds, for this rate.
+    /// The pair to use at `now`, in nanoseconds, for this rate.
     pub(crate) fn say(&mut self, now: u64, rate: u64) -> (u16, u16) {
         let time = if self.since == 0 { 0 } else { now.saturating_sub(self.since) };
         let pair = |more: bool| if more { self.more } else { self.less };

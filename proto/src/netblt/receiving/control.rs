@@ -1,4 +1,4 @@
-//! The receiver's control messages: when they are said, retransmitted, and acknowledged (RFC 998
+//! The receiver's control messages: when they are sent, retransmitted, and acknowledged (RFC 998
 //! "control message", RFC 1030 section 7).
 
 use super::{Core, Mem, Stage};
@@ -18,7 +18,7 @@ use crate::time::{Duration, Instant};
 const FIRST_TIMER: Duration = Duration::from_millis(250);
 /// The same between our own ends, where nothing else is in flight; it is doubled until a round trip is known.
 const FIRST_TIMER_PACED: Duration = Duration::from_millis(10);
-/// Control timers are at least so patient, whatever the death timer is.
+/// Minimum of control timers, regardless of the death timer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Messages that come so soon after one another leave in one packet.
 const GATHER: Duration = Duration::from_millis(4);
@@ -126,7 +126,7 @@ impl Core {
         Duration::from_millis(self.link.config.death.get().as_millis() as u64 / 16)
     }
 
-    /// How long at least an answer to a RESEND may take: longer the longer nothing new has come (RFC 998, 5.2.2).
+    /// Minimum time for an answer to a RESEND: growing while nothing new comes (RFC 998, 5.2.2).
     fn barren(&self, now: Instant) -> Duration {
         let most = (self.path.round_trip().unwrap_or(FIRST_TIMER) * 4).max(BARREN_MOST);
         (now.since(self.link.progress) / 2).min(most).min(self.patience())
@@ -180,7 +180,7 @@ impl Core {
         let first_unsent = self.messages.len() - unsent;
         let timer = self.control_timer();
         let mut position = 0;
-        // What should have been acknowledged by now goes first, in up to half of the packet.
+        // Overdue messages go first, in up to half of the packet.
         let half = mem.out.len() / 2;
         // Where they are many, one that is missing makes all after it look overdue.
         let overdue = if self.are_many() { half / 2 } else { half };
@@ -212,7 +212,7 @@ impl Core {
             self.messages.mark_sent(mem.messages, position, cx.now);
         }
         if at == head && !report {
-            // The timer has become longer meanwhile: what it ran out for is not due yet.
+            // The timer was extended meanwhile: its message is not due yet.
             let first = self.messages.entry(mem.messages, 0);
             if let Some(entry) = first.filter(|_| again) {
                 let due = (entry.last + timer).max(cx.now + Duration::from_millis(1));
@@ -254,7 +254,7 @@ impl Core {
         self.lent_control = true;
     }
 
-    /// Says again what was said a while ago, each message once, and up to four times where they are
+    /// Retransmits older messages, each once, and up to four times where they are
     /// many. Those that follow one another are lost together; a copy that goes later is lost for a
     /// reason of its own.
     fn say_again(
@@ -355,7 +355,7 @@ impl Core {
         let len = match entry.about {
             MessageKind::Go => put_go(room, entry.sequence, buffer),
             MessageKind::Ok => put_ok(room, entry.sequence, buffer, offer),
-            // The buffer has become whole meanwhile, and the number must not be missing.
+            // The buffer was completed meanwhile, and the number must not be missing.
             MessageKind::Resend if record.flags & SAID_OK != 0 => {
                 put_ok(room, entry.sequence, buffer, offer)
             }
@@ -396,13 +396,13 @@ impl Core {
         }
         if let Some(first) = newest {
             self.backoff = 0;
-            // What was retransmitted because nothing came back tells nothing of the round trip.
+            // A retransmission after a timeout does not measure the RTT.
             let repeated = self.timed_out.is_some_and(|at| first <= at);
             if !repeated || (self.path.round_trip().is_none() && !self.paced) {
                 self.path.answered(cx.now, cx.now.since(first));
                 self.strain = 0;
             } else if self.link.config.is_automatic() {
-                // It may have been too soon to retransmit it. If the timer always is, nothing is ever learned.
+                // It may have been retransmitted too soon. If the timer always is too short, nothing is ever learned.
                 self.strain = (self.strain + 1).min(MOST_STRAIN);
             }
             let left = self.control_left.unwrap_or(cx.now);
@@ -438,7 +438,7 @@ impl Core {
         }
     }
 
-    /// The sender knows what to send again: from now on that is expected.
+    /// The sender has the RESEND: retransmissions are expected from now on.
     fn resend_known(&mut self, cx: &Cx<'_>, mem: &mut Mem<'_>, index: u64) {
         if index < self.low || index >= self.granted {
             return;

@@ -1,5 +1,5 @@
-//! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): what comes, what is
-//! overdue, what may come next.
+//! The receiver's buffers (RFC 998 "buffer states", RFC 1030 section 7): arrivals, overdue
+//! packets, and grants.
 
 use super::{Core, Mem, ReceiverInput, Stage};
 use crate::engine::{Blame, Cx, FailureKind};
@@ -24,7 +24,7 @@ const NEAR: Duration = Duration::from_millis(5);
 const RESERVED: usize = 3500;
 /// Lateness that was seen once counts for so long, in nanoseconds.
 const FORGOTTEN: u64 = 30_000_000_000;
-/// Lateness beyond this is a loss whatever came before.
+/// Lateness beyond this always counts as a loss.
 const LATEST: u64 = 4_000_000_000;
 
 impl Core {
@@ -50,7 +50,7 @@ impl Core {
         (len.div_ceil(u32::from(agreed.packet)).max(1), self.sink.total.is_some())
     }
 
-    /// Whether a datagram has to wait until the store has taken what waits for it.
+    /// Whether a datagram has to wait until the store has taken pending writes.
     pub(super) fn must_wait(&self, mem: &Mem<'_>, bytes: &[u8]) -> bool {
         if self.stage != Stage::Moving || self.sink.in_order {
             return false;
@@ -117,7 +117,7 @@ impl Core {
         announced.is_some_and(|buffers| data.last_buffer != (index + 1 == buffers))
     }
 
-    /// The data of a packet, if its length is what it must be.
+    /// The data of a packet, if its length is valid.
     fn fitting<'d>(
         &self,
         index: u64,
@@ -133,7 +133,7 @@ impl Core {
         let ends = data.last_of_buffer && data.last_buffer;
         let finds_end = ends && self.sink.total.is_none();
         if data.last_of_buffer && !finds_end && packet + 1 != record.count {
-            // A buffer that ends early would be whole with a hole in it.
+            // A buffer that ends early would be complete with a hole in it.
             return None;
         }
         let start = index * u64::from(agreed.buffer);

@@ -381,7 +381,7 @@ impl Core {
         self.link.fail(cx, Blame::Peer, FailureKind::PeerError, b"");
     }
 
-    /// The file is not wanted any longer.
+    /// The file is no longer wanted.
     fn drop_file(&mut self, cx: &mut Cx<'_>) {
         self.messages.begin();
         self.link.timers.stop(Timer::Control);

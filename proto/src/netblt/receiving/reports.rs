@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_is_said_again_until_it_is_in_force() {
+    fn offer_is_retransmitted_until_in_force() {
         let (mut reports, rtt) = (Reports::new(), Duration::from_millis(100));
         reports.offer();
         reports.leave(Instant(0));

@@ -143,7 +143,7 @@ impl Core {
         }
     }
 
-    /// A buffer has arrived whole; whether that is news.
+    /// A buffer is complete; whether that is new.
     fn came_whole(&mut self, mem: &mut Mem<'_>, buffer: u32) -> bool {
         let Some(index) = self.index_of(buffer) else { return false };
         let mut sends = SendRing::new(self.shape, mem.slots);

@@ -1,4 +1,4 @@
-//! What the user's process says, and what it makes of the replies.
+//! The commands of the user's process, and its handling of replies.
 
 use super::super::reply::{Line, octets};
 use super::{
@@ -12,7 +12,7 @@ use crate::trace::TraceEvent;
 use core::fmt::Write as _;
 
 impl User {
-    /// Says a command.
+    /// Sends a command.
     fn command_line(&mut self, cx: &mut Cx<'_>, mem: &mut Mem<'_>, words: &[&[u8]]) {
         for (index, word) in words.iter().enumerate() {
             if index > 0 {
@@ -211,7 +211,7 @@ impl User {
         }
     }
 
-    /// Says which file is to go or to come. The data connection is awaited before.
+    /// Sends the transfer command. The data connection is awaited before.
     fn start(&mut self, cx: &mut Cx<'_>, host: &mut Host<'_>, mem: &mut Mem<'_>) {
         (self.result, self.broken) = (None, None);
         self.data_socket = None;
